@@ -10,7 +10,7 @@ namespace tlmalloc {
 
 arrival_gate::passage::passage(arrival_gate &gate, unsigned port) : place_(gate.new_place()) {
     time_queue::of_simulation().post_from_thread(
-        to_ps(sc_core::sc_time_stamp()), gate.resource_, port, acting_for::current_caller(),
+        to_ps(sc_core::sc_time_stamp()), gate.resource_.number(), port, acting_for::current_caller(),
         [](void *context, std::uint64_t at_ps) {
             place &arriving = *static_cast<place *>(context);
             arriving.gate.admit(arriving, at_ps);

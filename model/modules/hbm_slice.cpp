@@ -15,7 +15,7 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
     : memory_module(
           name, settings.kind,
           {settings.capacity, settings.latency_ps, settings.outstanding, settings.dmi && settings.faults.count == 0}),
-      config_(settings), group_resource_(time_queue::of_simulation().new_resource()) {
+      config_(settings), group_resource_(shared_resource::kind::memory, this->name()) {
     faults_.plan = settings.faults;
     make_channels();
     for (std::uint32_t i = 0; banks_ && i < tla_banked_channels_groups(banks_.get()); i++)
@@ -165,7 +165,7 @@ void hbm_slice::schedule(std::uint32_t number) {
     if (next == UINT64_MAX || (g.due_ps != UINT64_MAX && g.due_ps <= next)) return;
     g.due_ps = std::max(next, queue.now_ps());
     queue.post(
-        g.due_ps, group_resource_, number,
+        g.due_ps, group_resource_.number(), number,
         [](void *context, std::uint64_t at_ps) {
             const auto &due = *static_cast<bank_group *>(context);
             due.slice->run_banks(due.number, at_ps);

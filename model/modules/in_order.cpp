@@ -3,6 +3,7 @@
 #include "tlmalloc/detail/in_order.hpp"
 
 #include "tlmalloc/detail/acting_for.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <map>
@@ -86,11 +87,11 @@ void in_order_request::keep_payload() {
 class blocking_caller final : public in_order_request::holder {
   public:
     blocking_caller(tlm::tlm_fw_transport_if<> &target, std::string name)
-        : target_(target), name_(std::move(name)), resource_(time_queue::of_simulation().new_resource()) {}
+        : target_(target), name_(std::move(name)), resource_(shared_resource::kind::foreign_target, name_) {}
 
     void send(in_order_request &request) {
         request.push(nullptr, this);
-        time_queue::of_simulation().post(request.at_ps, resource_, 0, arrived, &request);
+        time_queue::of_simulation().post(request.at_ps, resource_.number(), 0, arrived, &request);
     }
 
   private:
@@ -121,8 +122,8 @@ class blocking_caller final : public in_order_request::holder {
             worker_.request = nullptr;
             request_.held_by = nullptr;
             request_.at_ps = local_ps(delay);
-            time_queue::of_simulation().post(request_.at_ps, owner_.resource_, request_.top().state<std::uint32_t>(),
-                                             answered, &request_);
+            time_queue::of_simulation().post(request_.at_ps, owner_.resource_.number(),
+                                             request_.top().state<std::uint32_t>(), answered, &request_);
             owner_.idle_.push_back(&worker_);
         }
 
@@ -179,7 +180,7 @@ class blocking_caller final : public in_order_request::holder {
 
     tlm::tlm_fw_transport_if<> &target_;
     const std::string name_;
-    const std::uint32_t resource_;
+    shared_resource resource_;
     std::uint32_t calls_ = 0;            // answers of one time are taken in the order of their calls
     std::deque<in_order_request *> due_; // arrived, not yet called
     std::deque<worker> workers_;

@@ -88,7 +88,6 @@ void tell_inland_transfers(const tla_config &config, interconnect &fabric, const
         for (const std::uint32_t node : ways.back().nodes)
             users[node]++;
     }
-    time_queue &queue = time_queue::of_simulation();
     for (std::size_t i = 0; i < pes.size(); i++) {
         pe_unit &pe = *pes[i];
         bool alone = !ways[i].nodes.empty();
@@ -96,7 +95,7 @@ void tell_inland_transfers(const tla_config &config, interconnect &fabric, const
             alone = alone && users[node] == 1;
         if (!alone) continue;
         for (const std::uint32_t node : ways[i].nodes)
-            queue.put_on_island(fabric.resource_of(node), pe.island);
+            fabric.put_on_island(node, pe.island);
         const stretch slice = slice_of(pe, config.hbm.capacity), tcm = tcm_of(pe, config.tcm.capacity);
         pe.dma.lie_on({pe.island,
                        [&pe, slice, tcm, asid = config.dma.asid](const pe_dma::request &what, std::uint64_t at_ps) {

@@ -39,10 +39,6 @@ interconnect::interconnect(sc_core::sc_module_name name, config settings)
             meters_of_links_[link].push_back(meters_.back().get());
         }
     }
-    for (std::size_t node = 0; node < config_.nodes.size(); node++) {
-        const std::uint32_t number = time_queue::of_simulation().new_resource();
-        if (node == 0) first_node_ = number;
-    }
 }
 
 tla_status interconnect::make_fabric() {
@@ -207,7 +203,8 @@ void interconnect::note_way(const tlm::tlm_generic_payload &payload, std::uint32
 
 // --- node by node, as flits arrive -----------------------------------------------------------------------------------
 
-void interconnect::begin(in_order_request &request, unsigned source) {
+void interconnect::begin(in_order_request &request, unsigned place) {
+    const unsigned source = in.input_at(place);
     request.comes_last = false; // what arrives lets others follow
     tlm::tlm_generic_payload &payload = *request.payload;
     if (refuses(payload)) {
@@ -233,7 +230,7 @@ void interconnect::enter(in_order_request &request) {
     auto &c = request.top().state<crossing>();
     note_entry(*request.payload);
     const tla_status status = tla_fabric_enter_request(fabric_.get(), &c.access, data_of_request(*request.payload),
-                                                       request.at_ps, c.source, &request);
+                                                       request.at_ps, in.place_of(c.source), &request);
     if (status == TLA_NO_HOST_MEMORY)
         SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for an access");
     if (!status) return;
@@ -251,7 +248,7 @@ void interconnect::post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t i
     const std::uint64_t messages = config_.sources.size() + config_.windows.size(), link = input >> 32;
     const std::uint64_t port = link ? messages + static_cast<std::uint32_t>(input) : input;
     time_queue::of_simulation().post(
-        at_ps, first_node_ + node, static_cast<std::uint32_t>(port),
+        at_ps, nodes_.number() + node, static_cast<std::uint32_t>(port),
         [](void *context, std::uint64_t now_ps) { tla_fabric_arrive(static_cast<tla_flit *>(context), now_ps); },
         &flit);
 }

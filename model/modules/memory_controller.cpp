@@ -61,7 +61,6 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
         TLMALLOC_HAS_PROCESS(memory_controller);
         SC_METHOD(grow_by_itself);
     }
-    resource_ = time_queue::of_simulation().new_resource();
 }
 
 memory_controller::~memory_controller() {

@@ -200,7 +200,7 @@ void memory_controller::begin(in_order_request &request, unsigned port) {
         return;
     }
     request.push(nullptr, this);
-    request.arrive_at(resource_, port, [](void *context, std::uint64_t) {
+    request.arrive_at(resource_.number(), port, [](void *context, std::uint64_t) {
         auto &r = *static_cast<in_order_request *>(context);
         static_cast<memory_controller *>(r.pop().module)->arrive(r, 0); // they come in order
     });

@@ -11,7 +11,7 @@ namespace tlmalloc {
 
 memory_module::memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings)
     : instrumented(name, kind), in("in", *this, *this, settings.outstanding), memory_(settings),
-      resource_(time_queue::of_simulation().new_resource()) {
+      resource_(shared_resource::kind::memory, this->name()) {
     if (settings.capacity == 0) refuse_config("the capacity must be at least 1 byte");
     if (tla_sparse_bytes_create(settings.capacity, &bytes_))
         refuse_config("the host cannot reserve address space for the capacity");

@@ -4,6 +4,7 @@
 
 #include "kernel_stack.hpp"
 #include "lent_payload.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/timing/timeline.h"
@@ -41,7 +42,7 @@ class pe_dma::channel {
     using ended_job = std::function<void(const outcome &how, std::uint64_t end_ps)>;
 
     channel(pe_dma &dma, direction way)
-        : dma_(dma), way_(way), resource_(time_queue::of_simulation().new_resource()),
+        : dma_(dma), way_(way), resource_(shared_resource::kind::dma, dma.name()),
           done_ps_(dma.config_.outstanding, 0) {}
 
     // Moves everything from at_ps on, which becomes the time at which it was there; waits for it in the calling thread.
@@ -150,7 +151,7 @@ class pe_dma::channel {
 
     void post(job &what, std::uint64_t at_ps, turn as) {
         time_queue::of_simulation().post(
-            at_ps, resource_, as,
+            at_ps, resource_.number(), as,
             [](void *context, std::uint64_t start_ps) {
                 auto &started = *static_cast<job *>(context);
                 started.owner->start(started, start_ps);
@@ -194,7 +195,7 @@ class pe_dma::channel {
         }
         issuing_ = true;
         time_queue::of_simulation().post(
-            std::max({now_ps, free_ps_, done_ps_[issued_ % done_ps_.size()]}), resource_, turn::issued,
+            std::max({now_ps, free_ps_, done_ps_[issued_ % done_ps_.size()]}), resource_.number(), turn::issued,
             [](void *context, std::uint64_t at_ps) { static_cast<channel *>(context)->issue(at_ps); }, this);
     }
 
@@ -341,7 +342,7 @@ class pe_dma::channel {
 
     pe_dma &dma_;
     const direction way_;
-    const std::uint32_t resource_;
+    shared_resource resource_;
     std::list<job> all_jobs_;
     std::deque<job *> jobs_;             // started, not issued to the end
     std::vector<std::uint64_t> done_ps_; // of the last `outstanding` chunks

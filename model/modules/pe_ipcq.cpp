@@ -31,7 +31,7 @@ pe_ipcq::~pe_ipcq() = default;
 void pe_ipcq::start_of_simulation() {
     if (config_.memory != TLA_SLOTS_TCM && memory.size() == 0)
         refuse_config("memory is not bound, though the slots do not lie in the TCM");
-    resource_ = time_queue::of_simulation().new_resource();
+    resource_.emplace(shared_resource::kind::messages, name());
     to_local_.lead_to(*local.operator->(), local.name());
     if (memory.size() > 0) to_memory_.lead_to(*memory.operator->(), memory.name());
 }
@@ -61,7 +61,7 @@ void pe_ipcq::post(std::uint64_t at_ps, std::uint32_t order, step what) {
     posted_.push_back({this, std::move(what), {}});
     posted_.back().self = std::prev(posted_.end());
     queue.post(
-        std::max(at_ps, queue.now_ps()), resource_, order,
+        std::max(at_ps, queue.now_ps()), resource_->number(), order,
         [](void *context, std::uint64_t now_ps) {
             auto &due = *static_cast<posted *>(context);
             const step doing = std::move(due.what);
@@ -106,7 +106,7 @@ void pe_ipcq::begin(in_order_request &request, unsigned port) {
     }
     request.push(nullptr, this);
     time_queue::of_simulation().post(
-        request.at_ps, resource_, turn::access_comes + port,
+        request.at_ps, resource_->number(), turn::access_comes + port,
         [](void *context, std::uint64_t) {
             auto &r = *static_cast<in_order_request *>(context);
             static_cast<pe_ipcq *>(r.pop().module)->arrive(r);

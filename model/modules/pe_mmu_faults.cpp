@@ -32,7 +32,7 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
         [](void *self, in_order_request &request) {
             request.pop();
             time_queue::of_simulation().post(
-                request.at_ps, static_cast<job *>(self)->owner->resource_, 0,
+                request.at_ps, static_cast<job *>(self)->owner->resource_.number(), 0,
                 [](void *context, std::uint64_t at_ps) {
                     job &asking = *static_cast<job *>(context);
                     asking.owner->host_answered(asking, at_ps);
@@ -60,7 +60,7 @@ bool pe_mmu::steps::wait_for_change(job &j) {
     if (j.end_ps >= j.patience_ps) return false;
     waiting_.push_back(&j);
     time_queue::of_simulation().post(
-        j.patience_ps, resource_, 0,
+        j.patience_ps, resource_.number(), 0,
         [](void *self, std::uint64_t at_ps) { static_cast<steps *>(self)->lose_patience(at_ps); }, this);
     if (const std::uint64_t at_ps = j.end_ps,
         visible_ps = tla_mmu_settled_ps(mmu_.mmu_.get(), j.wanted.asid, {j.asked_va}, 1, at_ps);
@@ -73,7 +73,7 @@ void pe_mmu::steps::changed(std::uint64_t visible_ps) {
     if (waiting_.empty()) return;
     time_queue &queue = time_queue::of_simulation();
     queue.post(
-        std::max(visible_ps, queue.now_ps()), resource_, 0,
+        std::max(visible_ps, queue.now_ps()), resource_.number(), 0,
         [](void *self, std::uint64_t at_ps) {
             auto &mine = *static_cast<steps *>(self);
             const std::vector<job *> waiting = std::exchange(mine.waiting_, {});
@@ -102,7 +102,7 @@ void pe_mmu::steps::end_waiting() {
     time_queue &queue = time_queue::of_simulation();
     if (!waiting_.empty())
         queue.post(
-            queue.now_ps(), resource_, 0,
+            queue.now_ps(), resource_.number(), 0,
             [](void *self, std::uint64_t at_ps) { static_cast<steps *>(self)->lose_patience(at_ps); }, this);
 }
 

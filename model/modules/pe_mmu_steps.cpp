@@ -9,7 +9,7 @@
 
 namespace tlmalloc {
 
-pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(time_queue::of_simulation().new_resource()) {}
+pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(shared_resource::kind::translation, mmu.name()) {}
 
 void pe_mmu::steps::lead_on() {
     out_.lead_to(*mmu_.out.operator->(), mmu_.out.name());
@@ -80,7 +80,7 @@ void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
     }
     request.push(nullptr, this);
     queue.post(
-        request.at_ps, resource_, port,
+        request.at_ps, resource_.number(), port,
         [](void *context, std::uint64_t at_ps) {
             auto &r = *static_cast<in_order_request *>(context);
             static_cast<steps *>(r.pop().module)->arrive(r, at_ps);
@@ -165,7 +165,7 @@ void pe_mmu::steps::go_on(part &p, std::uint64_t now_ps) {
     switch (p.lookup.phase) {
     case TLA_MMU_LATER:
         time_queue::of_simulation().post(
-            p.lookup.at_ps, resource_, 0,
+            p.lookup.at_ps, resource_.number(), 0,
             [](void *context, std::uint64_t at_ps) {
                 part &due = *static_cast<part *>(context);
                 due.of->owner->step(due, at_ps, nullptr);
@@ -234,7 +234,7 @@ void pe_mmu::steps::read(part &p) {
             part &reading = *static_cast<part *>(self);
             reading.payload.clear_extension(&reading.who);
             time_queue::of_simulation().post(
-                request.at_ps, reading.of->owner->resource_, 0,
+                request.at_ps, reading.of->owner->resource_.number(), 0,
                 [](void *context, std::uint64_t at_ps) {
                     part &came = *static_cast<part *>(context);
                     came.of->owner->step(came, at_ps, came.payload.is_response_ok() ? came.bytes.data() : nullptr);

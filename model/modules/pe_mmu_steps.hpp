@@ -4,6 +4,7 @@
 
 #include "split_access.hpp"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/translation/mmu_steps.h"
@@ -102,7 +103,7 @@ class pe_mmu::steps final : private in_order_request::holder {
 
     pe_mmu &mmu_;
     outlet out_, walk_, fault_;
-    const std::uint32_t resource_;
+    shared_resource resource_;
     std::deque<job> jobs_; // all there ever were
     std::deque<part> parts_;
     std::vector<job *> idle_jobs_;

@@ -7,7 +7,7 @@ namespace tlmalloc {
 
 tcm::tcm(sc_core::sc_module_name name, const config &settings)
     : memory_module(name, settings.kind, {settings.capacity, settings.latency_ps, settings.outstanding, settings.dmi}),
-      config_(settings), write_resource_(time_queue::of_simulation().new_resource()) {
+      config_(settings), write_resource_(shared_resource::kind::memory, this->name()) {
     if (settings.read_bandwidth == 0 || settings.write_bandwidth == 0)
         refuse_config("read_bandwidth and write_bandwidth must be above 0");
 }
@@ -25,7 +25,7 @@ std::uint32_t tcm::resource_of(const in_order_request &request) {
     const bool write = request.payload->is_write();
     const bool follows = !write && writes_.before(*request.payload);
     if (write) writes_.add(request);
-    return write || follows ? write_resource_ : memory_module::resource_of(request);
+    return write || follows ? write_resource_.number() : memory_module::resource_of(request);
 }
 
 void tcm::arrive(in_order_request &request) {

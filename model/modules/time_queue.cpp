@@ -52,12 +52,6 @@ std::uint64_t time_queue::now_ps() const {
     return acting_on_ ? acting_on_->at_ps : to_ps(sc_core::sc_time_stamp());
 }
 
-std::uint32_t time_queue::new_resource() {
-    const std::uint32_t made = resources_++;
-    if (building_) put_on_island(made, building_);
-    return made;
-}
-
 void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action,
                       void *context) {
     if (!acting_on_) at_ps = not_before_latest(at_ps);

@@ -123,20 +123,22 @@ std::uint64_t entry_offset(unsigned level, std::uint64_t number) {
     return room + level * page + (level == 3 ? 8 * number : 0);
 }
 
-// Inputs of the controller, in the order of their bindings: the DMA engine's own side comes first.
+// Inputs of the controller, in the order of the names: dma.local, mmu.out, mmu.walk.
 enum { data_input = 1, walk_input = 2 };
 
-// Resources are numbered in the order in which the modules are made.
+// Resources, in the order in which they act at one time.
+enum { of_slice = 1, tcm_reads = 3, tcm_writes, of_mmu, dma_reads, dma_writes };
+
 void run_plain(const settings &how, std::vector<program> &programs) {
     using namespace plain;
     events e;
-    channels slice{2, 256, channel_bandwidth, how.latency_ps, std::vector<server>(channel_count)};
+    channels slice{of_slice, 256, channel_bandwidth, how.latency_ps, std::vector<server>(channel_count)};
     const std::function<void(std::uint64_t, unsigned, picoseconds, arrived)> read_level =
         [&](std::uint64_t number, unsigned level, picoseconds now, arrived done) {
             slice.access(
                 e, entry_offset(level, number), 8, now,
                 [=, &e, &read_level](picoseconds end) {
-                    e.at(end, 1, 0, [=, &read_level](picoseconds at) {
+                    e.at(end, of_mmu, 0, [=, &read_level](picoseconds at) {
                         if (level < 3)
                             read_level(number, level + 1, at, done);
                         else
@@ -145,7 +147,7 @@ void run_plain(const settings &how, std::vector<program> &programs) {
                 },
                 walk_input);
         };
-    mmu mmu(e, 1, how.mmu,
+    mmu mmu(e, of_mmu, how.mmu,
             [&](std::uint64_t number, picoseconds now, arrived done) { read_level(number, 0, now, done); });
     server reads, writes;
     const auto use_tcm = [&e](server &port, unsigned resource, std::uint64_t bandwidth, std::uint64_t nbytes,
@@ -158,18 +160,21 @@ void run_plain(const settings &how, std::vector<program> &programs) {
     const dma::move load = [&](const dma::piece &c, picoseconds time, arrived done) {
         const std::uint64_t va = c.va, nbytes = c.nbytes;
         mmu.translate(false, va, nbytes, time, false, [=, &e, &slice, &writes](picoseconds known) {
-            const arrived there = [=, &writes](picoseconds out) { use_tcm(writes, 5, tcm_write, nbytes, out, done); };
+            const arrived there = [=, &writes](picoseconds out) {
+                use_tcm(writes, tcm_writes, tcm_write, nbytes, out, done);
+            };
             slice.access(e, va, nbytes, known, there, data_input);
         });
     };
     const dma::move store = [&](const dma::piece &c, picoseconds time, arrived done) {
         const std::uint64_t va = c.va, nbytes = c.nbytes;
-        use_tcm(reads, 4, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
+        use_tcm(reads, tcm_reads, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
             mmu.translate(true, va, nbytes, read, true,
                           [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done, data_input); });
         });
     };
-    dma loads(e, 7, how.chunk, dma_bandwidth, 4096, load), stores(e, 8, how.chunk, dma_bandwidth, 4096, store);
+    dma loads(e, dma_reads, how.chunk, dma_bandwidth, 4096, load),
+        stores(e, dma_writes, how.chunk, dma_bandwidth, 4096, store);
     std::function<void(program &, std::size_t, picoseconds)> next = [&](program &p, std::size_t i, picoseconds time) {
         if (i == p.size()) return;
         p[i].start_ps = time + p[i].pause_ps;

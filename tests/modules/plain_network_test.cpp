@@ -144,7 +144,8 @@ struct platform {
     std::unique_ptr<interconnect> fabric;
 };
 
-// The same, by the plain event model; resources are numbered in the order in which the platform makes its modules.
+// The same, by the plain event model; resources are numbered in the order in which they act at one time: memories, DMA,
+// the fabric.
 void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how) {
     using namespace plain;
     events e;
@@ -153,12 +154,10 @@ void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how
     std::vector<channels> slices(pes);
     std::vector<server> reads(pes), writes(pes);
     std::vector<std::array<std::unique_ptr<dma>, 2>> dmas(pes);
-    unsigned number = 1;
     for (unsigned p = 0; p < pes; p++) {
-        slices[p] = {number, 256, channel_bandwidth, slice_latency, std::vector<server>(8)};
-        reads[p].resource = number + 2;
-        writes[p].resource = number + 3;
-        number += 5; // and the controller
+        slices[p] = {1 + p, 256, channel_bandwidth, slice_latency, std::vector<server>(8)};
+        reads[p].resource = 1 + pes + 2 * p;
+        writes[p].resource = 2 + pes + 2 * p;
         for (unsigned w = 0; w < 2; w++) {
             const auto move = [&, p, w](const dma::piece &c, picoseconds time, arrived done) {
                 unsigned slice = 0;
@@ -186,11 +185,12 @@ void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how
                 else
                     memory(time, [=](picoseconds at) { local(at, done); });
             };
-            dmas[p][w] = std::make_unique<dma>(e, number++, how.chunk, 256'000'000'000, how.outstanding, move);
+            dmas[p][w] =
+                std::make_unique<dma>(e, 1 + 3 * pes + 2 * p + w, how.chunk, 256'000'000'000, how.outstanding, move);
         }
     }
     const interconnect::config links = fabric_of(pes);
-    fabric = std::make_unique<network>(e, number, links.nodes, links.links, links.flit, 2 * pes);
+    fabric = std::make_unique<network>(e, 1 + 5 * pes, links.nodes, links.links, links.flit, 2 * pes);
     std::function<void(unsigned, std::size_t, picoseconds)> next = [&](unsigned p, std::size_t i, picoseconds time) {
         if (i == programs[p].size()) return;
         transfer &t = programs[p][i];

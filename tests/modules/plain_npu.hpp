@@ -1,8 +1,8 @@
 // A whole NPU by the plain event model: its PEs' DMA transfers over the same topology, and where banks are modelled the
 // same timing core, with nothing else of the library.
 //
-// Resources are numbered in the order in which npu makes its modules, inputs of links as interconnect does, so that
-// even ties fall out as they do there.
+// Resources are numbered in the order in which they act at one time (shared_resource.hpp), inputs of links as
+// interconnect does, so that even ties fall out as they do there.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
@@ -79,7 +79,7 @@ class npu {
                 lies_[t.va.value + s.offset] = {s.pa.value, s.nbytes};
         make_pes();
         network_ =
-            std::make_unique<network>(events_, resources_, topology_.nodes, topology_.links, topology_.flit,
+            std::make_unique<network>(events_, first_node, topology_.nodes, topology_.links, topology_.flit,
                                       static_cast<unsigned>(topology_.sources.size() + topology_.windows.size()));
     }
 
@@ -121,8 +121,8 @@ class npu {
     }
 
     home make_home(tla_paddr base, const tlmalloc::hbm_slice::config &c) {
-        const unsigned window = window_at(base.value), resource = resources_;
-        resources_ += 2;
+        const unsigned window = window_at(base.value), resource = memories_;
+        memories_ += 2;
         return {base.value,
                 c.capacity,
                 topology_.targets[topology_.windows[window].target],
@@ -143,19 +143,18 @@ class npu {
         p.node = topology_.targets[topology_.windows[window_at(tcm.value)].target];
         while (topology_.sources[p.source] != p.node)
             p.source++;
-        p.tcm[0].resource = resources_;
-        p.tcm[1].resource = resources_ + 1;
-        p.mmu = resources_ + 3; // after the controller
+        p.tcm[0].resource = memories_++;
+        p.tcm[1].resource = memories_++;
+        p.mmu = first_mmu + index;
         for (unsigned write = 0; write < 2; write++)
             p.dma[write] = std::make_unique<plain::dma>(
-                events_, resources_ + 4 + write, config_.dma.chunk, config_.dma.bandwidth, config_.dma.outstanding,
-                [=](const plain::dma::piece &c, picoseconds time, const arrived &done) {
+                events_, first_dma + 2 * index + write, config_.dma.chunk, config_.dma.bandwidth,
+                config_.dma.outstanding, [=](const plain::dma::piece &c, picoseconds time, const arrived &done) {
                     if (write)
                         store(index, c, time, done);
                     else
                         load(index, c, time, done);
                 });
-        resources_ += 6;
     }
 
     void load(unsigned index, const dma::piece &c, picoseconds time, const arrived &done) {
@@ -224,7 +223,8 @@ class npu {
     std::unique_ptr<network> network_;
     std::deque<pe> pes_;
     std::optional<home> host_;
-    unsigned resources_ = 1;
+    static constexpr unsigned first_mmu = 1 << 20, first_dma = 1 << 21, first_node = 1 << 22;
+    unsigned memories_ = 1;
 };
 
 } // namespace plain

@@ -2,11 +2,13 @@
 #ifndef TLMALLOC_DETAIL_ARRIVAL_GATE_HPP
 #define TLMALLOC_DETAIL_ARRIVAL_GATE_HPP
 
-#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <deque>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace tlmalloc {
@@ -37,14 +39,15 @@ class arrival_gate {
         place *place_; // null: has left
     };
 
-    arrival_gate() : resource_(time_queue::of_simulation().new_resource()) {}
+    // `name`: of whoever has the gate.
+    explicit arrival_gate(std::string name) : resource_(shared_resource::kind::gate, std::move(name)) {}
 
   private:
     place *new_place();
     void admit(place &arriving, std::uint64_t at_ps);
     void leave(place &leaving);
 
-    const std::uint32_t resource_;
+    shared_resource resource_;
     std::deque<place *> inside_; // the first goes on, the others wait
     std::vector<std::unique_ptr<place>> places_;
     std::vector<place *> idle_;

@@ -14,8 +14,11 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace tlmalloc {
+
+class shared_resource;
 
 // Modules post what happens at a time, and are called when that time has come: when no process of the kernel can do
 // anything earlier any more. Actions run in one method process, or in the thread of a caller that runs ahead, and must
@@ -31,10 +34,9 @@ class time_queue {
     time_queue(const time_queue &) = delete;
     time_queue &operator=(const time_queue &) = delete;
 
-    // A number for a shared resource, which decides between arrivals of one time: in the order of asking.
-    std::uint32_t new_resource();
-
-    // action(context, at_ps) is called at at_ps, which must not lie before now_ps().
+    // action(context, at_ps) is called at at_ps, which must not lie before now_ps(). What comes at one time is called
+    // in the order of the resources (shared_resource.hpp; 0 is that of threads which call a module), then of the ports,
+    // then of the posts.
     void post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action, void *context);
 
     // On whose behalf a thread calls: the name of a socket or of a process, and the number of the call among its calls.
@@ -105,7 +107,6 @@ class time_queue {
     std::uint32_t begin_island();
     void end_island() { building_ = 0; }
     static std::uint32_t island_being_built();
-    void put_on_island(std::uint32_t resource, std::uint32_t island);
 
     // From an action of the island: its resources have only events of their own until until_ps, that notify nobody and
     // concern no other resource, unless somebody else comes. Leaves it behind until then, if it can be left.
@@ -122,7 +123,9 @@ class time_queue {
     static void keep_in_step();
 
   private:
+    friend class shared_resource;
     time_queue();
+    void put_on_island(std::uint32_t resource, std::uint32_t island);
     void drive();
     bool take_next();
     void tell_watchers();
@@ -141,10 +144,11 @@ class time_queue {
     std::unique_ptr<tla_event_queue, void (*)(tla_event_queue *)> events_{nullptr, tla_event_queue_destroy};
     sc_core::sc_event wake_;
     std::uint64_t quantum_ps_ = 0;
-    bool entering_ = false;                // a thread runs ahead
-    std::uint64_t entry_limit_ps_ = 0;     // entering_: before it actions run, whatever processes do
-    const tla_event *acting_on_ = nullptr; // the action that runs; null: none does
-    std::uint32_t resources_ = 1;          // 0 is that of threads which call a module
+    bool entering_ = false;                         // a thread runs ahead
+    std::uint64_t entry_limit_ps_ = 0;              // entering_: before it actions run, whatever processes do
+    const tla_event *acting_on_ = nullptr;          // the action that runs; null: none does
+    std::vector<shared_resource *> without_number_; // in the order in which they were made
+    std::uint32_t next_number_ = 1;                 // of a resource
     std::uint32_t building_ = 0, acting_island_ = 0;
     std::uint64_t straight_until_ps_ = 0; // entering_, and nothing has been taken yet: no process acts before
     bool has_driven_ = false;

@@ -178,7 +178,7 @@ class control_window : private access_target, public target_socket<0> {
     const tla_target target_;
     command_handler &handler_;
     const std::size_t queue_depth_;
-    arrival_gate gate_;
+    arrival_gate gate_{name()};
     std::deque<const acceptance *> waiting_; // writes that found the queue full
     std::deque<queued> queue_;
     sc_core::sc_event queue_changed_;

@@ -89,7 +89,7 @@ class hbm_slice : public memory_module {
         std::uint64_t due_ps; // when the queue will run it next
     };
     std::vector<bank_group> groups_;
-    const std::uint32_t group_resource_;
+    shared_resource group_resource_;
     tla_faults faults_{};
     std::uint64_t corrected_ = 0, uncorrectable_ = 0, channel_errors_ = 0; // see statistics
     tla_hbm_stats shown_{};                                                // as row_hits_ and its like say

@@ -103,7 +103,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     requester requester_; // of everything that it sends: trusted, and its blocks belong to config::asid
     std::uint64_t transfer_latency_ps_ = 0;
     outlet to_fabric_, to_va_;
-    arrival_gate fault_gate_;
+    arrival_gate fault_gate_{name()};
     turnstile fault_turn_;                // who serves a page fault, or takes a tensor away from them
     std::unique_ptr<host_driver> driver_; // or none
     std::map<std::uint32_t, turnstile> command_turns_, pool_turns_; // of each SIP: who sends, who uses the pool

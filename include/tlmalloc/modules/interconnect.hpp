@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_INTERCONNECT_HPP
 
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/detail/writes_under_way.hpp"
 #include "tlmalloc/device/address_windows.h"
 #include "tlmalloc/modules/initiator_socket.hpp"
@@ -31,7 +32,7 @@ namespace tlmalloc {
 // it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
 //
 // Nodes and links take flits in the order in which they arrive; of several at one time the one from the lower
-// input first (the initiators in their order, then the windows of the targets, then the links). A read may overtake a
+// input first (the initiators by their names, then the windows of the targets, then the links). A read may overtake a
 // write of its initiator that was sent before, but not if they touch the same bytes: it reaches the target when the
 // write has.
 //
@@ -83,8 +84,8 @@ class interconnect : public instrumented, public resettable, private untimed_tar
         std::uint64_t least_ps;
     };
     way way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
-    // Its number in the order of time (time_queue.hpp).
-    std::uint32_t resource_of(std::uint32_t node) const { return first_node_ + node; }
+    // The node lies on an island (time_queue.hpp); before the simulation runs.
+    void put_on_island(std::uint32_t node, std::uint32_t island) { nodes_.put_on_island(node, island); }
 
     // Told of everything that a link carries (fabric.h); to be set before the simulation runs. Empty: nobody is told.
     std::function<void(const tla_fabric_passage &)> passed;
@@ -107,7 +108,7 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     void make_new() override;
     tla_status make_fabric();
     void watch_links();
-    void begin(in_order_request &request, unsigned source) override;
+    void begin(in_order_request &request, unsigned place) override;
     void enter(in_order_request &request);
     void arrive(in_order_request &request, std::uint64_t at_ps);
     void hand_over(in_order_request &request);
@@ -127,6 +128,7 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     void note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window);
 
     config config_;
+    shared_resource nodes_{shared_resource::kind::fabric, name(), static_cast<std::uint32_t>(config_.nodes.size())};
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
     struct meter; // of a group of links
     std::vector<std::unique_ptr<meter>> meters_;
@@ -143,7 +145,6 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     };
     std::vector<source_order> orders_;
     std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::vector<std::uint32_t>> links_on_ways_;
-    std::uint32_t first_node_ = 0; // the resource number of node 0
     std::uint64_t errors_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "tlmalloc/allocators/arena_snapshot.h"
 #include "tlmalloc/allocators/stack_watch.h"
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/device/exclusive_monitor.h"
 #include "tlmalloc/device/fault_plan.h"
 #include "tlmalloc/device/object_store.h"
@@ -290,7 +291,7 @@ class memory_controller : public instrumented,
     bool watches_pins_ = false; // there is a process that does
     sc_core::sc_event pins_changed_;
     outlet to_memory_[TLA_CHANNEL_COUNT];
-    std::uint32_t resource_ = 0;
+    shared_resource resource_{shared_resource::kind::controller, name()};
     std::uint64_t origin_ps_ = 0; // of the time in which memories grow: the end of the last reset
     sc_core::sc_event grows_anew_;
     tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};

@@ -3,6 +3,7 @@
 #define TLMALLOC_MODULES_MEMORY_MODULE_HPP
 
 #include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/timing/time_account.h"
@@ -58,8 +59,8 @@ class memory_module : public instrumented, public resettable, private untimed_ta
     // A reset: what the memory has beside its bytes is made anew.
     virtual void make_idle() {}
 
-    // The resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
-    virtual std::uint32_t resource_of(const in_order_request &) { return resource_; }
+    // The resource (shared_resource.hpp) of a request that is on its way: lower ones of one time go first.
+    virtual std::uint32_t resource_of(const in_order_request &) { return resource_.number(); }
 
     // Moves the bytes of an access, and counts it as done at done_ps, which is returned.
     std::uint64_t move(tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
@@ -81,7 +82,7 @@ class memory_module : public instrumented, public resettable, private untimed_ta
 
     const memory_config memory_;
     std::uint8_t *bytes_ = nullptr;
-    const std::uint32_t resource_;
+    shared_resource resource_;
     figure bytes_read_{*this, "bytes_read", 64}, bytes_written_{*this, "bytes_written", 64};
 };
 

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/detail/message_token.hpp"
+#include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/device/command.h"
 #include "tlmalloc/device/message_queue.h"
 #include "tlmalloc/modules/initiator_socket.hpp"
@@ -20,6 +21,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tuple>
 #include <vector>
@@ -274,7 +276,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     pe_dma &dma_;
     message_ledger &ledger_;
     outlet to_local_, to_memory_;
-    std::uint32_t resource_ = 0;
+    std::optional<shared_resource> resource_; // from the start of the simulation on: it lies on no island
     std::list<posted> posted_;
 
     bool active_ = false;     // a kernel runs, or is about to

@@ -244,7 +244,7 @@ class processing_element : public instrumented, public resettable, private comma
     requester requester_;
     pe_ipcq *messages_ = nullptr;
     tla_timeline accelerator_{}; // what multiplies, and the vector engine
-    arrival_gate accelerator_gate_;
+    arrival_gate accelerator_gate_{name()};
     std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
     std::unique_ptr<pipeline> pipeline_;                             // from the first composite on
     std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles

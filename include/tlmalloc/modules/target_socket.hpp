@@ -8,10 +8,12 @@
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <tlm_utils/multi_socket_bases.h>
+#include <vector>
 
 namespace tlmalloc {
 
@@ -39,9 +41,10 @@ class access_target : public untimed_target {
 };
 
 // Takes b_transport, the four phases (at_target.hpp), DMI and debug accesses for a module. At most `Initiators` may be
-// bound (0: any number); they are numbered in the order of their binding. A tlm_target_socket of an outer module may be
-// bound to it, for one initiator. Whatever their number, the socket is a tlm_base_target_socket with TLM's default
-// arguments, by which other frameworks find sockets, and can be bound as one.
+// bound (0: any number); they are numbered in the order of their binding. Of accesses of one time that of the initiator
+// goes first whose name comes first as text. A tlm_target_socket of an outer module may be bound to it, for one
+// initiator. Whatever their number, the socket is a tlm_base_target_socket with TLM's default arguments, by which other
+// frameworks find sockets, and can be bound as one.
 //
 // To an in_order_target, accesses go as requests, in the order of their arrival at now + delay. A b_transport returns
 // at once, with the delay of the answer, where no process is due before that; else, and where its requester says that
@@ -117,8 +120,20 @@ class target_socket : public tlm::tlm_target_socket<32>,
     void end_of_elaboration() override {
         base::end_of_elaboration();
         for (const entry &e : entries_)
-            if (in_order_) announce_in_order(e, *in_order_, e.input);
+            by_name_.push_back(e.input);
+        std::stable_sort(by_name_.begin(), by_name_.end(),
+                         [this](unsigned a, unsigned b) { return entries_[a].initiator < entries_[b].initiator; });
+        for (unsigned place = 0; place < by_name_.size(); place++)
+            entries_[by_name_[place]].place = place;
+        for (const entry &e : entries_)
+            if (in_order_) announce_in_order(e, *in_order_, e.place);
     }
+
+    // From the end of elaboration on: the ports that an in_order_target is told are places in the order of the
+    // initiators' names, compared as text, so that ties do not follow the order of binding. An initiator that is bound
+    // several times has them in the order of its bindings.
+    unsigned input_at(unsigned place) const { return by_name_[place]; }
+    unsigned place_of(unsigned input) const { return entries_[input].place; }
 
   private:
     target_socket(const char *name, untimed_target &untimed, access_target *serves, in_order_target *in_order,
@@ -152,7 +167,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
         }
         void serve(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
             if (socket.in_order_) {
-                enter(*socket.in_order_, input, payload, delay, socket.look_ahead_ps_);
+                enter(*socket.in_order_, place, payload, delay, socket.look_ahead_ps_);
             } else if (!socket.module_) {
                 socket.serves_->serve(input, payload, delay);
             } else if (!socket.module_->refuses(payload)) {
@@ -174,8 +189,13 @@ class target_socket : public tlm::tlm_target_socket<32>,
                                   : socket.untimed_.untimed_target::grant_dmi(input, payload, dmi);
         }
 
+        // By the port that leads here, when it is bound to the end.
+        void register_port(sc_core::sc_port_base &port, const char *) override { initiator = port.name(); }
+
         target_socket &socket;
         const unsigned input;
+        unsigned place = 0;
+        std::string initiator;
     };
 
     // TLM's own port of the socket, which is for one initiator, leads here.
@@ -200,6 +220,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
     sc_core::sc_port<backward, Initiators, Policy> initiators_;
     std::deque<entry> entries_;
     std::size_t bound_ = 0;
+    std::vector<unsigned> by_name_; // the inputs
 };
 
 } // namespace tlmalloc

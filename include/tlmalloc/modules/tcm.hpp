@@ -43,7 +43,7 @@ class tcm : public memory_module {
     const config config_;
     tla_timeline read_{}, write_{};
     std::uint64_t busy_ps_ = 0;
-    const std::uint32_t write_resource_;
+    shared_resource write_resource_;
     writes_under_way writes_; // to come
 };
 
