@@ -68,6 +68,7 @@ struct bench {
         sc_core::sc_time delay;
         const tlm::tlm_response_status status = cpu.send(payload, delay);
         payload.clear_extension(&who);
+        sc_core::wait(delay);
         return status;
     }
 
@@ -132,6 +133,7 @@ BOOST_AUTO_TEST_CASE(a_walk_that_reads_what_the_table_does_not_say_is_a_walk_err
             sc_core::sc_time delay;
             bytes data(16);
             BOOST_CHECK_EQUAL(b.cpu.read(0x10000, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+            sc_core::wait(delay);
             b.memory.write(address, kept);
         }
         b.cpu.read(0x10000, 16); // nothing was remembered of the failed walks
