@@ -273,10 +273,22 @@ inline std::vector<program> replay(std::vector<program> programs, const tla_conf
     return programs;
 }
 
+// To the end, in slices of sc_start; zero: all at once.
+inline void simulate(const sc_core::sc_time &slice) {
+    if (slice == sc_core::SC_ZERO_TIME) {
+        sc_core::sc_start();
+        return;
+    }
+    do
+        sc_core::sc_start(std::max(slice, sc_core::sc_time_to_pending_activity()), sc_core::SC_EXIT_ON_STARVATION);
+    while (sc_core::sc_pending_activity());
+}
+
 // One simulation: once in a process.
-inline result compare(const tla_config &config, const run::workload &what) {
+inline result compare(const tla_config &config, const run::workload &what,
+                      const sc_core::sc_time &slice = sc_core::SC_ZERO_TIME) {
     run ours("run", config, what);
-    sc_core::sc_start();
+    simulate(slice);
     if (!ours.finished()) throw std::runtime_error("the workload did not end");
     const std::vector<program> theirs = replay(ours.programs(), config, ours.tensors());
     result both{measure(ours.programs()), measure(theirs), 0};

@@ -28,8 +28,9 @@ class scenario {
         if (in_step) time_queue::keep_in_step();
     }
 
-    std::string play() {
-        sc_core::sc_start();
+    // In slices of sc_start; zero: all at once.
+    std::string play(const sc_core::sc_time &slice) {
+        comparison::simulate(slice);
         look(0);
         log_ << (run_.finished() ? "finished" : "not finished") << " at " << sc_core::sc_time_stamp();
         return log_.str();
@@ -175,13 +176,13 @@ class scenario {
 };
 
 // In a process of its own, as a simulation wants.
-std::string play(std::uint64_t seed, bool in_step) {
+std::string play(std::uint64_t seed, bool in_step, const sc_core::sc_time &slice = sc_core::SC_ZERO_TIME) {
     const scratch_directory scratch;
     const std::string path = scratch.path("log");
     const pid_t child = fork();
     BOOST_REQUIRE(child >= 0);
     if (child == 0) {
-        std::ofstream(path) << scenario(seed, in_step).play();
+        std::ofstream(path) << scenario(seed, in_step).play(slice);
         _exit(0);
     }
     int status = 0;
@@ -200,5 +201,17 @@ BOOST_AUTO_TEST_CASE(nobody_can_tell_that_transfers_were_left_behind) {
         const std::string left = play(seed, false), in_step = play(seed, true);
         BOOST_REQUIRE_MESSAGE(left == in_step, "seed " << seed << "\n" << left << "\nin step:\n" << in_step);
         BOOST_CHECK(!left.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_simulation_that_is_started_in_slices_is_the_same) {
+    for (std::uint64_t seed = 1; seed <= 30; seed++) {
+        const std::string whole = play(seed, false);
+        for (const std::uint64_t slice_ps : {7'001u, 333'333u, 5'000'000u}) {
+            const std::string sliced = play(seed, false, sc_core::sc_time::from_value(slice_ps));
+            BOOST_REQUIRE_MESSAGE(whole == sliced, "seed " << seed << "\n"
+                                                           << whole << "\nin slices of " << slice_ps << " ps:\n"
+                                                           << sliced);
+        }
     }
 }
