@@ -278,6 +278,11 @@ uint64_t tla_event_queue_next_ps(tla_event_queue *queue) {
     return queue->today.count ? queue->today.entries[0].at_ps : UINT64_MAX;
 }
 
+bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint32_t resource) {
+    return tla_event_queue_next_ps(queue) > at_ps &&
+           !tla_event_queue_is_left(queue, tla_event_queue_island_of(queue, resource));
+}
+
 bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
     settle(queue);
     if (queue->today.count == 0) return false;

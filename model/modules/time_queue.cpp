@@ -60,7 +60,7 @@ void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t
     sc_assert(!acting_island_ || island == acting_island_);
     come_to(island);
     if (tla_event_queue_post(events_.get(), &event)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
-    if (!acting_on_ && !entering_) notify(wake_, at_ps); // an earlier notification stands
+    if (!acting_on_ && !entering_) wake_at(at_ps);
 }
 
 // When something that a process does at at_ps comes: what runs has run.
@@ -119,7 +119,7 @@ void time_queue::notify(sc_core::sc_event &event, std::uint64_t at_ps) const {
 
 void time_queue::notify_in_turn(sc_core::sc_event &event, std::uint64_t at_ps, caller who) {
     turns_.emplace(std::pair{at_ps, std::move(who)}, &event);
-    if (!acting_on_) notify(wake_, at_ps);
+    if (!acting_on_) wake_at(at_ps);
 }
 
 // Whether there is one whose time has come.
@@ -150,16 +150,18 @@ bool time_queue::may_run(std::uint64_t at_ps) const {
     return at_ps <= now || (at_ps - now <= quantum_ps_ && at_ps < next_process_ps(now));
 }
 
-void time_queue::act(const tla_event &event) {
+void time_queue::act(tla_event event) {
     struct state { // as it was, also where the action reports an error
-        explicit state(time_queue &of) : queue(of), on(of.acting_on_), island(of.acting_island_) {}
+        explicit state(time_queue &of) : queue(of), on(of.acting_on_), island(of.acting_island_), depth(of.depth_) {}
         ~state() {
             queue.acting_on_ = on;
             queue.acting_island_ = island;
+            queue.depth_ = depth;
         }
         time_queue &queue;
-        const tla_event *const on;
+        tla_event *const on;
         const std::uint32_t island;
+        const unsigned depth;
     } const before(*this);
     acting_on_ = &event;
     event.action(event.context, event.at_ps);
@@ -168,26 +170,23 @@ void time_queue::act(const tla_event &event) {
 void time_queue::go_on(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action,
                        void *context) {
     constexpr unsigned deepest = 16; // of a stack that is a thread's
-    const bool is_next = depth_ < deepest && !acting_island_ && tla_event_queue_next_ps(events_.get()) > at_ps &&
-                         !tla_event_queue_is_left(events_.get(), tla_event_queue_island_of(events_.get(), resource));
-    if (!is_next || !(at_ps == acting_on_->at_ps || at_ps < straight_until_ps_ || may_run(at_ps))) {
+    if (depth_ == deepest || acting_island_ || !tla_event_queue_would_be_next(events_.get(), at_ps, resource) ||
+        !(at_ps == acting_on_->at_ps || at_ps < straight_until_ps_ || may_run(at_ps))) {
         post(at_ps, resource, port, action, context);
         return;
     }
-    struct level {
-        explicit level(unsigned &of) : depth(of) { depth++; }
-        ~level() { depth--; }
-        unsigned &depth;
-    } const deeper(depth_);
     driven_ps_ = std::max(driven_ps_, at_ps);
-    act({at_ps, resource, port, action, context});
+    *acting_on_ = {at_ps, resource, port, action, context}; // in the place of the one that has nothing left to do
+    depth_++;
+    action(context, at_ps);
+    depth_--;
 }
 
 // A method. What is due is done when all processes that are due have run, so that everything that arrives at one time
 // has been posted before the first of it is taken.
 void time_queue::drive() {
     if (sc_core::sc_pending_activity_at_current_time() || wake_next()) {
-        wake_.notify(sc_core::SC_ZERO_TIME);
+        wake_at(to_ps(sc_core::sc_time_stamp()));
         return;
     }
     while (take_next()) {
@@ -210,10 +209,16 @@ bool time_queue::take_next() {
     return true;
 }
 
+// An earlier notification stands.
+void time_queue::wake_at(std::uint64_t at_ps) {
+    notify(wake_, at_ps);
+    may_be_due_ = true;
+}
+
 void time_queue::wake_for_next() {
     std::uint64_t next = tla_event_queue_next_ps(events_.get());
     if (!turns_.empty()) next = std::min(next, turns_.begin()->first.first);
-    if (next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+    if (next != UINT64_MAX) wake_at(std::max(next, to_ps(sc_core::sc_time_stamp())));
 }
 
 // The method is not waited for meanwhile: what it is due for is done here.
@@ -221,7 +226,8 @@ void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint3
                            tla_event_action action, void *context, std::uint64_t look_ahead_ps, const bool &done) {
     struct entry {
         explicit entry(time_queue &of) : queue(of) {
-            queue.wake_.cancel();
+            if (queue.may_be_due_) queue.wake_.cancel();
+            queue.may_be_due_ = false;
             queue.entering_ = true;
         }
         ~entry() {
@@ -318,7 +324,7 @@ void time_queue::catch_up(std::uint32_t island) {
     acting_island_ = 0;
     if (tla_event_queue_join(events_.get(), island)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
     const std::uint64_t next = tla_event_queue_next_ps(events_.get());
-    if (!acting_on_ && next != UINT64_MAX) notify(wake_, std::max(next, to_ps(sc_core::sc_time_stamp())));
+    if (!acting_on_ && next != UINT64_MAX) wake_at(std::max(next, to_ps(sc_core::sc_time_stamp())));
 }
 
 void time_queue::catch_up_all() {

@@ -42,6 +42,9 @@ tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event);
 /* The time of the next event; UINT64_MAX when there is none. */
 uint64_t tla_event_queue_next_ps(tla_event_queue *queue);
 
+/* Whether an event of the resource at at_ps would be the next to be taken. */
+bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint32_t resource);
+
 /* Takes the next event out; false when there is none. */
 bool tla_event_queue_take(tla_event_queue *queue, tla_event *event);
 

@@ -129,7 +129,7 @@ class time_queue {
     void drive();
     bool take_next();
     void tell_watchers();
-    void act(const tla_event &event);
+    void act(tla_event event);
     std::uint64_t not_before_latest(std::uint64_t at_ps);
     std::uint64_t come_late(std::uint64_t at_ps, std::uint64_t latest_ps);
     void catch_up(std::uint32_t island);
@@ -137,16 +137,18 @@ class time_queue {
     void take_from_thread(std::uint64_t at_ps);
     bool may_run(std::uint64_t at_ps) const;
     std::uint64_t next_process_ps(std::uint64_t now_ps) const;
+    void wake_at(std::uint64_t at_ps);
     void wake_for_next();
     static time_queue *of_this_simulation_if_any();
     static void find_or_make();
 
     std::unique_ptr<tla_event_queue, void (*)(tla_event_queue *)> events_{nullptr, tla_event_queue_destroy};
     sc_core::sc_event wake_;
+    bool may_be_due_ = false; // it has been notified since it was cancelled
     std::uint64_t quantum_ps_ = 0;
     bool entering_ = false;                         // a thread runs ahead
     std::uint64_t entry_limit_ps_ = 0;              // entering_: before it actions run, whatever processes do
-    const tla_event *acting_on_ = nullptr;          // the action that runs; null: none does
+    tla_event *acting_on_ = nullptr;                // the action that runs; null: none does
     std::vector<shared_resource *> without_number_; // in the order in which they were made
     std::uint32_t next_number_ = 1;                 // of a resource
     std::uint32_t building_ = 0, acting_island_ = 0;
