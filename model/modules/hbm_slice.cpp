@@ -92,6 +92,10 @@ void hbm_slice::finish(const tlm::tlm_generic_payload &payload, std::uint64_t do
 template <typename Visit>
 static void each_pass(const tlm::tlm_generic_payload &payload, Visit visit) {
     const std::uint64_t span = payload_span(payload);
+    if (span == payload.get_data_length()) {
+        visit(span);
+        return;
+    }
     const tla_passes all{payload.get_data_length(), span, 0, span};
     std::uint64_t index = 0, nbytes = 0;
     for (std::uint64_t pass = 0; tla_passes_run(&all, pass, &index, &nbytes); pass += span)

@@ -56,7 +56,7 @@ struct in_order_request::kept {
 in_order_request::in_order_request() = default;
 in_order_request::~in_order_request() = default;
 
-void in_order_request::forget_kept() {
+void in_order_request::drop_kept() {
     kept_.reset();
 }
 
@@ -201,13 +201,8 @@ void outlet::lead_to(tlm::tlm_fw_transport_if<> &interface, const std::string &n
     port_ = found->second.port;
 }
 
-void outlet::send(in_order_request &request, unsigned input) {
-    if (!target_) {
-        caller_->send(request);
-        return;
-    }
-    time_queue::of_simulation().come_to(target_->island());
-    target_->begin(request, port_ + input);
+void outlet::call(in_order_request &request) {
+    caller_->send(request);
 }
 
 // --- callers that wait -----------------------------------------------------------------------------------------------
@@ -217,37 +212,44 @@ namespace {
 struct waiting_call {
     sc_core::sc_event answered;
     in_order_request request;
+    in_order_target *target = nullptr;
+    unsigned port = 0;
     bool waits = false, done = false, abandoned = false;
+    waiting_call *next = nullptr; // of those that are over
 };
 
 // Events are costly to make, so those of calls that are over are used again; not in another simulation, since they
-// belong to a kernel.
-std::vector<waiting_call *> &idle_calls() {
-    static auto *const calls = new std::vector<waiting_call *>; // the kernel may go first: never destroyed
-    static const sc_core::sc_simcontext *simulation = nullptr;
-    if (simulation != sc_core::sc_get_curr_simcontext()) calls->clear();
-    simulation = sc_core::sc_get_curr_simcontext();
-    return *calls;
+// belong to a kernel. The kernel may go first: they are never destroyed.
+waiting_call *first_idle = nullptr;
+const sc_core::sc_simcontext *idle_in = nullptr;
+
+waiting_call *take_call() {
+    const sc_core::sc_simcontext *const simulation = sc_core::sc_get_curr_simcontext();
+    if (idle_in != simulation) first_idle = nullptr;
+    idle_in = simulation;
+    if (!first_idle) return new waiting_call;
+    waiting_call *const call = first_idle;
+    first_idle = call->next;
+    call->request.forget_kept();
+    call->waits = call->done = call->abandoned = false;
+    return call;
+}
+
+void give_back(waiting_call *call) {
+    call->next = first_idle;
+    first_idle = call;
 }
 
 // A thread that waits for its call. When it is killed or reset meanwhile, the request is still on its way.
 class caller {
   public:
     explicit caller(tlm::tlm_generic_payload &payload)
-        : idle_(idle_calls()), payload_(payload), address_(payload.get_address()) {
-        if (idle_.empty()) {
-            call_ = new waiting_call;
-        } else {
-            call_ = idle_.back();
-            idle_.pop_back();
-            call_->request.forget_kept();
-            call_->waits = call_->done = call_->abandoned = false;
-        }
+        : payload_(payload), address_(payload.get_address()), call_(take_call()) {
         call_->request.payload = &payload;
     }
     ~caller() {
         if (call_->done) {
-            idle_.push_back(call_);
+            give_back(call_);
             return;
         }
         call_->abandoned = true;
@@ -261,21 +263,16 @@ class caller {
     waiting_call *get() const { return call_; }
 
   private:
-    std::vector<waiting_call *> &idle_;
     tlm::tlm_generic_payload &payload_;
     const std::uint64_t address_;
-    waiting_call *call_;
+    waiting_call *const call_;
 };
 
 void begin_at(void *context, std::uint64_t at_ps) {
-    auto &request = *static_cast<in_order_request *>(context);
-    request.at_ps = at_ps;
-    request.comes_last = true;
-    in_order_request::frame &arrival = request.pop();
-    auto &target = *static_cast<in_order_target *>(arrival.module);
-    const auto port = arrival.state<unsigned>();
-    time_queue::of_simulation().come_to(target.island());
-    target.begin(request, port);
+    auto &call = *static_cast<waiting_call *>(context);
+    call.request.at_ps = at_ps;
+    call.request.comes_last = true;
+    call.target->take(call.request, call.port);
 }
 
 } // namespace
@@ -293,18 +290,18 @@ void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &pay
             request.pop();
             answered.done = true;
             if (answered.abandoned)
-                idle_calls().push_back(&answered);
+                give_back(&answered);
             else if (answered.waits)
                 time_queue::of_simulation().notify(answered.answered, request.at_ps);
         },
         call.get());
-    in_order_request::frame &arrival = call->request.push(nullptr, &target);
-    arrival.state<unsigned>() = port;
+    call->target = &target;
+    call->port = port;
     time_queue &queue = time_queue::of_simulation();
     if (who && who->waits)
-        queue.post_from_thread(call->request.at_ps, 0, port, acting_for::current_caller(), begin_at, &call->request);
+        queue.post_from_thread(call->request.at_ps, 0, port, acting_for::current_caller(), begin_at, call.get());
     else
-        queue.run_ahead(now_ps, call->request.at_ps, port, acting_for::current_caller, begin_at, &call->request,
+        queue.run_ahead(now_ps, call->request.at_ps, port, acting_for::current_caller, begin_at, call.get(),
                         look_ahead_ps, call->done);
     if (call->done) {
         delay = from_ps(call->request.at_ps - now_ps);

@@ -112,8 +112,7 @@ bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bo
 
 // From the first exclusive access on all decide when they are due. What came before is passed on already,
 // and may be due later.
-bool memory_controller::arrives_in_order(const in_order_request &request) {
-    const requester *const who = request.payload->get_extension<requester>();
+bool memory_controller::arrives_in_order(const in_order_request &request, const requester *who) {
     keeps_order_ = keeps_order_ || (who && who->exclusive);
     if (!keeps_order_ && request.payload->is_write())
         written_until_ps_ = std::max<std::uint64_t>(written_until_ps_, request.at_ps);
@@ -122,12 +121,8 @@ bool memory_controller::arrives_in_order(const in_order_request &request) {
 
 // Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
 // answered: it is not to be made.
-bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester *who) {
+bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who) {
     const std::uint64_t span = payload_span(payload);
-    if (!who || !who->exclusive) {
-        if (payload.is_write()) break_reservations(where.channel, where.offset, span);
-        return false;
-    }
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE) {
         not_made(payload);
         return false; // nothing is touched
@@ -141,23 +136,23 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
     tla_exclusive_monitor &monitor = monitors_[where.channel];
     const std::uint64_t first = where.offset, last = first + (span - 1);
     if (payload.is_read()) {
-        drop_reservation(who->initiator);
+        drop_reservation(who.initiator);
         // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
         if (is_being_written(where.channel, first, last, false)) return false;
         if (time_queue::of_simulation().now_ps() < written_until_ps_) return false;
-        if (tla_exclusive_monitor_reserve(&monitor, who->initiator, first, last)) {
+        if (tla_exclusive_monitor_reserve(&monitor, who.initiator, first, last)) {
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
         }
         if (dmi_granted_) in.withdraw_dmi(base(where.channel) + first, base(where.channel) + last);
         return false;
     }
-    if (tla_exclusive_monitor_holds(&monitor, who->initiator, first, last)) {
+    if (tla_exclusive_monitor_holds(&monitor, who.initiator, first, last)) {
         break_reservations(where.channel, first, span);
         return false;
     }
     not_made(payload);
-    who->exclusive = false;
+    who.exclusive = false;
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return true;
 }
@@ -195,18 +190,20 @@ void memory_controller::begin(in_order_request &request, unsigned port) {
         return;
     }
     begun();
-    if (!arrives_in_order(request)) {
-        arrive(request, port);
+    requester *const who = request.payload->get_extension<requester>();
+    if (!arrives_in_order(request, who)) {
+        arrive(request, port, who);
         return;
     }
     request.push(nullptr, this);
     request.arrive_at(resource_.number(), port, [](void *context, std::uint64_t) {
         auto &r = *static_cast<in_order_request *>(context);
-        static_cast<memory_controller *>(r.pop().module)->arrive(r, 0); // they come in order
+        static_cast<memory_controller *>(r.pop().module)
+            ->arrive(r, 0, r.payload->get_extension<requester>()); // they come in order
     });
 }
 
-void memory_controller::arrive(in_order_request &request, unsigned input) {
+void memory_controller::arrive(in_order_request &request, unsigned input, requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     place where{};
     bool to_note = false;
@@ -218,11 +215,12 @@ void memory_controller::arrive(in_order_request &request, unsigned input) {
         return;
     }
     request.at_ps += config_.latency_ps;
-    go_on(request, input, where, to_note);
+    go_on(request, input, where, to_note, who);
 }
 
 // It may be made; and an exclusive write, if nobody has come between.
-void memory_controller::go_on(in_order_request &request, unsigned input, const place &where, bool to_note) {
+void memory_controller::go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
+                              requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t span = payload_span(payload);
     if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write())) {
@@ -230,11 +228,14 @@ void memory_controller::go_on(in_order_request &request, unsigned input, const p
         held_.push_back({where, std::max<std::uint64_t>(span, 1), &request, input, to_note});
         return;
     }
-    requester *const who = payload.get_extension<requester>();
-    if (answers_exclusive(payload, where, who)) {
-        ended();
-        request.finish();
-        return;
+    if (who && who->exclusive) {
+        if (answers_exclusive(payload, where, *who)) {
+            ended();
+            request.finish();
+            return;
+        }
+    } else if (payload.is_write()) {
+        break_reservations(where.channel, where.offset, span);
     }
     // Now, so that a read which arrives before the answer knows of it; but somebody else's memory may refuse a write.
     outlet &memory = to_memory_[where.channel];
@@ -266,7 +267,7 @@ void memory_controller::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
     waiting.swap(held_);
     for (const held &one : waiting) {
         one.request->at_ps = std::max(one.request->at_ps, at_ps);
-        go_on(*one.request, one.input, one.where, one.to_note);
+        go_on(*one.request, one.input, one.where, one.to_note, one.request->payload->get_extension<requester>());
     }
 }
 

@@ -79,7 +79,9 @@ class in_order_request {
     // The payload's owner goes while the request is on its way: it goes on with a copy of payload, bytes and
     // extensions, of which it tells its holder. The payload is as it was but for its address.
     void keep_payload();
-    void forget_kept(); // no longer on its way
+    void forget_kept() { // no longer on its way
+        if (kept_) drop_kept();
+    }
 
     in_order_request();
     ~in_order_request();
@@ -97,6 +99,7 @@ class in_order_request {
 
   private:
     struct kept;
+    void drop_kept();
     std::unique_ptr<kept> kept_;
     std::array<frame, frames_max> frames_;
     unsigned depth_ = 0;
@@ -107,15 +110,17 @@ class in_order_target {
   public:
     // The request arrives at request.at_ps, which is not before the queue's time, at input `port`. It is answered by
     // request.finish(), at once or later, from an action of the queue.
-    virtual void begin(in_order_request &request, unsigned port) = 0;
-
-    // Where its resources lie (time_queue.hpp): whoever begins a request says so first.
-    std::uint32_t island() const { return island_; }
+    void take(in_order_request &request, unsigned port) {
+        if (island_) time_queue::of_simulation().come_to(island_);
+        begin(request, port);
+    }
 
   protected:
     ~in_order_target() = default;
 
   private:
+    virtual void begin(in_order_request &request, unsigned port) = 0;
+
     const std::uint32_t island_ = time_queue::island_being_built();
 };
 
@@ -140,12 +145,19 @@ class outlet {
     // The request goes to the target at request.at_ps. The caller has pushed a frame, which is resumed from an action
     // of the queue. A module with several inputs that lets requests through, the only one bound to its target, says at
     // which it came in: of several at one time the one from the lower input goes first.
-    void send(in_order_request &request, unsigned input = 0);
+    void send(in_order_request &request, unsigned input = 0) {
+        if (target_)
+            target_->take(request, port_ + input);
+        else
+            call(request);
+    }
 
     // Whether requests become calls of b_transport, since the target does not serve in order: it may make callers wait.
     bool calls() const { return caller_ != nullptr; }
 
   private:
+    void call(in_order_request &request);
+
     in_order_target *target_ = nullptr;
     unsigned port_ = 0;
     std::unique_ptr<blocking_caller> caller_; // where the target is none of ours

@@ -184,8 +184,8 @@ class memory_controller : public instrumented,
     void start_of_simulation() override;
     void check_size(const char *member, memory_socket &memory, std::uint64_t nbytes);
     void begin(in_order_request &request, unsigned port) override;
-    void arrive(in_order_request &request, unsigned input);
-    void go_on(in_order_request &request, unsigned input, const place &where, bool to_note);
+    void arrive(in_order_request &request, unsigned input, requester *who);
+    void go_on(in_order_request &request, unsigned input, const place &where, bool to_note, requester *who);
     void go_on_behind_exclusive_writes(std::uint64_t at_ps);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
     class write_under_way;
@@ -204,14 +204,14 @@ class memory_controller : public instrumented,
     };
     static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
-    bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester *who);
+    bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who);
     void break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
     void drop_reservation(std::uint32_t core);
     void not_made(const tlm::tlm_generic_payload &payload);
     void offer_unreserved(tla_channel channel);
     bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last, bool exclusively) const;
     bool has_to_wait(const place &where, std::uint64_t nbytes, bool write) const;
-    bool arrives_in_order(const in_order_request &request);
+    bool arrives_in_order(const in_order_request &request, const requester *who);
 
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
