@@ -42,6 +42,10 @@ static inline tla_wide wide_product(uint64_t a, uint64_t b) {
 }
 
 static inline uint64_t wide_quotient(tla_wide a, uint64_t divisor, uint64_t *remainder) {
+    if (a.high == 0) { /* mostly, and one instruction then */
+        *remainder = a.low % divisor;
+        return a.low / divisor;
+    }
     const tla_native_wide whole = (tla_native_wide)a.high << 64 | a.low;
     *remainder = (uint64_t)(whole % divisor);
     return a.high < divisor ? (uint64_t)(whole / divisor) : UINT64_MAX;
