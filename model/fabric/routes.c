@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t no_link = UINT32_MAX;
+static const uint32_t no_link = UINT32_MAX, unknown = UINT32_MAX - 1;
 
 /* How far a node is from the destination: routing first, then latency, then links. */
 typedef struct distance {
@@ -23,7 +23,8 @@ struct tla_routes {
     uint32_t *regions;    /* of the nodes */
     uint32_t *into;       /* link numbers grouped by their destination node, ascending in each group */
     uint32_t *into_begin; /* node_count + 1 indices into `into` */
-    uint32_t **next;      /* next[to][node]: the link to take; next[to] NULL until it is needed */
+    uint32_t **next;      /* next[to][node]: the link to take, or unknown; next[to][node_count]: nodes that are known;
+                             next[to] NULL until it is needed */
     distance *far;        /* scratch of find_paths */
     heap_entry *heap;     /* scratch of find_paths: each link enters at most one entry, and the destination one */
     size_t heap_count;
@@ -57,20 +58,27 @@ static heap_entry heap_pop(tla_routes *routes) {
     return top;
 }
 
-/* Fills next[node] for every node that can reach `to`. A node is settled with its final distance, and the links into
- * it are looked at once; where two links lead on equally well the lower number wins. */
-static void find_paths(tla_routes *routes, uint32_t to, uint32_t *next) {
+/* Fills next[node] for `from`, if it can reach `to`, and all nodes that are nearer; at least for twice as many as are
+ * known, so that all questions together cost as much as two searches. A node is settled with its final distance, and
+ * the links into it are looked at once; where two links lead on equally well the lower number wins. */
+static void find_paths(tla_routes *routes, uint32_t from, uint32_t to, uint32_t *next) {
+    uint32_t *const known = &next[routes->node_count];
+    const uint64_t enough = UINT64_C(2) * *known;
+    bool found = false;
+    *known = 0;
     for (uint32_t node = 0; node < routes->node_count; node++) {
-        next[node] = no_link;
+        next[node] = unknown;
         routes->far[node] = (distance){UINT64_MAX, UINT64_MAX, UINT32_MAX};
     }
     const uint32_t home = routes->regions[to];
     routes->far[to] = (distance){0, 0, 0};
     routes->heap_count = 0;
     heap_push(routes, (heap_entry){{0, 0, 0}, to});
-    while (routes->heap_count > 0) {
+    while (routes->heap_count > 0 && !(found && *known >= enough)) {
         const heap_entry settled = heap_pop(routes);
         if (nearer(&routes->far[settled.node], &settled.far)) continue;
+        found |= settled.node == from;
+        ++*known;
         for (uint32_t i = routes->into_begin[settled.node]; i < routes->into_begin[settled.node + 1]; i++) {
             const uint32_t number = routes->into[i];
             const tla_fabric_link *link = &routes->links[number];
@@ -86,6 +94,15 @@ static void find_paths(tla_routes *routes, uint32_t to, uint32_t *next) {
                 next[link->from] = number;
             }
         }
+    }
+    if (routes->heap_count == 0) { /* all that can reach it are known */
+        for (uint32_t node = 0; node < routes->node_count; node++)
+            if (next[node] == unknown) next[node] = no_link;
+        return;
+    }
+    for (size_t i = 0; i < routes->heap_count; i++) { /* those that have been seen, and may be nearer another way */
+        const heap_entry *seen = &routes->heap[i];
+        if (!nearer(&routes->far[seen->node], &seen->far)) next[seen->node] = unknown;
     }
 }
 
@@ -166,14 +183,17 @@ void tla_routes_destroy(tla_routes *routes) {
 
 tla_status tla_routes_to(tla_routes *routes, uint32_t from, uint32_t to, const uint32_t **next) {
     if (from >= routes->node_count || to >= routes->node_count) return TLA_INVALID_ARGUMENT;
-    if (!routes->next[to]) {
-        uint32_t *table = malloc(routes->node_count * sizeof *table);
+    uint32_t *table = routes->next[to];
+    if (!table) {
+        table = routes->next[to] = malloc(((size_t)routes->node_count + 1) * sizeof *table);
         if (!table) return TLA_NO_HOST_MEMORY;
-        find_paths(routes, to, table);
-        routes->next[to] = table;
+        for (uint32_t node = 0; node < routes->node_count; node++)
+            table[node] = unknown;
+        table[routes->node_count] = 0;
     }
-    *next = routes->next[to];
-    return from != to && (*next)[from] == no_link ? TLA_OUT_OF_RANGE : TLA_OK;
+    if (from != to && table[from] == unknown) find_paths(routes, from, to, table);
+    *next = table;
+    return from != to && table[from] == no_link ? TLA_OUT_OF_RANGE : TLA_OK;
 }
 
 /* Links from one node to the other; puts them down when there is a place for them. */

@@ -12,7 +12,7 @@ tla_status tla_routes_create(const tla_fabric_node *nodes, uint32_t node_count, 
                              uint32_t link_count, tla_routes **out);
 void tla_routes_destroy(tla_routes *routes);
 
-/* *next: for each node the link to take towards `to`. Errors as tla_fabric_path. */
+/* *next: for `from`, and for each node on the way, the link to take towards `to`. Errors as tla_fabric_path. */
 tla_status tla_routes_to(tla_routes *routes, uint32_t from, uint32_t to, const uint32_t **next);
 
 /* The way from one node to another, and that of answers. */

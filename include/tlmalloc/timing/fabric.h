@@ -51,8 +51,9 @@ void tla_fabric_destroy(tla_fabric *fabric);
  * first node where two such paths part the link of the lowest number: always the same. Answers go back the way their
  * requests came, by the n-th link from b to a for the n-th from a to b; by the path of their own where one of those is
  * missing. *latency_ps: what a message without data takes where nobody else is, overheads included; *links: how many.
- * TLA_OUT_OF_RANGE when there is no path, TLA_INVALID_ARGUMENT for a node that is none. The first question for a node
- * computes all paths that lead there, which takes host memory: TLA_NO_HOST_MEMORY. */
+ * TLA_OUT_OF_RANGE when there is no path, TLA_INVALID_ARGUMENT for a node that is none. The first question for a
+ * node, and one from farther away, computes the paths that lead there from so far, which takes host memory:
+ * TLA_NO_HOST_MEMORY. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
 
 /* What a message of nbytes takes where nobody else is, overheads included: until all of it is there. Saturates. Errors
