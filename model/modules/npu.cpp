@@ -136,6 +136,13 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
     return result;
 }
 
+// What came last goes first: SystemC looks for a port that goes from the end of its list of all ports.
+template <typename Part>
+void destroy_backwards(std::vector<std::unique_ptr<Part>> &parts) {
+    while (!parts.empty())
+        parts.pop_back();
+}
+
 // Containers that give the PEs their place in the hierarchy of names.
 class cube_unit : public sc_core::sc_module {
   public:
@@ -152,6 +159,7 @@ class cube_unit : public sc_core::sc_module {
             pes.push_back(pes_.back().get());
         }
     }
+    ~cube_unit() override { destroy_backwards(pes_); }
 
   private:
     cube_memory sram_, m_cpu_;
@@ -167,6 +175,7 @@ class sip_unit : public sc_core::sc_module {
             cubes_.push_back(std::make_unique<cube_unit>(numbered("cube", cube).c_str(), config, sip, cube, kernels,
                                                          messages, pes, memories));
     }
+    ~sip_unit() override { destroy_backwards(cubes_); }
 
   private:
     std::vector<std::unique_ptr<cube_unit>> cubes_;
@@ -396,6 +405,13 @@ void npu::make_new() {
 // While its modules are there: whoever looks at others afterwards would let them catch up, too.
 npu::~npu() {
     time_queue::catch_up_all();
+    fabric_.reset();
+    host_.reset();
+    va_manager_.reset();
+    destroy_backwards(end_points_);
+    destroy_backwards(processors_);
+    host_memory_.reset();
+    destroy_backwards(sips_);
 }
 
 // How long launches take: from every M_CPU to its PEs, from every IO_CPU to the farthest PE behind each of its M_CPUs,
