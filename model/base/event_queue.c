@@ -152,6 +152,7 @@ static void begin_day(tla_event_queue *q) {
     const uint32_t slot = q->day % DAYS;
     for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
         next = q->nodes[n].next;
+        __builtin_prefetch(q->nodes[n].event.context); /* on its way while those before it are acted on */
         heap_push(&q->today, &q->nodes[n].event);
         q->nodes[n].next = q->free_node;
         q->free_node = n;

@@ -101,8 +101,8 @@ class in_order_request {
     struct kept;
     void drop_kept();
     std::unique_ptr<kept> kept_;
+    unsigned depth_ = 0; // with all above in one line of a cache
     std::array<frame, frames_max> frames_;
-    unsigned depth_ = 0;
 };
 
 // A module, or a socket of it, that takes requests without being waited for.
