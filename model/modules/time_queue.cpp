@@ -150,7 +150,8 @@ bool time_queue::may_run(std::uint64_t at_ps) const {
     return at_ps <= now || (at_ps - now <= quantum_ps_ && at_ps < next_process_ps(now));
 }
 
-void time_queue::act(tla_event event) {
+// What goes on from the event takes its place.
+void time_queue::act(tla_event &event) {
     struct state { // as it was, also where the action reports an error
         explicit state(time_queue &of) : queue(of), on(of.acting_on_), island(of.acting_island_), depth(of.depth_) {}
         ~state() {
@@ -249,7 +250,8 @@ void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint3
         has_driven_ = true;
         driven_ps_ = at_ps;
         straight_until_ps_ = until_ps;
-        act({at_ps, 0, port, action, context});
+        tla_event arrival{at_ps, 0, port, action, context};
+        act(arrival);
     }
     while (!done && take_next()) {
     }

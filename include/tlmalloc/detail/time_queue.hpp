@@ -129,7 +129,7 @@ class time_queue {
     void drive();
     bool take_next();
     void tell_watchers();
-    void act(tla_event event);
+    void act(tla_event &event);
     std::uint64_t not_before_latest(std::uint64_t at_ps);
     std::uint64_t come_late(std::uint64_t at_ps, std::uint64_t latest_ps);
     void catch_up(std::uint32_t island);
