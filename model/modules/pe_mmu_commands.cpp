@@ -49,11 +49,13 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
     }
     completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
-    tla_mmu_make_visible(mmu_.get(), service.done_ps);
-    steps_->changed(service.done_ps);
-    run_ = {};
-    run_from_ps_ = service.done_ps;
-    if (!completion.status && command.opcode != TLA_OP_INVALIDATE) withdraw_dmi(command); // who asks again may not yet
+    if (!completion.status && command.opcode != TLA_OP_INVALIDATE) { // else mappings are as they were
+        tla_mmu_make_visible(mmu_.get(), service.done_ps);
+        steps_->changed(service.done_ps);
+        run_ = {};
+        run_from_ps_ = service.done_ps;
+        withdraw_dmi(command); // who asks again may not yet
+    }
     if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
     maps_in_flight_.add(service.done_ps, -1);
     mapped_bytes_.set(service.done_ps, tla_mmu_get_stats(mmu_.get()).table.mapped_bytes);

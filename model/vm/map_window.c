@@ -120,6 +120,12 @@ uint64_t tla_map_window_until(const tla_map_window *window, uint32_t asid, tla_v
     return until_ps;
 }
 
+uint64_t tla_map_window_next(const tla_map_window *window, uint64_t at_ps) {
+    for (size_t i = 0; i < window->committed; i++) /* in the order of their times */
+        if (window->items[i].visible_ps > at_ps) return window->items[i].visible_ps;
+    return 0;
+}
+
 tla_status tla_map_window_walk(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t at_ps,
                                tla_walk *walk, uint64_t *visible_ps) {
     uint64_t nbytes = UINT64_MAX;

@@ -39,6 +39,9 @@ bool tla_map_window_find(const tla_map_window *window, uint32_t asid, tla_vaddr 
 uint64_t tla_map_window_until(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t nbytes,
                               uint64_t at_ps);
 
+/* When the next change of any mapping is visible: later than at_ps; 0 when there is none, or it has not been said. */
+uint64_t tla_map_window_next(const tla_map_window *window, uint64_t at_ps);
+
 /* What a walk for va would have found, had the change that governs it at at_ps (tla_map_window_find was true) not been
  * made: as tla_page_table_walk of a table that lives nowhere. *visible_ps = until when that is so. */
 tla_status tla_map_window_walk(const tla_map_window *window, uint32_t asid, tla_vaddr va, uint64_t at_ps,

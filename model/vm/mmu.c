@@ -176,7 +176,7 @@ void tla_mmu_make_visible(tla_mmu *m, uint64_t visible_ps) {
     if (m->window_ps < visible_ps) m->window_ps = visible_ps;
     if (m->changing) m->epoch++;
     m->changing = false;
-    m->windowed = true;
+    if (m->next_ps == 0 || visible_ps < m->next_ps) m->next_ps = visible_ps;
 }
 
 uint64_t tla_mmu_settled_ps(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint64_t at_ps) {
@@ -185,10 +185,10 @@ uint64_t tla_mmu_settled_ps(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint6
 }
 
 void tla_mmu_advance(tla_mmu *m, uint64_t now_ps) {
-    if (!m->windowed) return;
+    if (m->next_ps == 0 || now_ps < m->next_ps) return;
     tla_map_window_advance(m->window, now_ps);
-    m->windowed = now_ps < m->window_ps;
-    if (!m->windowed && m->tlb) tla_tlb_advance(m->tlb, now_ps);
+    m->next_ps = tla_map_window_next(m->window, now_ps);
+    if (m->tlb) tla_tlb_advance(m->tlb, now_ps); /* entries that have ended make room */
 }
 
 tla_mmu_stats tla_mmu_get_stats(const tla_mmu *m) {

@@ -43,7 +43,7 @@ struct tla_mmu {
     tla_map_undo *undo;
     bool announced;     /* a command */
     uint64_t window_ps; /* no change that has been shown is hidden from accesses at this time or later */
-    bool windowed;      /* the window keeps something */
+    uint64_t next_ps;   /* when the next change that has been shown is visible; 0: none is pending */
     bool changing;      /* the table has changed; when that is visible has not been said */
     uint64_t epoch;     /* of the table: changes and their ends so far */
     uint64_t hits, misses, walk_errors, repeated;

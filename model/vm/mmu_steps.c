@@ -78,13 +78,16 @@ static bool found_alike(const tla_walk *a, const tla_walk *b) {
 
 /* The result of a walk, or a hit, in r->found. */
 static tla_status locate(const tla_mmu *m, tla_mmu_request *r) {
-    if (r->governed) return r->expected; /* with its piece */
+    uint64_t into = r->access.va.value - r->found.va.value, room = r->found.nbytes - into;
+    if (r->governed) { /* what was mapped before may go on: a lookup covers a page */
+        if (!r->expected && !r->piece.fallback && room < r->piece.nbytes) r->piece.nbytes = room;
+        return r->expected;
+    }
     if (r->expected == TLA_UNMAPPED) return mmu_fall_back(m, &r->access, r->limit, &r->piece);
     if (r->expected) return r->expected;
     if (r->access.access & ~r->found.flags) return TLA_PERMISSION;
-    uint64_t into = r->access.va.value - r->found.va.value;
     r->piece.pa.value = r->found.pa.value + into;
-    r->piece.nbytes = r->found.nbytes - into < r->limit ? r->found.nbytes - into : r->limit;
+    r->piece.nbytes = room < r->limit ? room : r->limit;
     return TLA_OK;
 }
 
@@ -211,6 +214,13 @@ static void read_next(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
     go_on(r, TLA_MMU_READ, now_ps);
 }
 
+/* The walk of a request begins now, or may begin. */
+static void prepare_walk(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
+    r->walk.owner = r;
+    tla_mmu_advance(m, now_ps);
+    r->walk.closed_ps = m->next_ps;
+}
+
 static void begin_reads(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
     r->level = r->walk.first;
     r->disturbed = false;
@@ -225,7 +235,7 @@ static void expect_again(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
 
 static void ask_for_walk(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
     r->asking = false;
-    r->walk.owner = r;
+    prepare_walk(m, r, now_ps);
     go_on(r, TLA_MMU_WAIT, now_ps);
     switch (tla_walkers_begin(m->walkers, &r->walk, now_ps)) {
     case TLA_WALK_STARTED:
@@ -244,7 +254,6 @@ typedef enum walk_end { WALK_GOOD, WALK_WRONG, WALK_OVERTAKEN } walk_end;
 /* The walk that a request waited for has ended: it knows its piece, or is looked up again. */
 static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps) {
     release(m, r, now_ps);
-    r->arrived_ps = now_ps; /* a rest that a change leaves is asked for now */
     if (end == WALK_WRONG) {
         r->piece = (tla_mmu_piece){.walked = true};
         finish(r, TLA_BUS_ERROR, now_ps);
@@ -252,17 +261,18 @@ static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps
     }
     if (end == WALK_GOOD && (r->epoch != m->epoch || r->governed)) {
         const tla_walk before = r->found;
-        const tla_status expected = r->expected;
         expect(m, r, now_ps);
-        if (r->expected != expected || !found_alike(&r->found, &before)) end = WALK_OVERTAKEN;
+        if (!found_alike(&r->found, &before)) end = WALK_OVERTAKEN;
     }
     if (end == WALK_OVERTAKEN) {
         m->repeated++;
+        r->arrived_ps = now_ps; /* of a rest that the change leaves too */
         look_up(m, r, now_ps, now_ps);
         return;
     }
     tla_status status = remember(m, r);
     if (!status) status = locate(m, r);
+    if (!status && r->piece.nbytes < r->access.nbytes) r->arrived_ps = now_ps;
     r->piece.walked = true;
     if (r->walk.outcome == TLA_WALK_STARTED) {
         r->piece.walk_start_ps = r->walk.start_ps;
@@ -273,6 +283,7 @@ static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps
 
 static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps) {
     const uint32_t asid = r->access.asid;
+    tla_mmu_advance(m, now_ps);
     tla_walk_request *joined = tla_walkers_finish(m->walkers, &r->walk, now_ps, end == WALK_GOOD && !r->disturbed);
     if (end == WALK_WRONG) {
         m->walk_errors++;
@@ -286,6 +297,9 @@ static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_
     }
     for (tla_walk_request *w; (w = tla_walkers_next(m->walkers));) {
         expect_again(m, w->owner, now_ps);
+        for (tla_walk_request *j = w->joined; j; j = j->next)
+            expect_again(m, j->owner, now_ps);
+        prepare_walk(m, w->owner, now_ps);
         tla_walkers_start(m->walkers, w, now_ps);
         begin_reads(m, w->owner, now_ps);
         tell(m, w->owner);

@@ -32,8 +32,8 @@ static tla_walk_request *find_walk(const tla_walkers *w, const tla_walk *walk, u
     if (w->config.merge_slots == 0) return NULL;
     uint64_t page = page_of(walk);
     for (tla_walk_request *r = *bucket_of(w, walk->asid, page); r; r = r->chain) {
-        bool begun_before = r->outcome == TLA_WALK_STARTED && r->start_ps < w->visible_ps;
-        bool answers = r->joinable && !(begun_before && at_ps >= w->visible_ps);
+        bool closed = r->outcome == TLA_WALK_STARTED && r->closed_ps && at_ps >= r->closed_ps;
+        bool answers = r->joinable && !closed;
         if (answers && r->page == page && r->walk.asid == walk->asid) return r;
     }
     return NULL;

@@ -22,7 +22,6 @@ struct tla_walkers {
     walker *pool;
     cached *cache;
     uint64_t uses;
-    uint64_t visible_ps; /* of the last change */
     tla_walkers_stats stats;
     tla_walk_request **buckets; /* under way or queued, by page */
     uint32_t bucket_bits;

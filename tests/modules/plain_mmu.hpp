@@ -1,12 +1,18 @@
-// An MMU for the plain event model: a TLB, walkers, and accesses over any number of pages.
+// An MMU for the plain event model: a TLB, walkers, accesses over any number of pages, and mappings that change.
 //
 // The order: accesses are looked up in the order of their arrival, the pages of an access in the order of their
 // addresses. A page that is queued for a walker holds up the rest of its access and every later access. An access
 // leaves after every earlier access to the same bytes if one of both writes.
+//
+// With mappings (else every page is mapped for ever): a TLB entry serves until a change of its page is visible. A walk
+// that a change of its page overtakes finds nothing: all that wait for it are looked up again. After a change is
+// decided, nothing joins a walk that is under way; from the time at which it is visible on, nothing joins a walk that
+// began before.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_MMU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_MMU_HPP
 
 #include "plain_event_model.hpp"
+#include "plain_mappings.hpp"
 
 #include <deque>
 #include <list>
@@ -21,25 +27,43 @@ class mmu {
         picoseconds tlb_ps = 0;
         bool hit_under_miss = true;
         picoseconds overhead_ps = 0;
+        bool ideal = false; // the table answers: no TLB, no walks
     };
     static constexpr std::uint64_t page = 4096;
 
     // Makes the walk for a page from `now` on, and calls `done` from an event at the walk's end.
     using walks = std::function<void(std::uint64_t page_number, picoseconds now, arrived done)>;
 
-    mmu(events &e, unsigned resource, const settings &how, walks make_walk)
-        : e_(e), resource_(resource), how_(how), make_walk_(std::move(make_walk)) {}
+    // What is known of an access when it leaves: a translation for each of its pages.
+    using translations = std::vector<translation>;
+    using leaving = std::function<void(picoseconds, const translations &)>;
+
+    mmu(events &e, unsigned resource, const settings &how, walks make_walk, const mappings *maps = nullptr)
+        : e_(e), resource_(resource), how_(how), make_walk_(std::move(make_walk)), maps_(maps) {}
+
+    // Mappings of these pages are changed: decided now and visible later.
+    void decided(const std::vector<std::uint64_t> &pages, picoseconds visible) {
+        visible_.push_back(visible);
+        for (walk &w : walks_)
+            w.closed = w.closed || w.begun;
+        for (entry &e : tlb_)
+            if (std::find(pages.begin(), pages.end(), e.number) != pages.end()) e.until = std::min(e.until, visible);
+    }
 
     // An access that arrives at `time`, which is now or (ahead) later. `done` is called with the time at which it
     // leaves as soon as that is known.
     void translate(bool write, std::uint64_t va, std::uint64_t nbytes, picoseconds time, bool ahead, arrived done) {
+        translate(write, va, nbytes, time, ahead, [=](picoseconds at, const translations &) { done(at); });
+    }
+    void translate(bool write, std::uint64_t va, std::uint64_t nbytes, picoseconds time, bool ahead, leaving done) {
         const auto a = std::make_shared<access>();
         a->write = write;
         a->first_byte = va;
         a->last_byte = va + nbytes - 1;
-        a->next = va / page;
-        a->last = (va + nbytes - 1) / page;
+        a->first = a->next = va / page;
+        a->last = a->final = (va + nbytes - 1) / page;
         a->open = a->last - a->next + 1;
+        a->found.resize(a->open);
         a->done = std::move(done);
         if (how_.overhead_ps == 0 && !ahead)
             arrive(a, time);
@@ -47,26 +71,46 @@ class mmu {
             e_.at(time + how_.overhead_ps, resource_, 0, [=](picoseconds at) { arrive(a, at); });
     }
 
+    // What is known of these pages is forgotten now.
+    void invalidate(const std::vector<std::uint64_t> &pages) {
+        for (walk &w : walks_)
+            w.closed = w.closed || w.begun;
+        tlb_.remove_if([&](const entry &e) { return std::find(pages.begin(), pages.end(), e.number) != pages.end(); });
+    }
+
     // Pages that joined a walk, and that waited for a walker, of accesses over several pages.
     std::uint64_t merged_of_split = 0, queued_of_split = 0;
+    std::uint64_t repeated = 0; // lookups, because a change overtook their walk
 
   private:
     struct access {
-        std::uint64_t next = 0, last = 0, open = 0; // pages: not looked up yet, and without an answer
+        std::uint64_t first = 0, next = 0, last = 0, final = 0,
+                      open = 0; // pages; next: not looked up yet, open: without an answer
+        translations found;
+        std::uint64_t number = 0; // in the order of arrival
         picoseconds arrival = 0, end = 0;
         bool split = false, write = false, translated = false;
         std::uint64_t first_byte = 0, last_byte = 0;
-        arrived done;
+        leaving done;
     };
     using access_ptr = std::shared_ptr<access>;
     struct walk {
         std::uint64_t number;
         std::vector<access_ptr> served; // the first is its own
         bool holds;
+        bool begun = false, closed = false; // closed: nobody joins it
+        picoseconds began = 0;
+        translation saw{}; // what it was to find when it began
+    };
+    struct entry {
+        std::uint64_t number;
+        translation to;
+        picoseconds until; // served to lookups before
     };
 
     void arrive(const access_ptr &a, picoseconds now) {
         a->arrival = now;
+        a->number = arrived_++;
         a->split = a->next != a->last;
         front_.push_back(a);
         here_.push_back(a);
@@ -74,20 +118,52 @@ class mmu {
     }
 
     void look_up_front(picoseconds now) {
-        while (held_ == 0 && !front_.empty()) {
-            const access_ptr a = front_.front();
-            const std::uint64_t number = a->next++;
-            if (number == a->last) front_.pop_front();
-            look_up(a, number, std::max(a->arrival, resumed_), now);
+        while (held_ == 0 && !front_.empty())
+            look_up_next(now);
+    }
+
+    void look_up_next(picoseconds now) {
+        const access_ptr a = front_.front();
+        const std::uint64_t number = a->next++;
+        // The pages behind one that fails are not looked up.
+        if (!permits(a, number, now)) a->open -= std::exchange(a->last, number) - number;
+        if (number == a->last) front_.pop_front();
+        look_up(a, number, std::max(a->arrival, resumed_), now);
+    }
+
+    bool permits(const access_ptr &a, std::uint64_t number, picoseconds now) const {
+        return !maps_ || maps_->at(number, now).permits(a->write);
+    }
+
+    // A page that has failed does not any more: those behind it are looked up after all.
+    void find_rest(const access_ptr &a, std::uint64_t number) {
+        if (number != a->last || a->last == a->final) return;
+        a->open += a->final - a->last;
+        a->last = a->final;
+        rests_.push_back(a);
+    }
+    void look_up_rests(picoseconds now) {
+        for (; !rests_.empty(); rests_.pop_front()) {
+            const access_ptr a = rests_.front();
+            const auto later = [&](const access_ptr &other) { return other->number > a->number; };
+            a->arrival = now;
+            front_.insert(std::find_if(front_.begin(), front_.end(), later), a);
+            while (held_ == 0 && !front_.empty() && front_.front() == a)
+                look_up_next(now);
         }
     }
 
     void look_up(const access_ptr &a, std::uint64_t number, picoseconds lookup, picoseconds now) {
+        if (how_.ideal) {
+            answer(a, number, maps_->at(number, now), now, now);
+            return;
+        }
         const picoseconds known = std::max(lookup + how_.tlb_ps, now);
-        const auto hit = std::find(tlb_.begin(), tlb_.end(), number);
+        tlb_.remove_if([=](const entry &e) { return e.until <= now; });
+        const auto hit = std::find_if(tlb_.begin(), tlb_.end(), [=](const entry &e) { return e.number == number; });
         if (hit != tlb_.end()) {
             tlb_.splice(tlb_.end(), tlb_, hit); // the latest
-            answer(a, known, now);
+            answer(a, number, hit->to, known, now);
             return;
         }
         if (!how_.hit_under_miss) held_++;
@@ -97,11 +173,21 @@ class mmu {
             miss(a, number, now);
     }
 
-    void answer(const access_ptr &a, picoseconds known, picoseconds now) {
+    void answer(const access_ptr &a, std::uint64_t number, const translation &to, picoseconds known, picoseconds now) {
+        a->found[number - a->first] = to;
         a->end = std::max(a->end, known);
+        if (to.permits(a->write)) find_rest(a, number);
         if (--a->open > 0) return;
         a->translated = true;
-        if (!is_behind(a)) leave(a, now);
+        a->found.resize(a->last - a->first + 1);
+        const auto fails = [&](const translation &t) { return !t.permits(a->write); };
+        if (std::any_of(a->found.begin(), a->found.end(), fails)) { // waits for nobody
+            here_.remove(a);
+            a->done(a->end, a->found);
+            release_one(now);
+        } else if (!is_behind(a)) {
+            leave(a, now);
+        }
     }
 
     static bool conflict(const access &a, const access &b) {
@@ -122,7 +208,11 @@ class mmu {
         here_.remove(a);
         left_.remove_if([=](const access_ptr &before) { return before->end <= now; });
         left_.push_back(a);
-        a->done(a->end);
+        a->done(a->end, a->found);
+        release_one(now);
+    }
+
+    void release_one(picoseconds now) {
         for (const access_ptr &next : here_)
             if (next->translated && !is_behind(next)) {
                 next->end = std::max(next->end, now);
@@ -134,7 +224,7 @@ class mmu {
     void miss(const access_ptr &a, std::uint64_t number, picoseconds now) {
         if (how_.merge_slots > 0)
             for (walk &w : walks_)
-                if (w.number == number) { // with a slot or without: it hears of its end
+                if (w.number == number && may_join(w, now)) { // with a slot or without: it hears of its end
                     w.served.push_back(a);
                     merged_of_split += a->split;
                     return;
@@ -151,8 +241,16 @@ class mmu {
         held_ += mine->holds;
     }
 
+    bool may_join(const walk &w, picoseconds now) const {
+        const auto overtook = [&](picoseconds visible) { return visible > w.began && visible <= now; };
+        return !w.closed && !(w.begun && std::any_of(visible_.begin(), visible_.end(), overtook));
+    }
+
     void begin(std::list<walk>::iterator w, picoseconds now) {
         busy_++;
+        w->begun = true;
+        w->began = now;
+        w->saw = maps_ ? maps_->at(w->number, now) : translation{};
         if (w->holds) release(now);
         w->holds = false;
         make_walk_(w->number, now, [=](picoseconds at) { finish(w, at); });
@@ -168,34 +266,53 @@ class mmu {
         busy_--;
         const walk over = std::move(*w);
         walks_.erase(w);
-        if (how_.tlb_entries > 0 && std::find(tlb_.begin(), tlb_.end(), over.number) == tlb_.end()) {
-            tlb_.push_back(over.number);
-            if (tlb_.size() > how_.tlb_entries) tlb_.pop_front();
-        }
+        const bool overtaken = maps_ && over.saw != maps_->at(over.number, now);
+        const translation to = maps_ ? maps_->at(over.number, now) : translation{true, over.number * page, true, true};
+        if (!overtaken && to.mapped) fill({over.number, to, maps_ ? maps_->holds_until(over.number, now) : never}, now);
         if (!how_.hit_under_miss)
             for (std::size_t i = 0; i < over.served.size(); i++)
                 release(now);
         // The walk's own goes on first, then who joined it, then whose turn it is.
         for (const access_ptr &a : over.served)
-            answer(a, now, now);
+            if (overtaken) {
+                repeated++;
+                if (permits(a, over.number, now)) find_rest(a, over.number);
+                look_up(a, over.number, now, now);
+            } else {
+                answer(a, over.number, to, now, now);
+            }
         while (!waiting_.empty() && busy_ < how_.walkers) {
             const auto next = waiting_.front();
             waiting_.pop_front();
             begin(next, now);
         }
+        look_up_rests(now);
         look_up_front(now);
+    }
+
+    void fill(const entry &found, picoseconds now) {
+        if (how_.tlb_entries == 0) return;
+        tlb_.remove_if([=](const entry &e) { return e.until <= now; });
+        const auto old =
+            std::find_if(tlb_.begin(), tlb_.end(), [&](const entry &e) { return e.number == found.number; });
+        if (old != tlb_.end()) return;
+        tlb_.push_back(found);
+        if (tlb_.size() > how_.tlb_entries) tlb_.pop_front();
     }
 
     events &e_;
     const unsigned resource_;
     const settings how_;
     const walks make_walk_;
-    std::list<walk> walks_; // under way, then waiting
+    const mappings *const maps_;
+    std::vector<picoseconds> visible_; // when changes can be seen that have been decided
+    std::list<walk> walks_;            // under way, then waiting
     std::deque<std::list<walk>::iterator> waiting_;
-    std::deque<access_ptr> front_;      // the first may be looked up in part
-    std::list<std::uint64_t> tlb_;      // oldest first
+    std::deque<access_ptr> front_; // in the order of arrival; the first may be looked up in part
+    std::deque<access_ptr> rests_;
+    std::list<entry> tlb_;              // oldest first
     std::list<access_ptr> here_, left_; // in the order of arrival; that leave later
-    std::uint64_t held_ = 0, busy_ = 0;
+    std::uint64_t held_ = 0, busy_ = 0, arrived_ = 0;
     picoseconds resumed_ = 0;
 };
 

@@ -40,8 +40,8 @@ class dmi_record;
 // one that does not become visible (a posted MAP may be lost) is asked for once more.
 // A walk that reads what the table does not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP
 // and INVALIDATE (command.h); their scope is for the va_manager and not looked at here. A command that fails changes
-// nothing. An access before a command is done goes where it went before; it is counted as stale when that is a mapping
-// that the command has replaced or removed.
+// nothing. An access before a MAP or UNMAP is done goes where it went before; it is counted as stale when that is a
+// mapping that the command has replaced or removed. An INVALIDATE acts when it arrives.
 //
 // An access that says of which transfer it is a part (transfer_extent.hpp) leaves with as much of it as is contiguous
 // around it in physical addresses too.
@@ -58,7 +58,8 @@ class dmi_record;
 // Accesses are looked up in the order of their arrival, each read of a walk is made when the one
 // before has brought its entry, and any number of walks may be under way. An access does not overtake one that came
 // before it and is still being translated if both touch the same bytes of one address space and one of them writes; it
-// does when that one waits for the host. An access whose walk ends after a change of its mapping is looked up again.
+// does when that one waits for the host. An access whose page leads elsewhere when its walk ends than when the walk
+// began is looked up again. An access that is answered with an error waits for the lookups of its own pages only.
 // With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back when no walk that began before the
 // change is under way, and the change is visible when its entries are written and it has taken its price. The host is
 // asked about a page fault from a thread too.

@@ -94,12 +94,12 @@ void tla_mmu_find_run(const tla_mmu *mmu, const tla_mmu_access *extent, tla_vadd
  * with tag 0. TLA_NO_HOST_MEMORY. */
 tla_status tla_mmu_command(tla_mmu *mmu, uint32_t sender, uint32_t tag);
 
-/* Drops TLB entries and what walkers remember of the ranges; nbytes 0 = of the range's whole address space. Mappings
- * stay. TLA_INVALID_ARGUMENT, nothing dropped, for an asid that is none. work: invalidates (one). */
+/* Drops TLB entries and what walkers remember of the ranges at once; nbytes 0 = of the range's whole address space.
+ * Mappings stay, and nothing joins a walk under way. TLA_INVALID_ARGUMENT, nothing dropped, for an asid that is none. work: invalidates (one). */
 tla_status tla_mmu_invalidate(tla_mmu *mmu, const tla_map_entry *ranges, size_t count, tla_work *work,
                               tla_error *error);
 
-/* What changed since the last call can be seen from visible_ps on. */
+/* What changed since the last call can be seen from visible_ps on: only after a change that was made. */
 void tla_mmu_make_visible(tla_mmu *mmu, uint64_t visible_ps);
 
 /* When every change of [va, va + nbytes), nbytes > 0, that is decided so far can be seen: at_ps or later. */

@@ -4,8 +4,8 @@
  * caller makes its reads one after the other when their time has come, and any number of requests may be under way. The
  * same holds for changes: what they do to the memory comes out as a list. All calls come in the order of time.
  *
- * A request whose walk ends after a change that concerns it is neither told old knowledge nor refused: it is looked up
- * again at that time, which costs that lookup, and another walk when it misses. */
+ * When a walk ends and its page leads elsewhere than when the walk began, its requests are neither told old knowledge nor
+ * refused: they are looked up again at that time, which costs that lookup, and another walk when it misses. */
 #ifndef TLMALLOC_MMU_STEPS_H
 #define TLMALLOC_MMU_STEPS_H
 
@@ -24,8 +24,10 @@ typedef enum tla_mmu_phase {
 } tla_mmu_phase;
 
 /* The translation of the front of what is left of an access: the caller's memory until it is TLA_MMU_DONE. A lookup
- * shortens access.nbytes to what the piece will cover, and a change may shorten it again. The caller begins the rest
- * as soon as it sees a shorter length: after tla_mmu_begin, tla_mmu_step, and for each request of tla_mmu_next. */
+ * shortens access.nbytes to what the piece will cover, one page or region at most unless the walk mode is
+ * TLA_WALK_IDEAL, and a change may shorten it again. A lookup that is going to fail keeps the length: the rest is not
+ * looked up. The caller begins the rest as soon as it sees a shorter length: after tla_mmu_begin, tla_mmu_step, and for
+ * each request of tla_mmu_next. */
 typedef struct tla_mmu_request {
     tla_mmu_access access; /* set by the caller */
     void *owner;           /* the caller's */

@@ -57,14 +57,17 @@ void tla_walkers_destroy(tla_walkers *walkers);
 /* A miss, for what tla_page_table_walk told (also for an address that is not mapped: finding that out takes a walk
  * too). The caller's memory, until the caller has heard of the walk's end. Any number may be under way. */
 typedef struct tla_walk_request {
-    tla_walk walk; /* set by the caller, as is the owner */
+    tla_walk walk; /* set by the caller, as are the next two */
     void *owner;
+    uint64_t closed_ps; /* once it has begun, no request at that time or later joins it, since a change that has been
+                           decided is visible then; 0: no change is pending */
     tla_walk_outcome outcome;
     uint32_t walker;             /* whose walk it is, and the first of the reads that it has to make (STARTED) */
     uint32_t first;              /* reads before that one were saved by a path register or the walk cache */
     uint64_t asked_ps, start_ps; /* when it came, when its own walk began */
+    struct tla_walk_request *next, *joined; /* the requests that wait for its walk too, linked by `next` */
     /* The walkers' own. */
-    struct tla_walk_request *next, *chain, *joined, *last_joined;
+    struct tla_walk_request *chain, *last_joined;
     uint64_t page;
     uint32_t merged;
     bool joinable;
@@ -89,7 +92,8 @@ void tla_walkers_start(tla_walkers *walkers, tla_walk_request *request, uint64_t
  * joins a walk of it that is under way. */
 void tla_walkers_invalidate(tla_walkers *walkers, uint32_t asid);
 
-/* A change is visible from then on: no request at that time or later joins a walk that began before. */
+/* A change is visible from then on: no request at that time or later joins a walk that is under way now. For walks that
+ * begin before that time, the caller sets closed_ps. */
 void tla_walkers_make_visible(tla_walkers *walkers, uint64_t visible_ps);
 
 /* The walk under way of the next walker after *number that has one, and *number that walker; NULL when there is none.
