@@ -138,6 +138,7 @@ void pe_ipcq::arrive(in_order_request &request) {
         request.at_ps = take_bytes(token, payload.get_data_length(), request.at_ps);
     } else {
         forwarding_++;
+        ledger_.depart(launch_); // the answer may be back at the sender's before the bytes have been taken
         in_order_request::frame &frame = request.push(
             [](void *module, in_order_request &r) {
                 auto &self = *static_cast<pe_ipcq *>(module);
@@ -150,6 +151,7 @@ void pe_ipcq::arrive(in_order_request &request) {
                     self.forwarding_--;
                     if (nbytes > 0) self.take_bytes(came, nbytes, at_ps);
                     self.look(at_ps);
+                    self.ledger_.arrive(came.launch);
                     self.may_be_idle();
                 });
                 r.finish();

@@ -176,6 +176,31 @@ BOOST_AUTO_TEST_CASE(a_sender_that_polls_goes_on_at_its_next_look) {
     BOOST_CHECK_GE(b.platform->pes()[0]->ipcq.get_statistics().polls, looks);
 }
 
+// Two programs that wait for each other's messages, on ways that take no time: the answer to a write is back when its
+// bytes have not been taken yet, and that is no deadlock.
+static void ways_without_time(const char *memory) {
+    std::vector<std::string> settings = pair();
+    settings.insert(settings.end(), {memory, "links.wire=0 ps", "cube.router_overhead=0 ps"});
+    bench b(settings);
+    b.run([&] {
+        body = [&](tl_context *tl) {
+            const bool first = tl_program_id(tl, TL_ALL) == 0;
+            const tl_tile tile = b.tile(tl, 16);
+            tla_status status = first ? tl_send(tl, 1, &tile) : tl_recv(tl, 0, &tile);
+            if (status == TLA_OK) status = first ? tl_recv(tl, 1, &tile) : tl_send(tl, 0, &tile);
+            return status == TLA_OK ? tl_free(tl, &tile) : status;
+        };
+        BOOST_CHECK_EQUAL(b.host().launch(0, {}, &b.error), TLA_OK);
+    });
+    BOOST_CHECK(b.platform->messages().deadlocked().empty());
+}
+BOOST_AUTO_TEST_CASE(programs_whose_ways_take_no_time_are_in_no_deadlock) {
+    ways_without_time("messages.memory=tcm");
+}
+BOOST_AUTO_TEST_CASE(programs_whose_ways_take_no_time_are_in_no_deadlock_with_slots_in_sram) {
+    ways_without_time("messages.memory=sram");
+}
+
 // --- places ----------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(neighbours_are_those_of_the_mesh_and_edges_are_told) {
