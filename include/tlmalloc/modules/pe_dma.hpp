@@ -26,7 +26,9 @@ namespace tlmalloc {
 // MMU, `local` to the TCM by physical address.
 //
 // Chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
-// the order in which they start, and one after the other.
+// the order in which they start (of one time, those of threads first). It issues the chunks of one transfer when all of
+// the one before have been issued; it does not wait for their answers. The bandwidth and the places for chunks on their
+// way are shared by all.
 //
 // A reset (resettable.hpp) in the middle of a transfer: chunks that have been issued are moved to their end, so that
 // every byte is as before or as after the transfer and no chunk is half done; none is issued any more, and the transfer

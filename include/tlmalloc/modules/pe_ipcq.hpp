@@ -41,6 +41,22 @@ namespace tlmalloc {
 // Everything is decided by the event queue (time_queue.hpp): arrivals, credits, slots, and what
 // the kernel's thread calls for at its own time. Threads wait for what was decided, or send commands to the controller.
 //
+// What takes time:
+// - A tl_send begins the transfers of all pieces for which it has credits at once. A piece of a tile whose rows do not
+//   touch is a transfer for each run of bytes; the next one begins when the one before has ended. The call returns when
+//   the DMA has read the last byte. A sender that polls looks at multiples of poll_ps from the beginning of its wait
+//   on, and sees a credit that has come at that time or before. After a wait, the next piece without a credit begins
+//   another.
+// - On its way to a slot every access is a transaction of its own behind `in`, and pays overheads of its own there. It
+//   is answered when its bytes are in the slot.
+// - The pieces of a direction are taken one after the other, those of several directions at the same time. From the TCM
+//   a read of the whole piece is followed by a write for each run of bytes; from elsewhere the DMA makes a transfer for
+//   each run, one after the other. Then the credit leaves at once, a transfer of its own without a tile.
+// - Requests for slots are served in the order of their arrival, one after the other. The ALLOC of the first begins
+// when
+//   its request is there, and the credits leave when its completion is.
+// - All transfers go by physical addresses, so that the MMU takes no time of them.
+//
 // `in`: a window of physical addresses. Writes of pieces lie in the first half, at slot * slot_size, all others behind
 // it. What has no token, is no write or lies elsewhere is answered with an error: TLM_COMMAND_ERROR_RESPONSE,
 // TLM_ADDRESS_ERROR_RESPONSE.

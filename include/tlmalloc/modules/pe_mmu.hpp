@@ -29,7 +29,8 @@ class dmi_record;
 // its command is done. An access to a table that comes back to `in`, straight or by way of a walk of another MMU, could
 // only wait for itself: it is answered with TLM_GENERIC_ERROR_RESPONSE, and so the walk fails. (Unless whoever leads it
 // back goes on in another thread with a payload of its own: it must copy the `requester` extension, as that asks for.)
-// The address space of an access is that of its `requester` extension, 0 without one and of hardware that has none.
+// The address space of an access is that of its `requester` extension, 0 without one and of hardware that has none. An
+// access whose requester says that its address is physical (`translated`) passes at once: it takes no overhead.
 //
 // An access that crosses pages or regions is split where the physical addresses part, and all of it is translated
 // before any of it moves; one that streams over fewer bytes than it has (streaming width below the length) is split
