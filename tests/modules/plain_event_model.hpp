@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,14 +27,17 @@ class events {
     void run() {
         while (!list_.empty()) {
             auto first = list_.begin();
-            const picoseconds time = std::get<0>(first->first);
+            now_ = std::get<0>(first->first);
             const auto what = std::move(first->second);
             list_.erase(first);
-            what(time);
+            what(now_);
         }
     }
 
+    picoseconds now() const { return now_; }
+
   private:
+    picoseconds now_ = 0;
     std::map<std::tuple<picoseconds, unsigned, unsigned, std::uint64_t>, std::function<void(picoseconds)>> list_;
     std::uint64_t posted_ = 0;
 };
@@ -76,6 +80,18 @@ struct channels {
     }
 };
 
+// What nodes that store and forward pass on together: accesses of a transfer to one target, one direction of them.
+struct batch {
+    bool complete = false; // none comes to it any more
+    std::uint64_t accesses = 0;
+    struct held {
+        std::uint64_t messages = 0;
+        bool goes = false;
+        std::vector<std::function<void(picoseconds)>> flits;
+    };
+    std::map<unsigned, held> at; // by node
+};
+
 // What of a transfer goes to one target.
 struct stretch {
     enum { unasked, asking, asked } request = unasked;
@@ -83,21 +99,42 @@ struct stretch {
     picoseconds request_there = 0, latest = 0;
     std::uint64_t accesses = 0, under_way = 0;
     std::vector<std::pair<picoseconds, arrived>> followers;
-    struct held {
-        std::uint64_t messages = 0;
-        std::vector<std::function<void(picoseconds)>> flits;
-    };
-    std::map<std::pair<unsigned, bool>, held> stored;
+    std::shared_ptr<batch> there; // that is being collected on the way there
+    std::shared_ptr<batch> back = std::make_shared<batch>();
 };
 
-// A transfer of fewer accesses than its initiator may have under way.
+// A transfer. It has `most` accesses under way at most (transaction.h).
 struct transaction {
     std::uint64_t issued = 0, entered = 0;
     bool all_issued = false;
+    std::uint64_t most = ~std::uint64_t{0}, limit = most; // limit: before one has come back
+    std::uint64_t collected = 0;                          // accesses in batches that are not complete
+    std::vector<std::function<void(picoseconds)>> completing;
     std::map<unsigned, stretch> to;
+
+    void issue(bool last) {
+        issued++;
+        all_issued = last;
+        limit = most;
+    }
+    // No more is issued before one of those under way has come back.
+    void wait(std::uint64_t under_way, picoseconds time) {
+        if (under_way == 0) return;
+        limit = under_way;
+        look(time);
+    }
+    void look(picoseconds time) {
+        if (!(all_issued && entered >= issued) && collected < limit) return;
+        collected = 0;
+        const auto batches = std::move(completing);
+        completing.clear();
+        for (const auto &complete : batches)
+            complete(time);
+    }
 };
 
-// A DMA channel: issues chunks at its bandwidth, `outstanding` at most on their way; transfers one after the other.
+// A DMA channel: issues chunks at its bandwidth, `outstanding` at most on their way. It takes transfers in the order in
+// which they start; the chunks of one are issued when those of the one before have been.
 class dma {
   public:
     struct piece {
@@ -111,51 +148,70 @@ class dma {
         std::uint64_t va, tile, rows, row_bytes, pitch;
     };
 
+    // What starts at one time: transfers that a thread waits for, then those of message units, then the next chunk.
+    enum turn : unsigned { of_thread, of_messages, next_chunk };
+
     dma(events &e, unsigned resource, std::uint64_t chunk, std::uint64_t bandwidth, std::size_t outstanding, move m)
         : e_(e), resource_(resource), chunk_(chunk), bandwidth_(bandwidth), done_(outstanding, 0), move_(std::move(m)) {
     }
 
     void transfer(const rectangle &what, picoseconds start, arrived done) {
-        e_.at(start, resource_, 0, [=](picoseconds time) {
-            what_ = what;
-            of_ = std::make_shared<transaction>();
-            row_ = moved_ = 0;
-            end_ = time;
-            finished_ = done;
-            next(time);
+        begin(what, start, std::move(done), of_thread, move_);
+    }
+    // One whose chunks go another way.
+    void begin(const rectangle &what, picoseconds start, arrived done, turn as, move way) {
+        const auto j = std::make_shared<job>();
+        *j = {what, std::move(done), std::move(way), std::make_shared<transaction>()};
+        j->of->most = j->of->limit = done_.size();
+        e_.at(start, resource_, as, [=](picoseconds time) {
+            j->end = time;
+            jobs_.push_back(j);
+            next();
         });
     }
 
   private:
-    bool all_issued() const { return row_ == what_.rows; }
+    struct job {
+        rectangle what;
+        arrived finished;
+        move way;
+        std::shared_ptr<transaction> of;
+        std::uint64_t row = 0, moved = 0, under_way = 0;
+        picoseconds end = 0;
+    };
 
-    void next(picoseconds time) {
-        if (posted_ || all_issued() || done_[count_ % done_.size()] == never) return;
+    void next() {
+        if (posted_ || jobs_.empty()) return;
+        if (const job &j = *jobs_.front(); done_[count_ % done_.size()] == never) {
+            if (j.of->issued >= done_.size()) j.of->wait(j.under_way, e_.now()); // for one of its own
+            return;
+        }
         posted_ = true;
-        e_.at(std::max({time, free_, done_[count_ % done_.size()]}), resource_, 1, [=](picoseconds at) {
+        e_.at(std::max({e_.now(), free_, done_[count_ % done_.size()]}), resource_, next_chunk, [=](picoseconds at) {
             posted_ = false;
-            const std::uint64_t va = what_.va + row_ * what_.pitch + moved_,
-                                tile = what_.tile + row_ * what_.row_bytes + moved_;
-            const std::uint64_t nbytes = std::min(chunk_ - va % chunk_, what_.row_bytes - moved_);
+            const std::shared_ptr<job> j = jobs_.front();
+            const rectangle &what = j->what;
+            const std::uint64_t va = what.va + j->row * what.pitch + j->moved,
+                                tile = what.tile + j->row * what.row_bytes + j->moved;
+            const std::uint64_t nbytes = std::min(chunk_ - va % chunk_, what.row_bytes - j->moved);
             const std::size_t slot = count_++ % done_.size();
             done_[slot] = never;
             free_ = at + bytes_at(nbytes, bandwidth_);
-            under_way_++;
-            moved_ += nbytes;
-            if (moved_ == what_.row_bytes) {
-                row_++;
-                moved_ = 0;
+            j->under_way++;
+            j->moved += nbytes;
+            if (j->moved == what.row_bytes) {
+                j->row++;
+                j->moved = 0;
             }
-            now_ = at;
-            of_->issued++;
-            of_->all_issued = all_issued();
-            move_({va, tile, nbytes, of_}, at, [=](picoseconds end) {
+            j->of->issue(j->row == what.rows);
+            if (j->of->all_issued) jobs_.pop_front();
+            j->way({va, tile, nbytes, j->of}, at, [=](picoseconds end) {
                 done_[slot] = end;
-                end_ = std::max(end_, end);
-                if (--under_way_ == 0 && all_issued()) finished_(end_);
-                next(now_);
+                j->end = std::max(j->end, end);
+                if (--j->under_way == 0 && j->of->all_issued) j->finished(j->end);
+                next();
             });
-            next(at);
+            next();
         });
     }
 
@@ -165,12 +221,10 @@ class dma {
     const std::uint64_t chunk_, bandwidth_;
     std::vector<picoseconds> done_;
     const move move_;
-    rectangle what_{};
-    std::shared_ptr<transaction> of_;
-    std::uint64_t row_ = 0, moved_ = 0, count_ = 0, under_way_ = 0;
-    picoseconds free_ = 0, end_ = 0, now_ = 0;
+    std::deque<std::shared_ptr<job>> jobs_; // that have chunks left to issue
+    std::uint64_t count_ = 0;
+    picoseconds free_ = 0;
     bool posted_ = false;
-    arrived finished_;
 };
 
 } // namespace plain

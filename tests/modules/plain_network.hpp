@@ -25,15 +25,18 @@ class network {
         s.accesses++;
         s.under_way++;
         t->entered++;
+        if (nbytes > 0 && stores(from, to)) join(*t, s);
+        const std::shared_ptr<batch> together = s.there;
+        t->look(time);
         if (nbytes > 0) {
-            send(t, &s, true, from, to, input, nbytes, false, time, there);
+            send(t, &s, together, true, from, to, input, nbytes, false, time, there);
         } else if (s.request == stretch::asked) {
             there(std::max(time + wire(from, to, true), s.request_there));
         } else if (s.request == stretch::asking) {
             s.followers.push_back({time, there});
         } else {
             s.request = stretch::asking;
-            send(t, &s, true, from, to, input, 0, true, time, [=, this_ = this, &s](picoseconds at) {
+            send(t, &s, nullptr, true, from, to, input, 0, true, time, [=, this_ = this, &s](picoseconds at) {
                 s.request = stretch::asked;
                 s.request_there = at;
                 there(at);
@@ -51,9 +54,9 @@ class network {
         s.under_way--;
         s.latest = std::max(s.latest, time);
         if (nbytes > 0)
-            send(t, &s, false, from, to, input, nbytes, false, time, there);
+            send(t, &s, s.back, false, from, to, input, nbytes, false, time, there);
         else if (s.under_way == 0 && t->all_issued)
-            send(t, &s, false, from, to, input, 0, true, s.latest, there);
+            send(t, &s, nullptr, false, from, to, input, 0, true, s.latest, there);
         else
             there(time + wire(from, to, false));
     }
@@ -63,17 +66,19 @@ class network {
     struct message {
         std::shared_ptr<transaction> of;
         stretch *s;
+        std::shared_ptr<batch> together;
         bool forward, opens;
         const way *along;
         std::uint64_t nbytes, flits, left;
         arrived there;
     };
 
-    void send(const std::shared_ptr<transaction> &t, stretch *s, bool forward, unsigned from, unsigned to,
-              unsigned input, std::uint64_t nbytes, bool opens, picoseconds time, const arrived &there) {
+    void send(const std::shared_ptr<transaction> &t, stretch *s, const std::shared_ptr<batch> &together, bool forward,
+              unsigned from, unsigned to, unsigned input, std::uint64_t nbytes, bool opens, picoseconds time,
+              const arrived &there) {
         const std::uint64_t flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
         const auto m = std::make_shared<message>(
-            message{t, s, forward, opens, &way_of(from, to, forward), nbytes, flits, flits, there});
+            message{t, s, together, forward, opens, &way_of(from, to, forward), nbytes, flits, flits, there});
         e_.at(time, first_ + from, input, [=, this_ = this](picoseconds now) {
             if (m->nbytes > 0) {
                 m->opens = !m->s->data_left[!forward];
@@ -112,13 +117,49 @@ class network {
             leave(m, flit, node, hop, now);
             return;
         }
-        stretch::held &h = m->s->stored[{node, m->forward}];
+        batch &b = *m->together;
+        batch::held &h = b.at[node];
         h.flits.push_back([=, this_ = this](picoseconds at) { this_->leave(m, flit, node, hop, at); });
         h.messages += flit + 1 == m->flits;
-        if (!m->of->all_issued || m->of->entered < m->of->issued || h.messages < m->s->accesses) return;
-        for (const auto &pass : h.flits)
-            pass(now);
+        // On the way back all of a transfer is under way together, as in every test.
+        if (!m->forward && m->of->all_issued && m->of->entered == m->of->issued) {
+            b.complete = true;
+            b.accesses = m->s->accesses;
+        }
+        if (b.complete && h.messages == b.accesses) pass(h, now);
+    }
+
+    static void pass(batch::held &h, picoseconds now) {
+        const auto flits = std::move(h.flits);
         h.flits.clear();
+        for (const auto &leaves : flits)
+            leaves(now);
+    }
+
+    bool stores(unsigned from, unsigned to) {
+        const way &w = way_of(from, to, true);
+        return std::any_of(w.begin(), w.end(), [&](unsigned number) {
+            return links_[number].to != to && nodes_[links_[number].to].store_and_forward;
+        });
+    }
+
+    // An access more for nodes that store and forward.
+    void join(transaction &t, stretch &s) {
+        if (!s.there) {
+            const auto b = s.there = std::make_shared<batch>();
+            t.completing.push_back([=, this_ = this, &s](picoseconds time) {
+                s.there = nullptr;
+                b->complete = true;
+                for (auto &[node, h] : b->at)
+                    if (!h.goes && h.messages == b->accesses) {
+                        h.goes = true;
+                        this_->e_.at(time, this_->first_ + node, ~0u,
+                                     [=, held = &h](picoseconds now) { pass(*held, now); });
+                    }
+            });
+        }
+        s.there->accesses++;
+        t.collected++;
     }
 
     picoseconds wire(unsigned from, unsigned to, bool forward) {
