@@ -62,7 +62,7 @@ namespace tlmalloc {
 // TLM_ADDRESS_ERROR_RESPONSE.
 //
 // With tables of costs (slot_costs.h) slots are still allocated, and hold the bytes; but writing and reading them takes
-// what the table says, and occupies nothing.
+// what the table says, occupies nothing, and is not counted by the memory.
 //
 // A reset (resettable.hpp; that of its processing_element is one, too) ends what the kernel waits for here: its call is
 // TLA_RESET, and so the kernel. What is on its way comes to its end, pieces for the kernel are dropped, and its slots
