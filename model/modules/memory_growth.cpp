@@ -23,6 +23,7 @@ tla_status memory_controller::commit(tla_channel channel, std::uint64_t when_ps)
     statistics_[channel].nodes_visited += work.nodes_visited;
     show_begin(service);
     show_end(channel, service, arena, work.nodes_visited);
+    if (grown) grown(channel, arena, service.done_ps);
     return TLA_OK;
 }
 

@@ -44,7 +44,7 @@ bool names_a_channel(tla_opcode op) {
 // Every window that takes commands, with its module, and that once more where it has free lists.
 template <typename Visit>
 void for_each_window(npu &platform, const Visit &visit) {
-    const memory_controller *const none = nullptr;
+    memory_controller *const none = nullptr;
     const auto visit_controller = [&visit](memory_controller &c) { visit(c, c.control, &c); };
     visit(platform.addresses(), platform.addresses().control, none);
     for (const auto &processor : platform.processors())
@@ -70,7 +70,7 @@ const char *name_of(event_kind kind) {
 event_names event_names::of(npu &platform) {
     event_names names;
     for_each_window(platform,
-                    [&](const sc_core::sc_object &module, const control_window &, const memory_controller *controller) {
+                    [&](const sc_core::sc_object &module, const control_window &, memory_controller *controller) {
                         const auto number = static_cast<std::uint32_t>(names.modules.size());
                         names.modules.push_back(name_below(platform, module));
                         const auto add_memory = [&](std::optional<tla_channel> channel, const tla_arena_stats &list) {
@@ -100,12 +100,17 @@ void event_recorder::follow(npu &platform, workload &work) {
         l.sink->begin(names_);
     addresses_ = &platform.addresses();
     std::uint32_t module = 0;
-    for_each_window(platform,
-                    [&](const sc_core::sc_object &, control_window &window, const memory_controller *controller) {
-                        controllers_.push_back(controller);
-                        window.answered = [this, module](const answered_command &what) { note(module, what); };
-                        module++;
-                    });
+    for_each_window(platform, [&](const sc_core::sc_object &, control_window &window, memory_controller *controller) {
+        controllers_.push_back(controller);
+        window.answered = [this, module](const answered_command &what) { note(module, what); };
+        if (controller)
+            controller->grown = [this, module](tla_channel channel, const tla_arena_stats &list,
+                                               std::uint64_t done_ps) {
+                for (const listener &l : listeners_)
+                    l.sink->grown({module, channel, list.used, list.free, list.largest_free}, done_ps);
+            };
+        module++;
+    });
     const std::size_t pes = platform.pes().size();
     mappings_.resize(pes);
     open_intervals_.resize(1 + pes);

@@ -19,7 +19,7 @@ enum class event_kind { memory, mapping, launch, access, interval, transfer, mes
 constexpr std::size_t event_kinds = 7;
 const char *name_of(event_kind kind); // "memory"
 
-// What a module has of a memory, or of virtual addresses, as the run finds it.
+// What a module has of a memory, or of virtual addresses, at some time.
 struct found_memory {
     std::uint32_t module;
     std::optional<tla_channel> channel; // none: virtual addresses
@@ -148,6 +148,7 @@ class event_sink {
   public:
     virtual ~event_sink() = default;
     virtual void begin(const event_names &names) = 0;
+    virtual void grown(const found_memory &, std::uint64_t) {} // by itself (front `lazy`), at this time in ps
     virtual void add(const memory_command &event) = 0;
     virtual void add(const mapping_command &event) = 0;
     virtual void add(const launch_command &event) = 0;

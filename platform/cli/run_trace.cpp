@@ -84,13 +84,7 @@ void run_trace::add_memory(const found_memory &found) {
     const std::uint32_t process = process_of(module);
     memories_[{found.module, found.channel}] = {trace_.add_counter(process, name + " used", "bytes"),
                                                 trace_.add_counter(process, name + " fragmentation", "%")};
-    memory_command at_begin{};
-    at_begin.of.module = found.module;
-    at_begin.channel = found.channel;
-    at_begin.free_bytes = found.free_bytes;
-    at_begin.largest_free = found.largest_free;
-    at_begin.used_bytes = found.used_bytes;
-    show_free(at_begin, 0);
+    show_memory(found, 0);
 }
 
 // The host first, then the modules in their order, each PE's own behind its kernel and its DMA engine.
@@ -145,13 +139,13 @@ run_trace::request &run_trace::request_of(const command_times &of) {
     return requests_[{of.op, std::uint64_t{of.correlation} << 32 | of.request}];
 }
 
-void run_trace::show_free(const memory_command &event, std::uint64_t ps) {
-    const auto found = memories_.find({event.of.module, event.channel});
-    if (found == memories_.end() || !event.free_bytes || !event.largest_free || !event.used_bytes) return;
+void run_trace::show_memory(const found_memory &memory, std::uint64_t ps) {
+    const auto found = memories_.find({memory.module, memory.channel});
+    if (found == memories_.end()) return;
     const memory_counters &of = found->second;
-    trace_.count(of.used, ps, *event.used_bytes * 1000);
-    const std::uint64_t scattered = *event.free_bytes - *event.largest_free; // less than 2^47
-    trace_.count(of.fragmentation, ps, *event.free_bytes ? scattered * 100'000 / *event.free_bytes : 0);
+    trace_.count(of.used, ps, memory.used_bytes * 1000);
+    const std::uint64_t scattered = memory.free_bytes - memory.largest_free; // less than 2^47
+    trace_.count(of.fragmentation, ps, memory.free_bytes ? scattered * 100'000 / memory.free_bytes : 0);
 }
 
 void run_trace::add(const memory_command &event) {
@@ -166,7 +160,9 @@ void run_trace::add(const memory_command &event) {
         args.key("free").number(*event.free_bytes).key("largest_free").number(*event.largest_free);
     const std::uint32_t slice = add_command(event.of, "memory", args);
     if (event.block) blocks_.try_emplace(*event.block, allocation{slice, event.object}); // its ALLOC comes first
-    show_free(event, event.of.done_ps);
+    if (event.free_bytes && event.largest_free && event.used_bytes)
+        show_memory({event.of.module, event.channel, *event.used_bytes, *event.free_bytes, *event.largest_free},
+                    event.of.done_ps);
 }
 
 void run_trace::add(const mapping_command &event) {

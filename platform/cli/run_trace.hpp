@@ -23,6 +23,7 @@ class run_trace : public event_sink {
     run_trace(std::FILE *out, bool compressed, const char *kernel, const char *config);
 
     void begin(const event_names &names) override;
+    void grown(const found_memory &memory, std::uint64_t ps) override { show_memory(memory, ps); }
     void add(const memory_command &event) override;
     void add(const mapping_command &event) override;
     void add(const launch_command &event) override;
@@ -70,11 +71,11 @@ class run_trace : public event_sink {
     std::uint32_t process_of(const std::string &module);
     void add_pe(const std::string &name);
     void add_memory(const found_memory &found);
+    void show_memory(const found_memory &memory, std::uint64_t ps);
     std::uint32_t add_command(const command_times &of, const char *category, const json_line &args);
     void add_waiting(engine &of, const command_times &times);
     void add_sender(json_line &args, const command_times &of) const;
     request &request_of(const command_times &of);
-    void show_free(const memory_command &event, std::uint64_t ps);
     void show_use(std::optional<std::uint64_t> block, std::uint32_t slice);
     void end_kernels();
     void name_tensors(const std::vector<named_tensor> &tensors);

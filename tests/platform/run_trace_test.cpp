@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
         {"messages.memory=sram"},
         {"faults.plan=refuse pe=1 rate=300000"},
         {"controller.cost.profile=ideal", "mmu.cost.fixed=0 ns", "pe.dispatch=0 ns"},
-        {"controller.tcm_policy=lazy", "controller.tcm_front.chunk_time=100 ns"}, // grows while it is used
+        {"controller.tcm_policy=lazy", "controller.tcm_front.chunk_time=100 ns"},         // grows while it is used
+        {"controller.sram_policy=lazy/buddy", "controller.sram_front.chunk_time=100 ns"}, // and while it is not
     };
     for (const std::vector<std::string> &keys : platforms)
         for (const char *kernel : {"qkv_gemm", "ring"}) {

@@ -163,6 +163,10 @@ class memory_controller : public instrumented,
     };
     void set_watch(watch who) { watch_ = std::move(who); }
 
+    // Called after every commit of a memory that grows by itself (front `lazy`), with its free list and the time in ps
+    // at which the commit is done. It must neither wait nor send commands. Empty: not called.
+    std::function<void(tla_channel, const tla_arena_stats &, std::uint64_t done_ps)> grown;
+
     // Puts a channel's free list into a recorded state (arena_snapshot.h), before the simulation runs. Errors as
     // tla_arena_restore.
     tla_status restore(tla_channel channel, const std::string &snapshot, tla_error *error);
