@@ -56,6 +56,7 @@ inline void check_commands(const logged &l) {
     for (const json_t *mapping : l.log.of("mapping")) {
         const std::string module = l.log.name("modules", number(mapping, "module"));
         if (module.size() < 4 || module.substr(module.size() - 4) != ".mmu") continue;
+        if (text_of(mapping, "status") != "TLA_OK") continue; // it has changed nothing
         const std::int64_t ranges = number(mapping, "ranges");
         const auto all = l.log.of("ranges");
         const auto found =
@@ -116,18 +117,22 @@ inline void check_free_lists(const logged &l) {
     for (const json_t *row : l.log.of("memory"))
         if (!text_of(row, "channel").empty())
             last["npu." + l.log.name("modules", number(row, "module")) + " " + text_of(row, "channel")] = row;
-    std::size_t i = 0, compared = 0;
+    std::size_t i = 0, compared = 0, by_themselves = 0; // of memories that grow: commits have no row
     json_t *row = nullptr;
     json_array_foreach(l.r.list("controllers"), i, row) {
         const auto found = last.find(text_of(row, "name") + " " + text_of(row, "channel"));
         if (found == last.end()) continue;
+        if (json_is_integer(json_object_get(row, "commits"))) {
+            by_themselves++;
+            continue;
+        }
         const std::pair<const char *, const char *> figures[] = {
             {"free", "free_bytes"}, {"largest", "largest_free_bytes"}, {"free_blocks", "free_blocks"}};
         for (const auto &[ours, theirs] : figures)
             BOOST_CHECK_EQUAL(number(found->second, ours), number(row, theirs));
         compared++;
     }
-    BOOST_CHECK_GT(compared, 0);
+    BOOST_CHECK(compared > 0 || by_themselves > 0);
 }
 
 // The blocks that a transfer begins in are those that are allocated there while it goes on.
@@ -139,7 +144,9 @@ inline void check_transfers(const logged &l) {
         if (text_of(row, "op") == "FREE") free = row;
         if (!alloc) alloc = row;
     }
-    for (const json_t *row : l.log.of("transfer"))
+    for (const json_t *row : l.log.of("transfer")) {
+        // A tile whose bytes have left for a message may be freed before the answer to the last write is back.
+        const char *const in_use = json_is_true(json_object_get(row, "for_message")) ? "start" : "end";
         for (const auto &[key, address] : {std::pair{"block", "address"}, std::pair{"tile_block", "tile"}}) {
             if (!json_is_integer(json_object_get(row, key))) {
                 // Slots of messages are their receiver's: their writes go to its window.
@@ -149,11 +156,12 @@ inline void check_transfers(const logged &l) {
             }
             const auto &[alloc, free] = lives.at(number(row, key));
             BOOST_CHECK_LE(number(alloc, "arrival"), number(row, "end")); // on demand it comes meanwhile
-            BOOST_CHECK_GE(number(free, "done"), number(row, "end"));
+            BOOST_CHECK_GE(number(free, "done"), number(row, in_use));
             const std::int64_t offset = number(row, address) - number(alloc, "address");
             if (std::string(key) == "block" && json_is_false(json_object_get(row, "physical"))) continue;
             BOOST_CHECK(offset >= 0 && offset < number(alloc, "bytes"));
         }
+    }
 }
 
 inline void check_time(const logged &l) {
