@@ -172,7 +172,7 @@ void time_queue::go_on(std::uint64_t at_ps, std::uint32_t resource, std::uint32_
                        void *context) {
     constexpr unsigned deepest = 16; // of a stack that is a thread's
     if (depth_ == deepest || acting_island_ || !tla_event_queue_would_be_next(events_.get(), at_ps, resource) ||
-        !(at_ps == acting_on_->at_ps || at_ps < straight_until_ps_ || may_run(at_ps))) {
+        !(at_ps == acting_on_->at_ps || may_run(at_ps))) {
         post(at_ps, resource, port, action, context);
         return;
     }
@@ -199,7 +199,6 @@ void time_queue::drive() {
 bool time_queue::take_next() {
     const std::uint64_t next = tla_event_queue_next_ps(events_.get());
     if (next == UINT64_MAX || !may_run(next)) return false;
-    straight_until_ps_ = 0; // what runs may wake processes
     has_driven_ = true;
     driven_ps_ = std::max(driven_ps_, next);
     for (tla_event event; tla_event_queue_next_ps(events_.get()) == next;) {
@@ -233,7 +232,6 @@ void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint3
         }
         ~entry() {
             queue.entering_ = false;
-            queue.straight_until_ps_ = 0;
             queue.wake_for_next();
         }
         time_queue &queue;
@@ -243,13 +241,11 @@ void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint3
     std::uint64_t next = tla_event_queue_next_ps(events_.get());
     for (; next < at_ps && take_next(); next = tla_event_queue_next_ps(events_.get())) {
     }
-    const std::uint64_t until_ps = std::max(next_process_ps(now_ps), entry_limit_ps_);
-    if (next <= at_ps || at_ps >= until_ps) {
+    if (next <= at_ps || !may_run(at_ps)) {
         post_from_thread(at_ps, 0, port, who(), action, context);
     } else {
         has_driven_ = true;
         driven_ps_ = at_ps;
-        straight_until_ps_ = until_ps;
         tla_event arrival{at_ps, 0, port, action, context};
         act(arrival);
     }

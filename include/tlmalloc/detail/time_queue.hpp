@@ -152,7 +152,6 @@ class time_queue {
     std::vector<shared_resource *> without_number_; // in the order in which they were made
     std::uint32_t next_number_ = 1;                 // of a resource
     std::uint32_t building_ = 0, acting_island_ = 0;
-    std::uint64_t straight_until_ps_ = 0; // entering_, and nothing has been taken yet: no process acts before
     bool has_driven_ = false;
     std::uint64_t driven_ps_ = 0; // when the last action ran in its turn
     unsigned depth_ = 0;          // of actions that have gone on
