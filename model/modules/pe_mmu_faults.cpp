@@ -44,12 +44,18 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
     return true;
 }
 
+// Whether the access that faulted would find the byte for which it has asked.
+bool pe_mmu::steps::is_mapped(const job &j, std::uint64_t at_ps) const {
+    tla_mmu_piece piece{};
+    const tla_mmu_access asked{j.wanted.asid, {j.asked_va}, 1, 0};
+    return tla_mmu_probe(mmu_.mmu_.get(), &asked, at_ps, &piece) == TLA_OK;
+}
+
 void pe_mmu::steps::host_answered(job &j, std::uint64_t at_ps) {
     const bool served = j.served = j.fault_payload.is_response_ok() && !mmu_.in_reset();
     j.patience_ps = served ? at_ps + mmu_.config_.fault_patience_ps : at_ps;
     j.end_ps = at_ps;
-    const std::uint64_t visible_ps = tla_mmu_settled_ps(mmu_.mmu_.get(), j.wanted.asid, {j.asked_va}, 1, at_ps);
-    if (served && visible_ps == at_ps)
+    if (served && is_mapped(j, at_ps))
         retry(j, at_ps);
     else
         settle(j); // waits for the change, or is refused
@@ -78,7 +84,10 @@ void pe_mmu::steps::changed(std::uint64_t visible_ps) {
             auto &mine = *static_cast<steps *>(self);
             const std::vector<job *> waiting = std::exchange(mine.waiting_, {});
             for (job *j : waiting)
-                mine.retry(*j, at_ps);
+                if (mine.is_mapped(*j, at_ps))
+                    mine.retry(*j, at_ps);
+                else
+                    mine.waiting_.push_back(j);
         },
         this);
 }

@@ -84,6 +84,7 @@ class pe_mmu::steps final : private in_order_request::holder {
     void leave_order(job &j);
     void release_held(std::uint64_t now_ps);
     bool ask_host(job &j, std::uint64_t va);
+    bool is_mapped(const job &j, std::uint64_t at_ps) const;
     void host_answered(job &j, std::uint64_t at_ps);
     bool wait_for_change(job &j);
     void lose_patience(std::uint64_t at_ps);

@@ -41,6 +41,26 @@ class mmu {
     mmu(events &e, unsigned resource, const settings &how, walks make_walk, const mappings *maps = nullptr)
         : e_(e), resource_(resource), how_(how), make_walk_(std::move(make_walk)), maps_(maps) {}
 
+    struct access;
+    using access_ptr = std::shared_ptr<access>;
+
+    // With demand paging: told of an access that meets an unmapped page, and when. It waits for retry() or refuse().
+    std::function<void(const access_ptr &, std::uint64_t page_number, picoseconds time)> fault;
+
+    // The access is made again. It keeps its place in the order of accesses to the same bytes.
+    void retry(const access_ptr &a, picoseconds now) {
+        a->next = a->first;
+        a->last = a->final;
+        a->open = a->last - a->first + 1;
+        a->found.assign(a->open, {});
+        a->end = now;
+        look_up_behind(a, now);
+    }
+    void refuse(const access_ptr &a, picoseconds now) {
+        a->end = now;
+        fail(a, now);
+    }
+
     // Mappings of these pages are changed: decided now and visible later.
     void decided(const std::vector<std::uint64_t> &pages, picoseconds visible) {
         visible_.push_back(visible);
@@ -82,7 +102,6 @@ class mmu {
     std::uint64_t merged_of_split = 0, queued_of_split = 0;
     std::uint64_t repeated = 0; // lookups, because a change overtook their walk
 
-  private:
     struct access {
         std::uint64_t first = 0, next = 0, last = 0, final = 0,
                       open = 0; // pages; next: not looked up yet, open: without an answer
@@ -90,10 +109,12 @@ class mmu {
         std::uint64_t number = 0; // in the order of arrival
         picoseconds arrival = 0, end = 0;
         bool split = false, write = false, translated = false;
+        bool asked = false; // the host: nobody waits for it any more
         std::uint64_t first_byte = 0, last_byte = 0;
         leaving done;
     };
-    using access_ptr = std::shared_ptr<access>;
+
+  private:
     struct walk {
         std::uint64_t number;
         std::vector<access_ptr> served; // the first is its own
@@ -109,11 +130,15 @@ class mmu {
     };
 
     void arrive(const access_ptr &a, picoseconds now) {
+        a->split = a->next != a->last;
+        here_.push_back(a);
+        look_up_behind(a, now);
+    }
+
+    void look_up_behind(const access_ptr &a, picoseconds now) {
         a->arrival = now;
         a->number = arrived_++;
-        a->split = a->next != a->last;
         front_.push_back(a);
-        here_.push_back(a);
         look_up_front(now);
     }
 
@@ -178,16 +203,25 @@ class mmu {
         a->end = std::max(a->end, known);
         if (to.permits(a->write)) find_rest(a, number);
         if (--a->open > 0) return;
-        a->translated = true;
         a->found.resize(a->last - a->first + 1);
         const auto fails = [&](const translation &t) { return !t.permits(a->write); };
-        if (std::any_of(a->found.begin(), a->found.end(), fails)) { // waits for nobody
-            here_.remove(a);
-            a->done(a->end, a->found);
+        const auto failed = std::find_if(a->found.begin(), a->found.end(), fails);
+        if (failed == a->found.end()) {
+            a->translated = true;
+            if (!is_behind(a)) leave(a, now);
+        } else if (fault && !failed->mapped) {
+            a->asked = true;
+            fault(a, a->first + static_cast<std::uint64_t>(failed - a->found.begin()), a->end);
             release_one(now);
-        } else if (!is_behind(a)) {
-            leave(a, now);
+        } else {
+            fail(a, now);
         }
+    }
+
+    void fail(const access_ptr &a, picoseconds now) { // waits for nobody
+        here_.remove(a);
+        a->done(a->end, a->found);
+        release_one(now);
     }
 
     static bool conflict(const access &a, const access &b) {
@@ -197,7 +231,7 @@ class mmu {
     bool is_behind(const access_ptr &a) const {
         for (const access_ptr &before : here_) {
             if (before == a) return false;
-            if (conflict(*before, *a)) return true;
+            if (!before->asked && conflict(*before, *a)) return true;
         }
         return false;
     }

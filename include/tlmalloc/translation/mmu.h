@@ -95,7 +95,8 @@ void tla_mmu_find_run(const tla_mmu *mmu, const tla_mmu_access *extent, tla_vadd
 tla_status tla_mmu_command(tla_mmu *mmu, uint32_t sender, uint32_t tag);
 
 /* Drops TLB entries and what walkers remember of the ranges at once; nbytes 0 = of the range's whole address space.
- * Mappings stay, and nothing joins a walk under way. TLA_INVALID_ARGUMENT, nothing dropped, for an asid that is none. work: invalidates (one). */
+ * Mappings stay, and nothing joins a walk under way. TLA_INVALID_ARGUMENT, nothing dropped, for an asid that is none.
+ * work: invalidates (one). */
 tla_status tla_mmu_invalidate(tla_mmu *mmu, const tla_map_entry *ranges, size_t count, tla_work *work,
                               tla_error *error);
 

@@ -4,8 +4,8 @@
  * caller makes its reads one after the other when their time has come, and any number of requests may be under way. The
  * same holds for changes: what they do to the memory comes out as a list. All calls come in the order of time.
  *
- * When a walk ends and its page leads elsewhere than when the walk began, its requests are neither told old knowledge nor
- * refused: they are looked up again at that time, which costs that lookup, and another walk when it misses. */
+ * When a walk ends and its page leads elsewhere than when the walk began, its requests are neither told old knowledge
+ * nor refused: they are looked up again at that time, which costs that lookup, and another walk when it misses. */
 #ifndef TLMALLOC_MMU_STEPS_H
 #define TLMALLOC_MMU_STEPS_H
 
