@@ -60,7 +60,7 @@ void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t
     sc_assert(!acting_island_ || island == acting_island_);
     come_to(island);
     if (tla_event_queue_post(events_.get(), &event)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
-    if (!acting_on_ && !entering_) wake_at(at_ps);
+    if (!acting_on_ && !entered_) wake_at(at_ps);
 }
 
 // When something that a process does at at_ps comes: what runs has run.
@@ -143,10 +143,11 @@ std::uint64_t time_queue::next_process_ps(std::uint64_t now_ps) const {
 }
 
 // Whether nothing can be posted any more that would come before; or whether that is looked past. In its turn the queue
-// has waited for the processes of the kernel's time already.
+// has waited for the processes of the kernel's time already. A caller that has its answer is a process that is due
+// then.
 bool time_queue::may_run(std::uint64_t at_ps) const {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    if (entering_) return at_ps < entry_limit_ps_ || at_ps < next_process_ps(now);
+    if (entered_) return !*entered_ && (at_ps < entry_limit_ps_ || at_ps < next_process_ps(now));
     return at_ps <= now || (at_ps - now <= quantum_ps_ && at_ps < next_process_ps(now));
 }
 
@@ -225,17 +226,17 @@ void time_queue::wake_for_next() {
 void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint32_t port, caller (*who)(),
                            tla_event_action action, void *context, std::uint64_t look_ahead_ps, const bool &done) {
     struct entry {
-        explicit entry(time_queue &of) : queue(of) {
+        entry(time_queue &of, const bool &done) : queue(of) {
             if (queue.may_be_due_) queue.wake_.cancel();
             queue.may_be_due_ = false;
-            queue.entering_ = true;
+            queue.entered_ = &done;
         }
         ~entry() {
-            queue.entering_ = false;
+            queue.entered_ = nullptr;
             queue.wake_for_next();
         }
         time_queue &queue;
-    } const here(*this);
+    } const here(*this, done);
     entry_limit_ps_ = look_ahead_ps > 0 ? now_ps + look_ahead_ps + 1 : 0;
     at_ps = not_before_latest(at_ps);
     std::uint64_t next = tla_event_queue_next_ps(events_.get());
