@@ -131,7 +131,7 @@ static void enlarge(tla_free_list *list, const tla_free_spot *spot, uint64_t off
 }
 
 FOR_EACH_VECTOR_UNIT static tla_status put_in_tree(tla_free_list *list, tla_block range, tla_free_join *join) {
-    tla_free_spot at, next;
+    tla_free_spot at, next = {0}; /* gcc 14 does not see that next is set where it is read */
     locate(list, range.offset, &at);
     tla_free_leaf *leaf = at.leaf;
     uint64_t end = range.offset + range.nbytes;
