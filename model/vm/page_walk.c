@@ -179,7 +179,7 @@ tla_status tla_page_table_walk_run(const tla_page_table *t, uint32_t asid, tla_v
         *run = any ? next.value - va.value : nbytes;
         return status;
     }
-    radix_piece first, piece;
+    radix_piece first = {0}, piece; /* gcc 14 does not see that find() sets first */
     find(t, asid, va.value, &first);
     piece = first;
     uint64_t into = va.value - piece.va;
