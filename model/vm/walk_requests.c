@@ -138,3 +138,11 @@ const tla_walk_request *tla_walkers_under_way(const tla_walkers *w, uint32_t *nu
         if (w->pool[*number].request) return w->pool[*number].request;
     return NULL;
 }
+
+void tla_walkers_make_visible(tla_walkers *w, uint64_t visible_ps) {
+    uint32_t number = UINT32_MAX;
+    while (tla_walkers_under_way(w, &number)) {
+        tla_walk_request *r = w->pool[number].request;
+        if (r->closed_ps == 0 || visible_ps < r->closed_ps) r->closed_ps = visible_ps;
+    }
+}

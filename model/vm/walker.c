@@ -92,14 +92,6 @@ void tla_walkers_invalidate(tla_walkers *w, uint32_t asid) {
         if (w->cache[i].asid == asid) w->cache[i].last_use = 0;
 }
 
-void tla_walkers_make_visible(tla_walkers *w, uint64_t visible_ps) {
-    uint32_t number = UINT32_MAX;
-    while (tla_walkers_under_way(w, &number)) {
-        tla_walk_request *r = w->pool[number].request;
-        if (r->closed_ps == 0 || visible_ps < r->closed_ps) r->closed_ps = visible_ps;
-    }
-}
-
 tla_walkers_stats tla_walkers_get_stats(const tla_walkers *w) {
     return w->stats;
 }

@@ -150,11 +150,13 @@ BOOST_AUTO_TEST_CASE(guarded_memory_knows_blocks_behind_a_front_as_they_were_ask
             sc_core::sc_time delay;
             BOOST_CHECK_EQUAL(b.data.write(given.value, bytes(100, 1), delay), tlm::TLM_OK_RESPONSE);
             BOOST_CHECK_EQUAL(b.data.write(given.value + 100, bytes(1, 1), delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+            catch_up_with(delay);
             BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(given.value, 512)).status, TLA_SIZE_MISMATCH);
             BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(given.value, 100)).status, TLA_OK);
             BOOST_CHECK_EQUAL(b.cpu.command(0, free_command(given.value, 100)).status, TLA_NOT_ALLOCATED);
             bytes data(100);
             BOOST_CHECK_EQUAL(b.data.read(given.value, data, delay), tlm::TLM_ADDRESS_ERROR_RESPONSE); // after free
+            catch_up_with(delay);
             bytes all(512);
             b.data.debug(tlm::TLM_READ_COMMAND, given.value, all);
             BOOST_CHECK(all == bytes(512, 0xdd)); // as granted

@@ -83,8 +83,8 @@ typedef enum tla_opcode {
     TLA_OP_VA_ALLOC,
     TLA_OP_VA_FREE,
     TLA_OP_LAUNCH,
-    TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space) when it arrives, not when
-                          it is done; mappings stay */
+    TLA_OP_INVALIDATE, /* drops TLB entries of the ranges (nbytes 0: of the whole address space) when it arrives, not
+                          when it is done; mappings stay */
     TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same request id and entries (mmu.h) */
     TLA_OP_PE_DMA,
     TLA_OP_TRIM,
