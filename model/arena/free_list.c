@@ -131,7 +131,7 @@ static void enlarge(tla_free_list *list, const tla_free_spot *spot, uint64_t off
 }
 
 FOR_EACH_VECTOR_UNIT static tla_status put_in_tree(tla_free_list *list, tla_block range, tla_free_join *join) {
-    tla_free_spot at, next = {0}; /* gcc 14 does not see that next is set where it is read */
+    tla_free_spot at, next;
     locate(list, range.offset, &at);
     tla_free_leaf *leaf = at.leaf;
     uint64_t end = range.offset + range.nbytes;
@@ -148,6 +148,7 @@ FOR_EACH_VECTOR_UNIT static tla_status put_in_tree(tla_free_list *list, tla_bloc
     if (join_next && next_here) {
         join->next = leaf->nbytes[at.slot];
     } else if (join_next) {
+        next.block.nbytes = 0; /* gcc 14 does not see that the call sets it */
         tla_free_list_next_leaf(list, &at, &next);
         join->next = next.block.nbytes;
     }

@@ -1,5 +1,5 @@
 // Messages between the PEs of an NPU by the plain event model: what kernels call and when it returns, what their DMA
-// engines move meanwhile. From what the pages and headers say (pe_ipcq.hpp, messages.h, TIME.md), without the modules.
+// engines move meanwhile. By the rules of pe_ipcq.hpp, messages.h and TIME.md, in code of its own.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_MESSAGES_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_MESSAGES_HPP
 

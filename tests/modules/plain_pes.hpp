@@ -1,8 +1,8 @@
 // The PEs of an NPU as messages between them use them, by the plain event model: DMA engines, TCMs, slices, the cubes'
 // SRAMs, and the ways between them.
 //
-// Resources are numbered in the order in which npu makes its modules, inputs of links as interconnect does, so that
-// even ties fall out as they do there.
+// Resources are numbered in the order of their kinds (TIME.md), inputs of links as interconnect does, so that even ties
+// fall out as they do there.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_PES_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_PES_HPP
 
@@ -65,8 +65,8 @@ class pes {
 
     memory make_memory(const tla_tcm_parameters &of) {
         memory made;
-        made.channel[0].resource = resources_++;
-        made.channel[1].resource = resources_++;
+        made.channel[0].resource = memories_++;
+        made.channel[1].resource = memories_++;
         made.latency = of.latency_ps;
         made.bandwidth[0] = of.read_bandwidth;
         made.bandwidth[1] = of.write_bandwidth;
@@ -76,14 +76,13 @@ class pes {
     sram &make_sram(unsigned sip, unsigned cube) {
         sram &s = srams_.emplace_back();
         s.bytes = make_memory(config_.sram);
-        resources_ += 3; // the controller and the memory of the M_CPU
         tla_paddr pa{};
         tla_paddr_sram(sip, cube, 0, &pa);
         s.slots.next = pa.value;
         s.data_window = window_at(pa.value);
         tla_paddr_sram_control(sip, cube, 0, &pa);
         s.control_window = window_at(pa.value);
-        s.slots.engine.resource = resources_++;
+        s.slots.engine.resource = first_gate + static_cast<unsigned>(srams_.size());
         return s;
     }
 
@@ -95,9 +94,9 @@ class pes {
         tla_paddr_pe_hbm(l.sip, l.cube, l.pe, 0, slice.capacity, &pa);
         p.hbm_base = p.in_hbm.next = pa.value;
         p.hbm_window = window_at(pa.value);
-        p.slice = {resources_, slice.burst, slice.pseudo_channel_bandwidth, slice.latency_ps,
+        p.slice = {memories_, slice.burst, slice.pseudo_channel_bandwidth, slice.latency_ps,
                    std::vector<server>(slice.pseudo_channels)};
-        resources_ += 2;
+        memories_ += 2;
         p.tcm = make_memory(config_.tcm);
         tla_paddr_pe_control(l.sip, l.cube, l.pe, TLA_CONTROL_MESSAGES, 0, &pa);
         p.message_window = pa.value;
@@ -106,14 +105,13 @@ class pes {
         while (topology_.sources[p.source] != p.node)
             p.source++;
         p.own_source = p.source + 1; // used with slots outside the TCM alone
-        resources_ += 1;             // the controller
-        p.mmu = resources_++;
-        const auto channel = [&] {
-            return std::make_unique<dma>(events_, resources_++, config_.dma.chunk, config_.dma.bandwidth,
-                                         config_.dma.outstanding, dma::move());
+        p.mmu = first_mmu + number;
+        const auto channel = [&](unsigned way) {
+            return std::make_unique<dma>(events_, first_dma + 2 * number + way, config_.dma.chunk,
+                                         config_.dma.bandwidth, config_.dma.outstanding, dma::move());
         };
-        p.read = channel();
-        p.write = channel();
+        p.read = channel(0);
+        p.write = channel(1);
     }
 
     // When all PEs have been made.
@@ -265,7 +263,8 @@ class pes {
     const tla_config config_;
     tlmalloc::interconnect::config topology_;
     events events_;
-    unsigned resources_ = 1;
+    static constexpr unsigned first_mmu = 1 << 20, first_dma = 1 << 21, first_gate = 1 << 22, first_node = 1 << 23;
+    unsigned memories_ = 1, resources_ = first_node; // resources_: of nodes and of what acts after them
     std::unique_ptr<network> network_;
     std::deque<sram> srams_;
 
