@@ -1,5 +1,5 @@
-/* Events in the order of time: a calendar of short intervals ahead, a run and a heap for the interval that is being
- * worked off, and another heap for what lies beyond the calendar.
+/* Events in the order of time: a calendar of short intervals ahead, a heap for the interval that is being worked off,
+ * and another for what lies beyond the calendar.
  *
  * After R. Brown, "Calendar queues" (CACM 31(10), 1988): most events are posted a short time ahead, so that putting one
  * into its interval costs the same however many there are. The length of an interval follows how many events it holds.
@@ -10,8 +10,7 @@
 
 enum { DAYS = 16384, WORDS = DAYS / 64, FIRST_SHIFT = 8, SHIFT_MAX = 40 };
 static const uint32_t NONE = UINT32_MAX;
-enum { LONGEST_RUN = 1024 };
-enum { CROWDED = 4, SPARSE = 2, REVIEW = 4096 }; /* events of a day: out of order, in all; days between looks */
+enum { CROWDED = 4, SPARSE = 2, REVIEW = 4096 }; /* events of a day that are too many and too few; days between looks */
 
 typedef struct entry {
     uint64_t at_ps;
@@ -25,12 +24,6 @@ typedef struct heap {
     entry *entries;
     size_t count, room;
 } heap;
-
-/* Events that came in their order, which most do where many modules act at one time. */
-typedef struct run {
-    size_t first, end;
-    entry entries[LONGEST_RUN];
-} run;
 
 /* Resources whose events may be left behind. */
 typedef struct island {
@@ -46,8 +39,7 @@ typedef struct node {
 } node;
 
 struct tla_event_queue {
-    run in_order; /* all of the current day and of those before are here, */
-    heap today;   /* and here */
+    heap today;   /* all of the current day and of those before */
     heap faraway; /* all that is DAYS or more after it */
     uint64_t day; /* number of the current one: time >> shift */
     unsigned shift;
@@ -57,8 +49,8 @@ struct tla_event_queue {
     uint32_t node_count, free_node;
     size_t in_calendar;
     uint64_t posted;
-    uint64_t days_seen, events_seen, disordered; /* since the last look at the length of a day */
-    island *islands;                             /* number 0 is none */
+    uint64_t days_seen, events_seen; /* since the last look at the length of a day */
+    island *islands;                 /* number 0 is none */
     uint32_t island_count;
     uint32_t *island_of; /* of each resource */
     uint32_t resource_count;
@@ -106,38 +98,6 @@ static entry heap_pop(heap *h) {
     return top;
 }
 
-/* ---- the current day ---- */
-
-static size_t today_count(const tla_event_queue *q) {
-    return q->in_order.end - q->in_order.first + q->today.count;
-}
-
-/* There is room in the heap for all. */
-static void today_add(tla_event_queue *q, const entry *e) {
-    run *const r = &q->in_order;
-    if (r->first == r->end) r->first = r->end = 0;
-    if (r->end < LONGEST_RUN && (r->end == 0 || before(&r->entries[r->end - 1], e))) {
-        r->entries[r->end++] = *e;
-        return;
-    }
-    heap_push(&q->today, e);
-    q->disordered++;
-}
-
-/* There is one. */
-static bool first_is_in_order(const tla_event_queue *q) {
-    const run *const r = &q->in_order;
-    return r->first < r->end && (q->today.count == 0 || before(&r->entries[r->first], &q->today.entries[0]));
-}
-
-static uint64_t first_ps(const tla_event_queue *q) {
-    return first_is_in_order(q) ? q->in_order.entries[q->in_order.first].at_ps : q->today.entries[0].at_ps;
-}
-
-static entry take_first(tla_event_queue *q) {
-    return first_is_in_order(q) ? q->in_order.entries[q->in_order.first++] : heap_pop(&q->today);
-}
-
 /* ---- the calendar ---- */
 
 static tla_status nodes_reserve(tla_event_queue *q) {
@@ -168,7 +128,7 @@ static void enter(tla_event_queue *q, const entry *e) {
 static void place_event(tla_event_queue *q, const entry *e) {
     const uint64_t day = e->at_ps >> q->shift;
     if (day <= q->day)
-        today_add(q, e);
+        heap_push(&q->today, e);
     else if (day - q->day < DAYS)
         enter(q, e);
     else
@@ -187,19 +147,13 @@ static uint64_t days_ahead(const tla_event_queue *q) {
     }
 }
 
-/* Takes the events of the current day out of the calendar, in the order in which they were posted. */
+/* Takes the events of the current day out of the calendar. */
 static void begin_day(tla_event_queue *q) {
     const uint32_t slot = q->day % DAYS;
-    uint32_t first = NONE;
     for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
+        next = q->nodes[n].next;
         __builtin_prefetch(q->nodes[n].event.context); /* on its way while those before it are acted on */
-        next = q->nodes[n].next;
-        q->nodes[n].next = first;
-        first = n;
-    }
-    for (uint32_t n = first, next; n != NONE; n = next) {
-        next = q->nodes[n].next;
-        today_add(q, &q->nodes[n].event);
+        heap_push(&q->today, &q->nodes[n].event);
         q->nodes[n].next = q->free_node;
         q->free_node = n;
         q->in_calendar--;
@@ -210,15 +164,14 @@ static void begin_day(tla_event_queue *q) {
     q->days_seen++;
 }
 
-/* Makes days longer when they hold too few events, shorter when too many come out of their order: everything is entered
- * anew. */
+/* Makes days longer or shorter when they hold too few or too many events: everything is entered anew. */
 static void review(tla_event_queue *q) {
     const uint64_t seen = q->events_seen, days = q->days_seen;
     if (days < REVIEW && seen < (uint64_t)REVIEW * CROWDED) return;
     unsigned shift = q->shift;
-    if (q->disordered > days * CROWDED && shift > 0) shift--;
+    if (seen > days * CROWDED && shift > 0) shift--;
     if (seen < days * SPARSE && shift < SHIFT_MAX) shift++;
-    q->days_seen = q->events_seen = q->disordered = 0;
+    q->days_seen = q->events_seen = 0;
     if (shift == q->shift) return;
     const size_t calendar = q->in_calendar;
     if (heap_reserve(&q->faraway, q->faraway.count + calendar)) return; /* the length stays as it is */
@@ -249,7 +202,7 @@ static void approach(tla_event_queue *q) {
 
 /* Lets the next day come on which something happens. `today` has room for all events. */
 static void settle(tla_event_queue *q) {
-    while (today_count(q) == 0 && q->in_calendar + q->faraway.count > 0) {
+    while (q->today.count == 0 && q->in_calendar + q->faraway.count > 0) {
         review(q);
         const uint64_t near = q->in_calendar ? q->day + days_ahead(q) : UINT64_MAX;
         const uint64_t far = q->faraway.count ? q->faraway.entries[0].at_ps >> q->shift : UINT64_MAX;
@@ -257,7 +210,7 @@ static void settle(tla_event_queue *q) {
         begin_day(q);
         while (q->faraway.count > 0 && q->faraway.entries[0].at_ps >> q->shift <= q->day) {
             const entry e = heap_pop(&q->faraway);
-            today_add(q, &e);
+            heap_push(&q->today, &e);
         }
         approach(q);
     }
@@ -298,7 +251,7 @@ static tla_event event_of(const entry *e) {
 
 /* Makes room for more events. */
 static tla_status reserve(tla_event_queue *queue, size_t more) {
-    const size_t count = today_count(queue) + queue->in_calendar + queue->faraway.count + more;
+    const size_t count = queue->today.count + queue->in_calendar + queue->faraway.count + more;
     if (heap_reserve(&queue->today, count) || heap_reserve(&queue->faraway, queue->faraway.count + more) ||
         nodes_reserve(queue))
         return TLA_NO_HOST_MEMORY;
@@ -322,8 +275,8 @@ tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) 
 }
 
 uint64_t tla_event_queue_next_ps(tla_event_queue *queue) {
-    settle(queue);
-    return today_count(queue) ? first_ps(queue) : UINT64_MAX;
+    if (queue->today.count == 0 && queue->in_calendar + queue->faraway.count > 0) settle(queue);
+    return queue->today.count ? queue->today.entries[0].at_ps : UINT64_MAX;
 }
 
 bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint32_t resource) {
@@ -333,8 +286,8 @@ bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint3
 
 bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
     settle(queue);
-    if (today_count(queue) == 0) return false;
-    const entry e = take_first(queue);
+    if (queue->today.count == 0) return false;
+    const entry e = heap_pop(&queue->today);
     *event = event_of(&e);
     const uint32_t home = tla_event_queue_island_of(queue, event->resource);
     if (home) queue->islands[home].waiting--;
@@ -342,7 +295,7 @@ bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
 }
 
 size_t tla_event_queue_count(const tla_event_queue *queue) {
-    size_t count = today_count(queue) + queue->in_calendar + queue->faraway.count;
+    size_t count = queue->today.count + queue->in_calendar + queue->faraway.count;
     for (uint32_t i = 1; i < queue->island_count; i++)
         count += queue->islands[i].events.count;
     return count;
