@@ -165,14 +165,18 @@ settings random_settings(std::mt19937_64 &random) {
         {"va.cost.fixed=1 us"},
         {"mmu.cost.fixed=500 ns", "mmu.cost.pte_write=20 ns"},
     };
-    std::map<std::string, std::string> chosen;
-    for (int i = 0; i < 3; i++)
-        for (const std::string &key : choices[random() % choices.size()])
-            chosen.emplace(key.substr(0, key.find('=')), key);
-    settings all;
-    for (const auto &[key, setting] : chosen)
-        all.push_back(setting);
-    return all;
+    for (;;) { // some of them exclude each other: a list in memory has no front
+        std::map<std::string, std::string> chosen;
+        for (int i = 0; i < 3; i++)
+            for (const std::string &key : choices[random() % choices.size()])
+                chosen.emplace(key.substr(0, key.find('=')), key);
+        settings all, check{"check", npu_small};
+        for (const auto &[key, setting] : chosen) {
+            all.push_back(setting);
+            check.insert(check.end(), {"--set", setting});
+        }
+        if (run_tlmalloc(check).status == 0) return all;
+    }
 }
 
 struct counts {
