@@ -72,21 +72,16 @@ static tla_status append(record *r, tla_map_entry entry) {
     return TLA_OK;
 }
 
-tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_page_table *table, uint32_t asid, tla_vaddr va,
-                             uint64_t nbytes) {
-    for (uint64_t done = 0, run; done < nbytes; done += run) {
-        tla_map_entry old = {.va = {va.value + done}, .nbytes = nbytes - done, .asid = asid};
-        tla_translation t;
-        tla_vaddr next;
-        if (tla_page_table_translate_in(table, asid, old.va, old.nbytes, 0, &t, NULL) == TLA_OK) {
-            old.pa = t.pa;
-            old.flags = t.flags;
-            old.nbytes = t.nbytes;
-        } else if (tla_page_table_first_mapped(table, asid, old.va, old.nbytes, &next)) {
-            old.nbytes = next.value - old.va.value;
+tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_map_window *window, size_t first_run) {
+    record *const r = &undo->records[undo->current];
+    for (size_t i = first_run; i < tla_map_window_runs(window); i++) {
+        const tla_map_entry run = tla_map_window_run(window, i);
+        tla_map_entry *const last = i > first_run ? &r->entries[r->count - 1] : NULL;
+        if (last && run.flags && run.flags == last->flags && run.pa.value == last->pa.value + last->nbytes) {
+            last->nbytes += run.nbytes;
+            continue;
         }
-        run = old.nbytes;
-        tla_status status = append(&undo->records[undo->current], old);
+        tla_status status = append(r, run);
         if (status) return status;
     }
     return TLA_OK;

@@ -7,7 +7,7 @@
 #ifndef TLMALLOC_MAP_UNDO_H
 #define TLMALLOC_MAP_UNDO_H
 
-#include "tlmalloc/translation/page_table.h"
+#include "map_window.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,9 +22,9 @@ void tla_map_undo_destroy(tla_map_undo *undo);
 /* A command of a sender (of whatever number) with a tag begins: its record before is forgotten. TLA_NO_HOST_MEMORY. */
 tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag);
 
-/* Before the command that has begun changes the table: keeps what this range maps to. TLA_NO_HOST_MEMORY. */
-tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_page_table *table, uint32_t asid, tla_vaddr va,
-                             uint64_t nbytes);
+/* Before the command that has begun changes the table: keeps of a range what the window has kept of it, its runs from
+ * this number on. TLA_NO_HOST_MEMORY. */
+tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_map_window *window, size_t first_run);
 
 /* The command has changed what was kept (true): records of other senders that it overlaps are overtaken. Or it has
  * changed nothing: its record is forgotten. */

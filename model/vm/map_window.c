@@ -70,6 +70,15 @@ tla_status tla_map_window_keep(tla_map_window *window, const tla_page_table *tab
     return TLA_OK;
 }
 
+size_t tla_map_window_runs(const tla_map_window *window) {
+    return window->count;
+}
+
+tla_map_entry tla_map_window_run(const tla_map_window *window, size_t number) {
+    const stretch *s = &window->items[number];
+    return (tla_map_entry){{s->va}, {s->pa}, s->nbytes, s->flags, s->asid};
+}
+
 void tla_map_window_commit(tla_map_window *window, uint64_t visible_ps) {
     while (window->committed < window->count)
         window->items[window->committed++].visible_ps = visible_ps;

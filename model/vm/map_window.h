@@ -24,6 +24,11 @@ void tla_map_window_destroy(tla_map_window *window);
 tla_status tla_map_window_keep(tla_map_window *window, const tla_page_table *table, uint32_t asid, tla_vaddr va,
                                uint64_t nbytes);
 
+/* How many runs that are mapped alike, or not mapped, have been kept so far, and one of them as an entry that would
+ * restore it (flags 0: not mapped). Numbers hold until something is dropped or forgotten. */
+size_t tla_map_window_runs(const tla_map_window *window);
+tla_map_entry tla_map_window_run(const tla_map_window *window, size_t number);
+
 /* What was kept since the last commit or drop holds until visible_ps; before that is said, for ever. */
 void tla_map_window_commit(tla_map_window *window, uint64_t visible_ps);
 void tla_map_window_drop(tla_map_window *window);

@@ -44,9 +44,9 @@ static tla_status keep_old(tla_mmu *m, const mmu_change *c) {
     for (size_t i = 0; i < c->count; i++) { /* entries that no table accepts have nothing to keep */
         const tla_map_entry *e = &c->entries[i];
         if (e->nbytes == 0 || e->va.value > UINT64_MAX - (e->nbytes - 1)) continue;
+        const size_t runs = tla_map_window_runs(m->window);
         tla_status status = tla_map_window_keep(m->window, m->table, e->asid, e->va, e->nbytes);
-        if (!status && c->what != TLA_TABLE_RESTORE)
-            status = tla_map_undo_keep(m->undo, m->table, e->asid, e->va, e->nbytes);
+        if (!status && c->what != TLA_TABLE_RESTORE) status = tla_map_undo_keep(m->undo, m->window, runs);
         if (status) return tla_error_set(c->error, status, "no host memory");
     }
     return TLA_OK;

@@ -271,8 +271,9 @@ tla_status tla_page_table_change(tla_page_table *t, tla_table_change change, con
     tla_status status = try_change(t, change, entries, count, error);
     if (status) return status;
     radix_keep(t);
-    for (size_t i = 0; i < count; i++)
-        refresh_entry(t, entries[i].asid, entries[i].va.value);
+    for (size_t i = 0; i < count; i++) /* the last of an address space is enough */
+        if (i + 1 == count || entries[i + 1].asid != entries[i].asid)
+            refresh_entry(t, entries[i].asid, entries[i].va.value);
     if (work) {
         work->chunks += count;
         work->pte_writes += t->written + t->cleared;

@@ -46,7 +46,7 @@ bool radix_find(const tla_page_table *t, const radix_node *node, uint64_t va, ra
 }
 
 bool radix_find_first(const tla_page_table *t, const radix_node *node, uint64_t va, uint64_t last, uint64_t *first) {
-    for (;;) {
+    for (node = radix_descend(t, node_slot(node, SLOT_NODE), va, last);;) {
         uint64_t mask = level_span(t, node->level) - 1, end = last < (va | mask) ? last : va | mask;
         uint64_t slot = node->slots[level_index(t, node->level, va)];
         if (slot_kind(slot) == SLOT_PAGE) {
@@ -115,11 +115,13 @@ tla_status tla_page_table_translate(const tla_page_table *t, tla_vaddr va, uint6
 
 bool tla_page_table_first_mapped(const tla_page_table *t, uint32_t asid, tla_vaddr va, uint64_t nbytes,
                                  tla_vaddr *first) {
-    if (asid >= t->asids || t->contexts->slots[asid] == SLOT_EMPTY) return false;
-    uint64_t end = t->va_bits == 64 ? UINT64_MAX : (UINT64_C(1) << t->va_bits) - 1; /* the last address there is */
-    if (va.value > end) return false;
-    uint64_t last = nbytes - 1 > end - va.value ? end : va.value + (nbytes - 1);
-    return radix_find_first(t, slot_node(t->contexts->slots[asid]), va.value, last, &first->value);
+    if (asid >= t->asids || !t->entry[asid].node) return false;
+    const radix_entry *entry = &t->entry[asid];
+    const uint64_t begin = entry->prefix, end = begin | ~entry->mask; /* the first and last that may be mapped */
+    const uint64_t last = nbytes - 1 > UINT64_MAX - va.value ? UINT64_MAX : va.value + (nbytes - 1);
+    if (va.value > end || last < begin) return false;
+    return radix_find_first(t, entry->node, va.value > begin ? va.value : begin, last < end ? last : end,
+                            &first->value);
 }
 
 static void add_read(tla_walk *walk, uint64_t pa, uint32_t nbytes, uint32_t va_shift) {
@@ -141,37 +143,44 @@ static void read_tables(const tla_page_table *t, uint64_t va, tla_walk *walk) {
         add_read(walk, slot_node(slot)->table_pa, 16 * (slot_node(slot)->live + 1), t->level[t->levels - 1].shift);
 }
 
-tla_status tla_page_table_walk(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk) {
+/* Of a mapped va *piece says more than a walk does. */
+static tla_status walk_to(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk,
+                          radix_piece *piece) {
     if (asid >= t->asids) return TLA_INVALID_ARGUMENT;
     *walk = (tla_walk){.asid = asid, .page_size = t->sizes[0], .va = {va.value & ~(t->sizes[0] - 1)}};
-    radix_piece piece;
-    bool found = find(t, asid, va.value, &piece);
+    bool found = find(t, asid, va.value, piece);
     if (t->config.memory.alloc) {
         if (t->va_bits == 64 || va.value >> t->va_bits == 0) read_tables(t, va.value, walk);
     } else {
-        uint32_t depth = found ? t->depth[piece.size] : t->depth[0];
+        uint32_t depth = found ? t->depth[piece->size] : t->depth[0];
         while (walk->reads < depth)
             add_read(walk, 0, 8, t->walk_shift[walk->reads]);
-        if (found && piece.region) add_read(walk, 0, 16, t->walk_shift[depth - 1]);
+        if (found && piece->region) add_read(walk, 0, 16, t->walk_shift[depth - 1]);
     }
     if (!found) return TLA_UNMAPPED;
-    walk->flags = piece.flags;
-    walk->page_size = t->sizes[piece.size];
-    if (piece.region) {
-        walk->va.value = piece.va;
-        walk->nbytes = piece.nbytes;
+    walk->flags = piece->flags;
+    walk->page_size = t->sizes[piece->size];
+    if (piece->region) {
+        walk->va.value = piece->va;
+        walk->nbytes = piece->nbytes;
     } else { /* one page of a run */
         walk->va.value = va.value & ~(walk->page_size - 1);
         walk->nbytes = walk->page_size;
     }
-    walk->pa.value = piece.pa + (walk->va.value - piece.va);
+    walk->pa.value = piece->pa + (walk->va.value - piece->va);
     return TLA_OK;
+}
+
+tla_status tla_page_table_walk(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk) {
+    radix_piece piece;
+    return walk_to(t, asid, va, walk, &piece);
 }
 
 tla_status tla_page_table_walk_run(const tla_page_table *t, uint32_t asid, tla_vaddr va, uint64_t nbytes,
                                    tla_walk *walk, uint64_t *run) {
     *run = 0;
-    tla_status status = tla_page_table_walk(t, asid, va, walk);
+    radix_piece first = {0}, piece; /* gcc 14 does not see that a walk sets first */
+    tla_status status = walk_to(t, asid, va, walk, &first);
     if (status == TLA_INVALID_ARGUMENT) return status;
     tla_vaddr next;
     if (status) {
@@ -179,8 +188,6 @@ tla_status tla_page_table_walk_run(const tla_page_table *t, uint32_t asid, tla_v
         *run = any ? next.value - va.value : nbytes;
         return status;
     }
-    radix_piece first = {0}, piece; /* gcc 14 does not see that find() sets first */
-    find(t, asid, va.value, &first);
     piece = first;
     uint64_t into = va.value - piece.va;
     *run = piece.nbytes - into;

@@ -107,6 +107,16 @@ static inline uint32_t level_index(const tla_page_table *t, unsigned level, uint
     return (uint32_t)(va >> t->level[level].shift) & ((UINT32_C(1) << t->level[level].bits) - 1);
 }
 
+/* The deepest node, from that of the slot on, that has all of va .. last below it. */
+static inline radix_node *radix_descend(const tla_page_table *t, uint64_t slot, uint64_t va, uint64_t last) {
+    for (;;) {
+        radix_node *const node = slot_node(slot);
+        if ((va ^ last) >> t->level[node->level].shift) return node;
+        slot = node->slots[level_index(t, node->level, va)];
+        if (slot_kind(slot) != SLOT_NODE) return node;
+    }
+}
+
 /* The page or region (or run of pages) in which va lies. */
 typedef struct radix_piece {
     uint64_t va, nbytes, pa;

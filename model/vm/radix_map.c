@@ -164,7 +164,7 @@ tla_status radix_map(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t las
         if (!status) status = radix_set(t, t->contexts, asid, node_slot(root, SLOT_NODE));
         if (status) return status;
     }
-    return map_slots(t, slot_node(t->contexts->slots[asid]), va, last, pa, flags);
+    return map_slots(t, radix_descend(t, t->contexts->slots[asid], va, last), va, last, pa, flags);
 }
 
 /* ---- unmapping ---- */
@@ -225,10 +225,22 @@ static tla_status clear_slots(tla_page_table *t, radix_node *node, uint64_t va, 
     }
 }
 
+/* The deepest node that keeps other slots whatever becomes of va .. last, which lie in one of its own; or the root. */
+static radix_node *node_that_stays(const tla_page_table *t, radix_node *root, uint64_t va, uint64_t last) {
+    radix_node *stays = root;
+    for (radix_node *node = root; (va ^ last) >> t->level[node->level].shift == 0;) {
+        const uint64_t slot = node->slots[level_index(t, node->level, va)];
+        if (node->live > 1) stays = node;
+        if (slot_kind(slot) != SLOT_NODE) break;
+        node = slot_node(slot);
+    }
+    return stays;
+}
+
 tla_status radix_unmap(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, bool whole) {
     if (t->contexts->slots[asid] == SLOT_EMPTY) return whole ? TLA_UNMAPPED : TLA_OK;
     radix_node *root = slot_node(t->contexts->slots[asid]);
-    tla_status status = clear_slots(t, root, va, last, whole);
+    tla_status status = clear_slots(t, node_that_stays(t, root, va, last), va, last, whole);
     if (status || root->live > 0) return status;
     status = radix_set(t, t->contexts, asid, SLOT_EMPTY);
     if (!status) radix_retire(t, root);
