@@ -20,18 +20,22 @@ typedef struct heap_entry {
 struct tla_routes {
     uint32_t node_count, link_count;
     const tla_fabric_link *links;
-    uint32_t *regions;    /* of the nodes */
-    uint32_t *into;       /* link numbers grouped by their destination node, ascending in each group */
-    uint32_t *into_begin; /* node_count + 1 indices into `into` */
-    uint32_t **next;      /* next[to][node]: the link to take, or unknown; next[to][node_count]: nodes that are known;
-                             next[to] NULL until it is needed */
-    distance *far;        /* scratch of find_paths */
-    heap_entry *heap;     /* scratch of find_paths: each link enters at most one entry, and the destination one */
-    size_t heap_count;
+    uint32_t *regions;     /* of the nodes */
+    uint32_t *into;        /* link numbers grouped by their destination node, ascending in each group */
+    uint32_t *into_begin;  /* node_count + 1 indices into `into` */
+    uint32_t **next;       /* next[to][node]: the link to take, or unknown; next[to][node_count]: nodes that are known;
+                              next[to] NULL until it is needed */
+    uint64_t *routing_out; /* of each node the least of a link that leaves it */
+    distance *far;         /* scratch of find_paths: not `nowhere` only of nodes that it has seen */
+    uint32_t *seen;        /* scratch of find_paths: these nodes */
+    heap_entry *heap;      /* scratch of find_paths: each link enters at most one entry, and the destination one */
+    size_t seen_count, heap_count;
     uint32_t *twins; /* of each link the one that leads back, or no_link */
     tla_way **ways;  /* by a hash of their ends, linear probing; way_room is a power of two */
     size_t way_count, way_room;
 };
+
+static const distance nowhere = {UINT64_MAX, UINT64_MAX, UINT32_MAX};
 
 static bool nearer(const distance *a, const distance *b) {
     if (a->routing != b->routing) return a->routing < b->routing;
@@ -58,6 +62,24 @@ static heap_entry heap_pop(tla_routes *routes) {
     return top;
 }
 
+/* Whether no node that is not settled yet is on a way from `from` that is as short as the one which has been found. */
+static bool is_found(const tla_routes *routes, uint32_t from) {
+    return routes->heap[0].far.routing + routes->routing_out[from] > routes->far[from].routing;
+}
+
+/* Whoever begins as far as `far`, by way of the link. */
+static void look_at(tla_routes *routes, uint32_t node, const distance *far, uint32_t link, uint32_t *next) {
+    distance *const known = &routes->far[node];
+    if (nearer(far, known)) {
+        if (known->links == nowhere.links) routes->seen[routes->seen_count++] = node;
+        *known = *far;
+        next[node] = link;
+        heap_push(routes, (heap_entry){*far, node});
+    } else if (!nearer(known, far) && link < next[node]) {
+        next[node] = link;
+    }
+}
+
 /* Fills next[node] for `from`, if it can reach `to`, and all nodes that are nearer; at least for twice as many as are
  * known, so that all questions together cost as much as two searches. A node is settled with its final distance, and
  * the links into it are looked at once; where two links lead on equally well the lower number wins. */
@@ -66,15 +88,10 @@ static void find_paths(tla_routes *routes, uint32_t from, uint32_t to, uint32_t 
     const uint64_t enough = UINT64_C(2) * *known;
     bool found = false;
     *known = 0;
-    for (uint32_t node = 0; node < routes->node_count; node++) {
-        next[node] = unknown;
-        routes->far[node] = (distance){UINT64_MAX, UINT64_MAX, UINT32_MAX};
-    }
     const uint32_t home = routes->regions[to];
-    routes->far[to] = (distance){0, 0, 0};
-    routes->heap_count = 0;
-    heap_push(routes, (heap_entry){{0, 0, 0}, to});
-    while (routes->heap_count > 0 && !(found && *known >= enough)) {
+    routes->seen_count = routes->heap_count = 0;
+    look_at(routes, to, &(distance){0, 0, 0}, unknown, next);
+    while (routes->heap_count > 0 && !((found = found || is_found(routes, from)) && *known >= enough)) {
         const heap_entry settled = heap_pop(routes);
         if (nearer(&routes->far[settled.node], &settled.far)) continue;
         found |= settled.node == from;
@@ -86,24 +103,18 @@ static void find_paths(tla_routes *routes, uint32_t from, uint32_t to, uint32_t 
             const uint64_t routing = at_end ? link->routing_at_end : link->routing;
             const distance far = {settled.far.routing + routing, settled.far.latency_ps + link->latency_ps,
                                   settled.far.links + 1};
-            if (nearer(&far, &routes->far[link->from])) {
-                routes->far[link->from] = far;
-                next[link->from] = number;
-                heap_push(routes, (heap_entry){far, link->from});
-            } else if (!nearer(&routes->far[link->from], &far) && number < next[link->from]) {
-                next[link->from] = number;
-            }
+            look_at(routes, link->from, &far, number, next);
         }
     }
-    if (routes->heap_count == 0) { /* all that can reach it are known */
+    if (routes->heap_count == 0) /* all that can reach it are known */
         for (uint32_t node = 0; node < routes->node_count; node++)
             if (next[node] == unknown) next[node] = no_link;
-        return;
-    }
     for (size_t i = 0; i < routes->heap_count; i++) { /* those that have been seen, and may be nearer another way */
         const heap_entry *seen = &routes->heap[i];
-        if (!nearer(&routes->far[seen->node], &seen->far)) next[seen->node] = unknown;
+        if (seen->node != from && !nearer(&routes->far[seen->node], &seen->far)) next[seen->node] = unknown;
     }
+    for (size_t i = 0; i < routes->seen_count; i++)
+        routes->far[routes->seen[i]] = nowhere;
 }
 
 /* Sorts the link numbers by destination node (counting sort: stable, so ascending in each group). */
@@ -149,16 +160,26 @@ tla_status tla_routes_create(const tla_fabric_node *nodes, uint32_t node_count, 
     routes->into = calloc(all, sizeof *routes->into);
     routes->into_begin = calloc(nodes_and_one, sizeof *routes->into_begin);
     routes->next = calloc(nodes_and_one, sizeof *routes->next);
+    routes->routing_out = calloc(nodes_and_one, sizeof *routes->routing_out);
     routes->far = calloc(nodes_and_one, sizeof *routes->far);
+    routes->seen = calloc(nodes_and_one, sizeof *routes->seen);
     routes->heap = calloc(all, sizeof *routes->heap);
-    if (!routes->regions || !routes->twins || !routes->into || !routes->into_begin || !routes->next || !routes->far ||
-        !routes->heap) {
+    if (!routes->regions || !routes->twins || !routes->into || !routes->into_begin || !routes->next ||
+        !routes->routing_out || !routes->far || !routes->seen || !routes->heap) {
         tla_routes_destroy(routes);
         *out = NULL;
         return TLA_NO_HOST_MEMORY;
     }
-    for (uint32_t node = 0; node < node_count; node++)
+    for (uint32_t node = 0; node < node_count; node++) {
         routes->regions[node] = nodes[node].region;
+        routes->routing_out[node] = UINT64_MAX;
+        routes->far[node] = nowhere;
+    }
+    for (uint32_t i = 0; i < link_count; i++) {
+        uint64_t *const least = &routes->routing_out[links[i].from];
+        if (links[i].routing < *least) *least = links[i].routing;
+        if (links[i].routing_at_end < *least) *least = links[i].routing_at_end;
+    }
     group_by_destination(routes);
     find_twins(routes);
     return TLA_OK;
@@ -176,7 +197,9 @@ void tla_routes_destroy(tla_routes *routes) {
     free(routes->regions);
     free(routes->into);
     free(routes->into_begin);
+    free(routes->routing_out);
     free(routes->far);
+    free(routes->seen);
     free(routes->heap);
     free(routes);
 }

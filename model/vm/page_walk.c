@@ -144,8 +144,7 @@ static void read_tables(const tla_page_table *t, uint64_t va, tla_walk *walk) {
 }
 
 /* Of a mapped va *piece says more than a walk does. */
-static tla_status walk_to(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk,
-                          radix_piece *piece) {
+static tla_status walk_to(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk, radix_piece *piece) {
     if (asid >= t->asids) return TLA_INVALID_ARGUMENT;
     *walk = (tla_walk){.asid = asid, .page_size = t->sizes[0], .va = {va.value & ~(t->sizes[0] - 1)}};
     bool found = find(t, asid, va.value, piece);
