@@ -30,10 +30,8 @@ void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_tar
     announced()[&interface] = {&target, port};
 }
 
-void leave_in_order(const in_order_target &target) {
-    auto &places = announced();
-    for (auto at = places.begin(); at != places.end();)
-        at = at->second.target == &target ? places.erase(at) : std::next(at);
+void leave_in_order(const tlm::tlm_fw_transport_if<> &interface) {
+    announced().erase(&interface);
 }
 
 // --- a payload whose owner goes --------------------------------------------------------------------------------------

@@ -294,6 +294,7 @@ void time_queue::put_on_island(std::uint32_t resource, std::uint32_t island) {
 // Resource 0 goes before all others, so that the island has caught up when anything else happens at that time.
 void time_queue::leave_until(std::uint32_t island, std::uint64_t until_ps) {
     if (in_step_ || !tla_event_queue_leave(events_.get(), island)) return;
+    left_++;
     absence &a = absences_[island];
     a.until_ps = until_ps;
     post(
@@ -322,13 +323,14 @@ void time_queue::catch_up(std::uint32_t island) {
         act(event);
     acting_island_ = 0;
     if (tla_event_queue_join(events_.get(), island)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
+    left_--;
     const std::uint64_t next = tla_event_queue_next_ps(events_.get());
     if (!acting_on_ && next != UINT64_MAX) wake_at(std::max(next, to_ps(sc_core::sc_time_stamp())));
 }
 
 void time_queue::catch_up_all() {
     time_queue *const queue = of_this_simulation_if_any();
-    for (std::uint32_t island = 1; queue && island < queue->absences_.size(); island++)
+    for (std::uint32_t island = 1; queue && queue->left_ > 0; island++)
         queue->come_to(island);
 }
 

@@ -125,9 +125,9 @@ class in_order_target {
 };
 
 // Says that what is bound to `interface` (socket.get_base_interface()) is served by `target` as `port`: for the modules
-// that are bound directly to it. Forgotten with leave(target).
+// that are bound directly to it. Forgotten with leave_in_order(), which anybody may call.
 void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_target &target, unsigned port);
-void leave_in_order(const in_order_target &target);
+void leave_in_order(const tlm::tlm_fw_transport_if<> &interface);
 
 class blocking_caller; // calls b_transport of a target that is not ours, or serves at once, from threads
 

@@ -162,6 +162,7 @@ class time_queue {
         std::uint64_t until_ps;
     };
     std::deque<absence> absences_; // of each island
+    std::uint32_t left_ = 0;       // islands
     bool in_step_ = false;
     using place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;       // time, resource, port
     std::multimap<std::pair<std::uint64_t, caller>, sc_core::sc_event *> turns_; // by time

@@ -67,7 +67,8 @@ class target_socket : public tlm::tlm_target_socket<32>,
     target_socket(const char *name, in_order_target &target, untimed_target &untimed, unsigned outstanding)
         : target_socket(name, untimed, nullptr, &target, outstanding) {}
     ~target_socket() {
-        if (in_order_) leave_in_order(*in_order_);
+        for (const entry &e : entries_)
+            leave_in_order(e);
     }
 
     // How far a b_transport may run ahead of what is due elsewhere: 0 unless it is set. Until the end of elaboration.
