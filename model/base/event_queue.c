@@ -46,8 +46,8 @@ struct tla_event_queue {
     uint32_t days[DAYS];   /* first node of each; day % DAYS */
     uint64_t taken[WORDS]; /* a bit for each that is not empty */
     node *nodes;
-    uint32_t node_count, free_node;
-    size_t in_calendar;
+    uint32_t free_node;
+    size_t count, room; /* events, but for those of islands that are left; for so many there are places everywhere */
     uint64_t posted;
     uint64_t days_seen, events_seen; /* since the last look at the length of a day */
     island *islands;                 /* number 0 is none */
@@ -100,20 +100,6 @@ static entry heap_pop(heap *h) {
 
 /* ---- the calendar ---- */
 
-static tla_status nodes_reserve(tla_event_queue *q) {
-    if (q->free_node != NONE) return TLA_OK;
-    const uint32_t count = q->node_count ? 2 * q->node_count : 256;
-    node *nodes = count < NONE / 2 ? realloc(q->nodes, count * sizeof *nodes) : NULL;
-    if (!nodes) return TLA_NO_HOST_MEMORY;
-    q->nodes = nodes;
-    for (uint32_t i = q->node_count; i < count; i++) {
-        nodes[i].next = q->free_node;
-        q->free_node = i;
-    }
-    q->node_count = count;
-    return TLA_OK;
-}
-
 static void enter(tla_event_queue *q, const entry *e) {
     const uint32_t slot = (e->at_ps >> q->shift) % DAYS, n = q->free_node;
     q->free_node = q->nodes[n].next;
@@ -121,10 +107,9 @@ static void enter(tla_event_queue *q, const entry *e) {
     q->nodes[n].next = q->days[slot];
     q->days[slot] = n;
     q->taken[slot / 64] |= UINT64_C(1) << slot % 64;
-    q->in_calendar++;
 }
 
-/* Where an event belongs: what is needed for it is there. */
+/* Where an event belongs; there is room. */
 static void place_event(tla_event_queue *q, const entry *e) {
     const uint64_t day = e->at_ps >> q->shift;
     if (day <= q->day)
@@ -135,15 +120,15 @@ static void place_event(tla_event_queue *q, const entry *e) {
         heap_push(&q->faraway, e);
 }
 
-/* Days from the current one to the first that is not empty; there is one. */
-static uint64_t days_ahead(const tla_event_queue *q) {
+/* The first day that is not empty; there is one. */
+static uint64_t next_day(const tla_event_queue *q) {
     const uint32_t today = q->day % DAYS;
     for (uint32_t step = 0;; step++) {
         const uint32_t word = (today / 64 + step) % WORDS;
         uint64_t bits = q->taken[word];
         if (step == 0) bits &= UINT64_MAX << today % 64; /* the bit of today itself is never set */
         if (step == WORDS) bits &= ~(UINT64_MAX << today % 64);
-        if (bits) return (word * 64 + (uint32_t)__builtin_ctzll(bits) - today) % DAYS;
+        if (bits) return q->day + (word * 64 + (uint32_t)__builtin_ctzll(bits) - today) % DAYS;
     }
 }
 
@@ -156,7 +141,6 @@ static void begin_day(tla_event_queue *q) {
         heap_push(&q->today, &q->nodes[n].event);
         q->nodes[n].next = q->free_node;
         q->free_node = n;
-        q->in_calendar--;
         q->events_seen++;
     }
     q->days[slot] = NONE;
@@ -173,8 +157,6 @@ static void review(tla_event_queue *q) {
     if (seen < days * SPARSE && shift < SHIFT_MAX) shift++;
     q->days_seen = q->events_seen = 0;
     if (shift == q->shift) return;
-    const size_t calendar = q->in_calendar;
-    if (heap_reserve(&q->faraway, q->faraway.count + calendar)) return; /* the length stays as it is */
     for (uint32_t slot = 0; slot < DAYS; slot++) {
         for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
             next = q->nodes[n].next;
@@ -186,7 +168,6 @@ static void review(tla_event_queue *q) {
     }
     for (uint32_t word = 0; word < WORDS; word++)
         q->taken[word] = 0;
-    q->in_calendar = 0;
     q->day = (q->day << q->shift) >> shift;
     q->shift = shift;
 }
@@ -194,17 +175,16 @@ static void review(tla_event_queue *q) {
 /* Brings what has come within reach into the calendar. */
 static void approach(tla_event_queue *q) {
     while (q->faraway.count > 0 && (q->faraway.entries[0].at_ps >> q->shift) < q->day + DAYS) {
-        if (nodes_reserve(q)) return; /* it stays where it is; settle() looks there too */
         const entry e = heap_pop(&q->faraway);
         place_event(q, &e);
     }
 }
 
-/* Lets the next day come on which something happens. `today` has room for all events. */
+/* Lets the next day come on which something happens. */
 static void settle(tla_event_queue *q) {
-    while (q->today.count == 0 && q->in_calendar + q->faraway.count > 0) {
+    while (q->today.count == 0 && q->count > 0) {
         review(q);
-        const uint64_t near = q->in_calendar ? q->day + days_ahead(q) : UINT64_MAX;
+        const uint64_t near = q->count > q->faraway.count ? next_day(q) : UINT64_MAX;
         const uint64_t far = q->faraway.count ? q->faraway.entries[0].at_ps >> q->shift : UINT64_MAX;
         q->day = near < far ? near : far;
         begin_day(q);
@@ -249,12 +229,20 @@ static tla_event event_of(const entry *e) {
     return (tla_event){e->at_ps, (uint32_t)(e->place >> 32), (uint32_t)e->place, e->action, e->context};
 }
 
-/* Makes room for more events. */
-static tla_status reserve(tla_event_queue *queue, size_t more) {
-    const size_t count = queue->today.count + queue->in_calendar + queue->faraway.count + more;
-    if (heap_reserve(&queue->today, count) || heap_reserve(&queue->faraway, queue->faraway.count + more) ||
-        nodes_reserve(queue))
+/* Makes room for one more event, wherever it may come to lie. */
+static tla_status reserve(tla_event_queue *queue) {
+    if (queue->count < queue->room) return TLA_OK;
+    const size_t room = queue->room ? 2 * queue->room : 256;
+    if (room > NONE || heap_reserve(&queue->today, room) || heap_reserve(&queue->faraway, room))
         return TLA_NO_HOST_MEMORY;
+    node *const nodes = realloc(queue->nodes, room * sizeof *nodes);
+    if (!nodes) return TLA_NO_HOST_MEMORY;
+    queue->nodes = nodes;
+    for (uint32_t i = (uint32_t)queue->room; i < room; i++) {
+        nodes[i].next = queue->free_node;
+        queue->free_node = i;
+    }
+    queue->room = room;
     return TLA_OK;
 }
 
@@ -267,15 +255,16 @@ tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) 
         heap_push(&home->events, &e);
         return TLA_OK;
     }
-    if (reserve(queue, 1)) return TLA_NO_HOST_MEMORY;
+    if (reserve(queue)) return TLA_NO_HOST_MEMORY;
     const entry e = entry_of(queue, event);
     place_event(queue, &e);
+    queue->count++;
     if (home) home->waiting++;
     return TLA_OK;
 }
 
 uint64_t tla_event_queue_next_ps(tla_event_queue *queue) {
-    if (queue->today.count == 0 && queue->in_calendar + queue->faraway.count > 0) settle(queue);
+    if (queue->today.count == 0) settle(queue);
     return queue->today.count ? queue->today.entries[0].at_ps : UINT64_MAX;
 }
 
@@ -285,9 +274,10 @@ bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint3
 }
 
 bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
-    settle(queue);
+    if (queue->today.count == 0) settle(queue);
     if (queue->today.count == 0) return false;
     const entry e = heap_pop(&queue->today);
+    queue->count--;
     *event = event_of(&e);
     const uint32_t home = tla_event_queue_island_of(queue, event->resource);
     if (home) queue->islands[home].waiting--;
@@ -295,7 +285,7 @@ bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
 }
 
 size_t tla_event_queue_count(const tla_event_queue *queue) {
-    size_t count = queue->today.count + queue->in_calendar + queue->faraway.count;
+    size_t count = queue->count;
     for (uint32_t i = 1; i < queue->island_count; i++)
         count += queue->islands[i].events.count;
     return count;
@@ -356,9 +346,10 @@ bool tla_event_queue_take_left(tla_event_queue *queue, uint32_t number, const tl
 tla_status tla_event_queue_join(tla_event_queue *queue, uint32_t number) {
     island *const left = &queue->islands[number];
     while (left->events.count > 0) {
-        if (reserve(queue, 1)) return TLA_NO_HOST_MEMORY;
+        if (reserve(queue)) return TLA_NO_HOST_MEMORY;
         const entry e = heap_pop(&left->events);
         place_event(queue, &e);
+        queue->count++;
         left->waiting++;
     }
     left->left = false;

@@ -56,9 +56,8 @@ void time_queue::post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t
                       void *context) {
     if (!acting_on_) at_ps = not_before_latest(at_ps);
     const tla_event event{at_ps, resource, port, action, context};
-    const std::uint32_t island = tla_event_queue_island_of(events_.get(), resource);
-    sc_assert(!acting_island_ || island == acting_island_);
-    come_to(island);
+    sc_assert(!acting_island_ || tla_event_queue_island_of(events_.get(), resource) == acting_island_);
+    if (left_ > 0) come_to(tla_event_queue_island_of(events_.get(), resource));
     if (tla_event_queue_post(events_.get(), &event)) SC_REPORT_ERROR("/tlmalloc/time/queue", "no host memory");
     if (!acting_on_ && !entered_) wake_at(at_ps);
 }
@@ -202,11 +201,12 @@ bool time_queue::take_next() {
     if (next == UINT64_MAX || !may_run(next)) return false;
     has_driven_ = true;
     driven_ps_ = std::max(driven_ps_, next);
-    for (tla_event event; tla_event_queue_next_ps(events_.get()) == next;) {
+    tla_event event;
+    do {
         if (still_) tell_watchers();
         tla_event_queue_take(events_.get(), &event);
         act(event);
-    }
+    } while (tla_event_queue_next_ps(events_.get()) == next);
     return true;
 }
 
