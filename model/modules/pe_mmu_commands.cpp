@@ -27,6 +27,7 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
 tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
                           tla_error &error) {
     tla_mmu *const front = mmu_.get();
+    tla_mmu_advance(front, to_ps(sc_core::sc_time_stamp())); // an MMU that walks ideally is not told by its lookups
     if (command.opcode != TLA_OP_TAKE_BACK)
         if (const tla_status status = tla_mmu_command(front, port, command.request_id))
             return tla_error_set(&error, status, "no host memory");

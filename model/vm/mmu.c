@@ -78,10 +78,19 @@ tla_status mmu_fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t lim
     return TLA_OK;
 }
 
+/* Whether a change is not visible yet at at_ps; the window may also have others, which nobody needs any more. */
+static bool is_changing(const tla_mmu *m, uint64_t at_ps) {
+    return at_ps < m->window_ps || m->changing;
+}
+
+static uint64_t changed_until(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint64_t at_ps) {
+    return is_changing(m, at_ps) ? tla_map_window_until(m->window, asid, va, nbytes, at_ps) : 0;
+}
+
 bool mmu_find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
                   tla_mmu_piece *piece) {
     *limit = a->nbytes;
-    if (at_ps >= m->window_ps && !m->changing) return false;
+    if (!is_changing(m, at_ps)) return false;
     tla_translation old;
     bool decided = tla_map_window_find(m->window, a->asid, a->va, a->nbytes, a->access, at_ps, status, &old);
     *limit = old.nbytes;
@@ -109,7 +118,7 @@ tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint
     if (until_ps) *until_ps = UINT64_MAX;
     tla_status status = tla_page_table_walk(m->table, asid, va, page);
     if (status) return status;
-    uint64_t until = tla_map_window_until(m->window, asid, page->va, page->nbytes, at_ps);
+    uint64_t until = changed_until(m, asid, page->va, page->nbytes, at_ps);
     if (until_ps) *until_ps = until;
     return until ? TLA_BUSY : TLA_OK;
 }
@@ -180,7 +189,7 @@ void tla_mmu_make_visible(tla_mmu *m, uint64_t visible_ps) {
 }
 
 uint64_t tla_mmu_settled_ps(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint64_t nbytes, uint64_t at_ps) {
-    uint64_t until_ps = tla_map_window_until(m->window, asid, va, nbytes, at_ps);
+    uint64_t until_ps = changed_until(m, asid, va, nbytes, at_ps);
     return until_ps > at_ps ? until_ps : at_ps;
 }
 
