@@ -18,6 +18,7 @@
 #include "cli/run_trace.hpp"
 #include "cli/supervisor.hpp"
 #include "programs/kernel_file.h"
+#include "tlmalloc/detail/time_queue.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -216,6 +217,9 @@ tla_status read_files(const char *word, const tl_workload &size, kernel_choice &
     return TLA_OK;
 }
 
+// How far the event queue may be ahead of SystemC's time (time_queue.hpp): here all processes are known to be due.
+const std::uint64_t queue_ahead_ps = 1'000'000;
+
 // Runs until the workload says that it has finished; false when the simulation ran dry before.
 bool simulate(const npu &platform, const workload &work) {
     const sc_core::sc_time slice(10, sc_core::SC_US); // between looks at the host's clock
@@ -351,6 +355,8 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         }
     }
     events.begin(options, files, platform, work, choice.title);
+    if (!files.events && !files.trace) // which tell events in the order in which they become known
+        time_queue::of_simulation().allow_quantum(queue_ahead_ps);
     if (!simulate(platform, work)) {
         output_drop(files.json);
         events.end(platform, work);
