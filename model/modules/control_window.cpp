@@ -27,6 +27,12 @@ control_window::control_window(const char *socket_name, const char *module, tla_
                       sc_core::sc_gen_unique_name((std::string(socket_name) + "_commands").c_str()), &options);
 }
 
+control_window::port_state &control_window::state_of(unsigned port) {
+    std::unique_ptr<port_state> &state = ports_[port];
+    if (!state) state = std::make_unique<port_state>();
+    return *state;
+}
+
 // The access has bytes, and all of them lie in one port.
 bool control_window::in_one_port(const tlm::tlm_generic_payload &payload) const {
     const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
@@ -64,7 +70,7 @@ void control_window::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core:
 
 tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
                                  arrival &order, tla_error &error) {
-    port_state &state = ports_[port];
+    port_state &state = state_of(port);
     if (in_reset()) return TLA_BUSY;
     // The command was decided when it arrived, but to the bus it runs until its time is over.
     if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
@@ -108,7 +114,7 @@ class control_window::acceptance {
 
 tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, arrival &order,
                                   tla_error &error) {
-    port_state &state = ports_[port];
+    port_state &state = state_of(port);
     tla_command command;
     tla_status status = tla_command_decode(state.registers.command, state.registers.staged, &command, &error);
     if (!status && command.target != target_)
@@ -139,7 +145,7 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
 // Has the module do it; `sender_` says who sent it.
 std::uint64_t control_window::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     if (answered)
-        ports_[port].watched =
+        state_of(port).watched =
             std::make_unique<watched_command>(watched_command{sender_, arrival_ps, arrival_ps, command});
     return handler_.execute(port, command, arrival_ps);
 }
@@ -156,7 +162,7 @@ void control_window::execute_queued() {
             sender_ = next.sender;
             if (resets() == next.resets_before) execute(next.port, next.command, next.arrival_ps);
         }
-        const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), done = ports_[next.port].done_ps;
+        const std::uint64_t now = to_ps(sc_core::sc_time_stamp()), done = state_of(next.port).done_ps;
         if (done > now) sc_core::wait(from_ps(done - now), was_reset_);
         queue_.pop_front();
         queue_changed_.notify(sc_core::SC_ZERO_TIME);
@@ -187,30 +193,34 @@ tla_service control_window::finish(unsigned port, const tla_completion &completi
     const tla_service service = occupy(arrival_ps, completion.service_ps);
     counts.failed += completion.status != TLA_OK;
     counts.busy_ps += completion.service_ps;
-    if (ports_[port].watched) ports_[port].watched->start_ps = service.start_ps;
+    watched_command *const watched = state_of(port).watched.get();
+    if (watched) watched->start_ps = service.start_ps;
     complete(port, completion, service.done_ps, result);
     return service;
 }
 
 void control_window::complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps,
                               const std::vector<std::uint8_t> &result) {
-    if (ports_[port].registers.state != TLA_PORT_RUNNING) return; // ended by a reset
-    tla_control_port_complete_with(&ports_[port].registers, &completion, result.data(),
+    port_state &state = state_of(port);
+    if (state.registers.state != TLA_PORT_RUNNING) return; // ended by a reset
+    tla_control_port_complete_with(&state.registers, &completion, result.data(),
                                    static_cast<std::uint32_t>(result.size()));
-    ports_[port].done_ps = done_ps;
+    state.done_ps = done_ps;
     completed_.notify(sc_core::SC_ZERO_TIME);
-    const std::unique_ptr<watched_command> watched = std::move(ports_[port].watched);
+    const std::unique_ptr<watched_command> watched = std::move(state.watched);
     if (watched)
         answered({port, watched->sender, watched->command, completion, result, watched->arrival_ps, watched->start_ps,
                   done_ps});
 }
 
 void control_window::end_commands() {
-    for (port_state &port : ports_) {
-        if (tla_control_port_reset(&port.registers)) port.done_ps = to_ps(sc_core::sc_time_stamp());
-        port.watched.reset();
+    for (const auto &port : ports_) {
+        if (!port) continue;
+        if (tla_control_port_reset(&port->registers)) port->done_ps = to_ps(sc_core::sc_time_stamp());
+        port->watched.reset();
     }
-    if (queue_.size() > 1) queue_.erase(queue_.begin() + 1, queue_.end()); // the first is being executed, or over
+    if (queue_.size() > 1)
+        queue_.erase(std::next(queue_.begin()), queue_.end()); // the first is being executed, or over
     was_reset_.notify();
     queue_changed_.notify(sc_core::SC_ZERO_TIME);
     completed_.notify(sc_core::SC_ZERO_TIME);
@@ -225,7 +235,7 @@ void control_window::make_new() {
 
 tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
                                 arrival &order) {
-    port_state &state = ports_[port];
+    port_state &state = state_of(port);
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
     const std::uint32_t length = payload.get_data_length();
     if (offset < TLA_PORT_STATE && (offset + length > TLA_PORT_COMPLETION || offset < state.registers.result)) {
@@ -246,7 +256,8 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
 
 unsigned control_window::debug(tlm::tlm_generic_payload &payload) {
     if (!payload.is_read() || !payload.get_data_ptr() || !in_one_port(payload)) return 0;
-    const tla_control_port &registers = ports_[payload.get_address() / TLA_PORT_BYTES].registers;
+    const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
+    const tla_control_port &registers = state_of(port).registers;
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
     return tla_control_port_read(&registers, offset, payload.get_data_ptr(), payload.get_data_length())
                ? 0

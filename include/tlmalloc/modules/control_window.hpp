@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -151,6 +152,7 @@ class control_window : private access_target, public target_socket<0> {
 
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
+    port_state &state_of(unsigned port);
     bool in_one_port(const tlm::tlm_generic_payload &payload) const;
     tlm::tlm_response_status check(const tlm::tlm_generic_payload &payload) const;
     // Where an access has arrived among others; it is left before the access waits.
@@ -180,9 +182,9 @@ class control_window : private access_target, public target_socket<0> {
     const std::size_t queue_depth_;
     arrival_gate gate_{name()};
     std::deque<const acceptance *> waiting_; // writes that found the queue full
-    std::deque<queued> queue_;
+    std::list<queued> queue_;                // takes memory with a command only, of 4 KiB too
     sc_core::sc_event queue_changed_;
-    std::vector<port_state> ports_;
+    std::vector<std::unique_ptr<port_state>> ports_; // of those that have been used: each has 4 KiB
     tla_command_engine engine_{};
     turnstile execution_;
     sc_core::sc_event completed_, was_reset_;
