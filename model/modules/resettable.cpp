@@ -3,6 +3,9 @@
 #include "tlmalloc/modules/resettable.hpp"
 
 #include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
 
 namespace tlmalloc {
 
@@ -78,12 +81,17 @@ void resettable::is_over() {
     if (over_) over_->notify(sc_core::SC_ZERO_TIME);
 }
 
-// Whatever has ended may be called by what is made anew: a process looks when it has returned.
+// Whatever has ended may be called by what is made anew: a process looks when it has returned. It may have ended in an
+// action that runs ahead of the kernel, which must not end the reset earlier than where none does.
 void resettable::may_be_idle() {
-    if (!clearing_ || looking_) return;
+    if (!clearing_) return;
+    idle_ps_ = std::max(idle_ps_, time_queue::of_simulation().now_ps());
+    if (looking_) return;
     looking_ = true;
     sc_core::sc_spawn(
         [this] {
+            for (std::uint64_t now = 0; (now = to_ps(sc_core::sc_time_stamp())) < idle_ps_;)
+                sc_core::wait(from_ps(idle_ps_ - now));
             looking_ = false;
             clear_if_idle();
         },

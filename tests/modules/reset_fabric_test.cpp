@@ -263,6 +263,50 @@ BOOST_AUTO_TEST_CASE(accesses_on_their_way_through_a_fabric_that_is_reset_are_an
     simulate({&s.cpu, &s.data});
 }
 
+// The last node to see an access sees it in an action that a neighbour's call runs ahead of the kernel. Whether there
+// is such a call, or it waits, the reset is over at the time of that action: when the target has read its bytes.
+static void check_end_beside(bool neighbour_calls, const sc_core::sc_time &ahead) {
+    interconnect::config f;
+    f.nodes.resize(2);
+    f.links = {{0, 1, 1000 * ns, 64'000'000'000, 0, 0}, {1, 0, 1000 * ns, 64'000'000'000, 0, 0}};
+    f.sources = {0};
+    f.targets = {1};
+    f.windows = {{0, 4096, 0, false}};
+    interconnect fabric("fabric", f);
+    tcm far("far", bare<tcm>()), near("near", bare<tcm>());
+    initiator data("data"), neighbour("neighbour");
+    data.out.bind(fabric.in);
+    fabric.out.bind(far.in);
+    neighbour.out.bind(near.in);
+    std::uint64_t over_ps = 0;
+    data.body = [&] { data.read(0, 64); };
+    neighbour.body = [&] {
+        until(100 * ns);
+        fabric.reset();
+        sc_core::sc_spawn([&] {
+            fabric.wait_for_reset();
+            over_ps = to_ps(sc_core::sc_time_stamp());
+        });
+        until(101 * ns);
+        bytes word(4);
+        sc_core::sc_time delay = ahead;
+        if (neighbour_calls) BOOST_CHECK_EQUAL(neighbour.read(0, word, delay), tlm::TLM_OK_RESPONSE);
+    };
+    simulate({&data, &neighbour});
+    BOOST_CHECK_EQUAL(over_ps, 1000 * ns + 125); // 64 B at 512 GB/s
+    BOOST_CHECK(!fabric.in_reset());
+}
+
+BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_is_over_when_an_access_has_passed) {
+    check_end_beside(false, sc_core::SC_ZERO_TIME);
+}
+BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_is_over_then_beside_somebody_who_waits) {
+    check_end_beside(true, sc_core::SC_ZERO_TIME);
+}
+BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_is_over_then_beside_somebody_who_runs_ahead) {
+    check_end_beside(true, sc_core::sc_time(10, sc_core::SC_US));
+}
+
 // A reset of one of the three alone, at a time in the middle of a MAP, and then MAPs as ever.
 static void check_map_after(tla_map_ack ack, unsigned which) {
     std::vector<std::unique_ptr<platform>> systems;

@@ -117,6 +117,7 @@ class resettable {
     unsigned holders_ = 0;                    // who does not let the reset end, a bit each
     bool clearing_ = false;                   // not as new yet
     bool looking_ = false;                    // a process will look whether it is idle
+    std::uint64_t idle_ps_ = 0;               // when what has ended last did, also where that lies ahead
     resettable *whole_ = nullptr;             // of which it is a part
     std::vector<resettable *> parts_;         // in the order in which their resets begin
     std::unique_ptr<sc_core::sc_event> over_; // where somebody has waited for it
