@@ -11,7 +11,9 @@ at_lt_bridge::at_lt_bridge(sc_core::sc_module_name name, const config &settings)
     out.register_invalidate_direct_mem_ptr(this, &at_lt_bridge::invalidate);
 }
 
-void at_lt_bridge::serve(unsigned, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+void at_lt_bridge::serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    // The gate is left before the call, which may wait.
+    if (in.size() > 1) arrival_gate::passage(gate_, in.place_of(input)).leave();
     out->b_transport(payload, delay);
 }
 

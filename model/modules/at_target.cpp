@@ -2,8 +2,6 @@
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/detail/at_target.hpp"
 
-#include "tlmalloc/detail/acting_for.hpp"
-
 namespace tlmalloc {
 
 using tlm::tlm_generic_payload;
@@ -93,7 +91,6 @@ void at_target::accept(int initiator) {
 
 // A thread: b_transport must be called from one. There are as many as calls that wait at the same time, and one.
 void at_target::work() {
-    const acting_for socket({name_}, nullptr); // accesses keep their order
     while (true) {
         while (!accepted_.empty()) {
             const access next = accepted_.front();

@@ -138,7 +138,6 @@ class lt_at_bridge::call {
 lt_at_bridge::lt_at_bridge(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "lt_at_bridge"), in("in", *this, settings.accepted), config_(settings) {
     check_config();
-    in.serve_for(*this);
     out.register_nb_transport_bw(this, &lt_at_bridge::nb_transport_bw);
     out.register_invalidate_direct_mem_ptr(this, &lt_at_bridge::invalidate);
     TLMALLOC_HAS_PROCESS(lt_at_bridge);
@@ -188,20 +187,24 @@ bool lt_at_bridge::loses_exclusive(const tlm_generic_payload &payload) const {
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
-void lt_at_bridge::serve(unsigned, tlm_generic_payload &payload, sc_core::sc_time &delay) {
+void lt_at_bridge::serve(unsigned input, tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    catch_up_with(delay);
+    arrival_gate::passage order(gate_, in.place_of(input));
+    if (refuses(payload)) return;
+    const visit here(this);
     counts_.accesses++;
     tlm::tlm_response_status status = check_attributes(payload);
     if (status == tlm::TLM_OK_RESPONSE && !reaches(payload.get_address(), payload_span(payload)))
         status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
     if (status == tlm::TLM_OK_RESPONSE && loses_exclusive(payload)) status = tlm::TLM_COMMAND_ERROR_RESPONSE;
     if (status == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND)
-        status = transport(payload, delay);
+        status = transport(payload, order);
     payload.set_response_status(status);
     if (status != tlm::TLM_OK_RESPONSE) counts_.errors++;
 }
 
-// Waits until the last request is answered; the delay is zero then.
-tlm::tlm_response_status lt_at_bridge::transport(tlm_generic_payload &payload, sc_core::sc_time &delay) {
+// Waits until the last request is answered.
+tlm::tlm_response_status lt_at_bridge::transport(tlm_generic_payload &payload, arrival_gate::passage &order) {
     if (idle_.empty()) {
         accesses_.push_back(std::make_unique<access>());
         idle_.push_back(accesses_.back().get());
@@ -214,11 +217,11 @@ tlm::tlm_response_status lt_at_bridge::transport(tlm_generic_payload &payload, s
     if (mine.left == 0) return tlm::TLM_OK_RESPONSE; // no byte is enabled
     for (request *const part : mine.parts) {
         part->acquire(); // until its response has ended
-        schedule(step::begin, *part, delay);
+        schedule(step::begin, *part, sc_core::SC_ZERO_TIME);
     }
+    order.leave();
     while (mine.left > 0)
         sc_core::wait(mine.over);
-    delay = sc_core::SC_ZERO_TIME;
     return collect(mine, payload);
 }
 

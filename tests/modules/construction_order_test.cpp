@@ -1,4 +1,5 @@
 // The order in which modules are constructed and bound changes no time, though accesses meet at equal times.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
 #include "tlmalloc/detail/shared_resource.hpp"
 #include "tlmalloc/testing/initiator.hpp"
@@ -279,6 +280,82 @@ class top : public sc_core::sc_module {
     std::vector<std::unique_ptr<testing::initiator>> mappings_;
 };
 
+// Somebody else's memory, for both coding styles: one access after the other, so that it matters who comes first.
+class serial_memory : public sc_core::sc_module {
+  public:
+    tlm_utils::simple_target_socket<serial_memory> in{"in"};
+
+    explicit serial_memory(sc_core::sc_module_name name) : sc_module(name) {
+        in.register_b_transport(this, &serial_memory::b_transport);
+        in.register_nb_transport_fw(this, &serial_memory::nb_transport_fw);
+    }
+
+  private:
+    void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
+        free_ps_ = std::max(free_ps_, local_ps(delay)) + 8000;
+        set_local_ps(delay, free_ps_);
+        payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    }
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
+                                       sc_core::sc_time &delay) {
+        if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
+        b_transport(payload, delay);
+        return tlm::TLM_COMPLETED;
+    }
+
+    std::uint64_t free_ps_ = 0;
+};
+
+// Four initiators at a bridge, constructed and bound in an order of their own.
+template <typename Bridge>
+class bridged : public sc_core::sc_module {
+  public:
+    bridged(sc_core::sc_module_name name, const typename Bridge::config &config, const std::vector<program> &programs,
+            unsigned order)
+        : sc_module(name), bridge_("bridge", config) {
+        std::vector<std::size_t> numbers(programs.size());
+        std::iota(numbers.begin(), numbers.end(), 0u);
+        std::mt19937 random(order);
+        if (order) std::shuffle(numbers.begin(), numbers.end(), random);
+        masters.resize(programs.size());
+        for (const std::size_t i : numbers) {
+            masters[i] = std::make_unique<processor>(("master" + std::to_string(i)).c_str(), programs[i]);
+            if (i % 2) masters[i]->from.style = testing::coding::approximately_timed;
+        }
+        if (order) std::shuffle(numbers.begin(), numbers.end(), random);
+        for (const std::size_t i : numbers)
+            masters[i]->from.out.bind(bridge_.in);
+        bridge_.out.bind(memory_.in);
+    }
+
+    std::vector<std::unique_ptr<processor>> masters;
+
+  private:
+    Bridge bridge_;
+    serial_memory memory_{"memory"};
+};
+
+template <typename Bridge>
+void check_bridge(const typename Bridge::config &config) {
+    std::mt19937 random(362);
+    std::vector<program> programs;
+    for (unsigned i = 0; i < 4; i++) {
+        programs.push_back(random_program(random, 40, 1));
+        for (step &s : programs.back())
+            s.nbytes = 64; // one request
+    }
+    std::vector<std::unique_ptr<bridged<Bridge>>> tops;
+    for (unsigned order = 0; order < 6; order++)
+        tops.push_back(
+            std::make_unique<bridged<Bridge>>(("top" + std::to_string(order)).c_str(), config, programs, order));
+    sc_core::sc_start(1, sc_core::SC_MS);
+    for (const auto &top : tops)
+        for (std::size_t i = 0; i < programs.size(); i++) {
+            BOOST_REQUIRE(top->masters[i]->is_done);
+            BOOST_TEST(top->masters[i]->seen == tops.front()->masters[i]->seen, boost::test_tools::per_element());
+        }
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(resources_of_one_time_act_by_kind_and_name_and_later_ones_behind_them) {
@@ -313,4 +390,51 @@ BOOST_AUTO_TEST_CASE(modules_constructed_and_bound_in_any_order_take_the_same_ti
         for (const auto &other : same)
             same.front()->check_same_as(*other);
     BOOST_CHECK_EQUAL(time_queue::get_late().late, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(initiators_constructed_and_bound_in_any_order_take_the_same_times_at_an_lt_at_bridge) {
+    lt_at_bridge::config config;
+    config.capacity = lt_at_bridge::no_end;
+    check_bridge<lt_at_bridge>(config);
+}
+
+BOOST_AUTO_TEST_CASE(initiators_constructed_and_bound_in_any_order_take_the_same_times_at_an_at_lt_bridge) {
+    check_bridge<at_lt_bridge>({});
+}
+
+// Two in four phases write to one control port at one time: the first by name is served, the other finds it busy.
+BOOST_AUTO_TEST_CASE(initiators_in_four_phases_go_by_their_names_at_one_control_port) {
+    sc_core::sc_report_handler::set_actions("/tlmalloc/memory_controller/control", sc_core::SC_DO_NOTHING);
+    std::list<memory_controller> controllers;
+    std::list<hbm_slice> slices;
+    std::list<testing::initiator> initiators;
+    for (const std::string order : {"ab", "ba"}) {
+        const std::uint64_t start_ps = order == "ab" ? 1000 : 2000;
+        memory_controller::config c = bare<memory_controller>();
+        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.cost.fixed_ps = 10'000;
+        memory_controller &controller = controllers.emplace_back(("controller_" + order).c_str(), c);
+        controller.slice.bind(slices.emplace_back(("slice_" + order).c_str(), bare<hbm_slice>()).in);
+        for (const char name : order) {
+            testing::initiator &from = initiators.emplace_back((std::string(1, name) + "_" + order).c_str());
+            from.style = testing::coding::approximately_timed;
+            from.out.bind(controller.control);
+            sc_core::sc_spawn([&from, name, start_ps] {
+                tla_command command{};
+                command.opcode = TLA_OP_ALLOC;
+                command.target = TLA_TARGET_MEMORY_CONTROLLER;
+                command.nbytes = 64;
+                std::vector<std::uint8_t> bytes(TLA_COMMAND_MAX_BYTES);
+                std::size_t length = 0;
+                BOOST_REQUIRE_EQUAL(tla_command_encode(&command, bytes.data(), bytes.size(), &length), TLA_OK);
+                sc_core::wait(from_ps(start_ps));
+                sc_core::sc_time delay;
+                tlm::tlm_generic_payload &payload = from.make(tlm::TLM_WRITE_COMMAND, 0, bytes.data(), length);
+                from.transport(payload, delay);
+                BOOST_CHECK_EQUAL(payload.is_response_ok(), name == 'a');
+                from.give_back(payload);
+            });
+        }
+    }
+    sc_core::sc_start();
 }

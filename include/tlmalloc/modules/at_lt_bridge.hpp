@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 #define TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 
+#include "tlmalloc/detail/arrival_gate.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
@@ -13,7 +14,8 @@ namespace tlmalloc {
 
 // Serves the four phases at `in` as every target of ours does (at_target.hpp), and calls b_transport at `out` with the
 // payloads as they came, from threads, so that the target may wait. Our own targets take four phases themselves and
-// need none. Blocking calls, DMI and debug accesses pass through unchanged.
+// need none. Blocking calls, DMI and debug accesses pass through unchanged. Of several initiators that call at one time
+// that one is passed on first whose name comes first as text.
 class at_lt_bridge : public instrumented, public resettable, private access_target {
   public:
     struct config {
@@ -32,6 +34,8 @@ class at_lt_bridge : public instrumented, public resettable, private access_targ
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void invalidate(sc_dt::uint64 first, sc_dt::uint64 last);
+
+    arrival_gate gate_{name()};
 };
 
 } // namespace tlmalloc

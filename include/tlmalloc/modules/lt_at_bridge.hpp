@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 #define TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 
+#include "tlmalloc/detail/arrival_gate.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
@@ -17,11 +18,12 @@ namespace tlmalloc {
 
 // Every access to `in` becomes requests at `out` by the base protocol (IEEE 1666-2011 15.2), which have a memory
 // manager, attributes and bytes of their own. An access is cut where a request would be longer than `largest` or not
-// aligned, and at every pass of a streaming access, for targets that know no streaming. Requests go out at the
-// access's annotated time, in the order of these times and else of the calls, at most `outstanding` of them without an
-// answer, the next one after END_REQ. The caller waits until the last answer is there; its delay is zero then. Several
-// callers, which are threads, have requests under way at the same time; the order of those that touch the same bytes is
-// the target's to keep (15.2.9). Initiators in four phases may be bound to `in` too.
+// aligned, and at every pass of a streaming access, for targets that know no streaming. An access arrives when its
+// delay is over; of several at one time that of the initiator goes first whose name comes first as text. Requests go
+// out in this order, at most `outstanding` of them without an answer, the next one after END_REQ. The caller waits
+// until the last answer is there; its delay is zero then. Several callers, which are threads, have requests under way
+// at the same time; the order of those that touch the same bytes is the target's to keep (15.2.9). Initiators in four
+// phases may be bound to `in` too.
 //
 // The target may answer in every way of the protocol: END_REQ and BEGIN_RESP as calls or as return values,
 // TLM_COMPLETED at once, BEGIN_RESP without END_REQ, with delays. What it sends that breaks the protocol is counted,
@@ -104,7 +106,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     std::uint64_t last() const; // the last legal address
     bool reaches(std::uint64_t address, std::uint64_t nbytes) const;
     bool loses_exclusive(const tlm::tlm_generic_payload &payload) const;
-    tlm::tlm_response_status transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay);
+    tlm::tlm_response_status transport(tlm::tlm_generic_payload &payload, arrival_gate::passage &order);
     void cut(const tlm::tlm_generic_payload &whole, access &into);
     std::uint64_t run_of(const tlm::tlm_generic_payload &whole, std::uint64_t index, std::uint64_t offset,
                          std::uint64_t most) const;
@@ -139,6 +141,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     void free(tlm::tlm_generic_payload *payload) override;
 
     const config config_;
+    arrival_gate gate_{name()};
     std::vector<std::unique_ptr<access>> accesses_;
     std::vector<access *> idle_;
     std::vector<std::unique_ptr<request>> requests_;

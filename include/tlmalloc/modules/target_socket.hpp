@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_TARGET_SOCKET_HPP
 #define TLMALLOC_MODULES_TARGET_SOCKET_HPP
 
+#include "tlmalloc/detail/acting_for.hpp"
 #include "tlmalloc/detail/at_target.hpp"
 #include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/access_rights.hpp"
@@ -142,7 +143,11 @@ class target_socket : public tlm::tlm_target_socket<32>,
         : base(name), untimed_(untimed), serves_(serves), in_order_(in_order),
           at_(
               name, outstanding,
-              [this](int input, auto &payload, auto &delay) { entries_[to_index(input)].b_transport(payload, delay); },
+              [this](int input, auto &payload, auto &delay) {
+                  entry &from = entries_[to_index(input)];
+                  const acting_for initiator({from.initiator}, nullptr); // whose accesses keep their order
+                  from.b_transport(payload, delay);
+              },
               [this](int input, auto &payload, auto &phase, auto &delay) {
                   return (*this)[input]->nb_transport_bw(payload, phase, delay);
               }),
