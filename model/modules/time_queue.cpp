@@ -237,7 +237,9 @@ void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint3
         }
         time_queue &queue;
     } const here(*this, done);
-    entry_limit_ps_ = look_ahead_ps > 0 ? now_ps + look_ahead_ps + 1 : 0;
+    entry_limit_ps_ = look_ahead_ps == 0                    ? 0
+                      : look_ahead_ps < UINT64_MAX - now_ps ? now_ps + look_ahead_ps + 1
+                                                            : UINT64_MAX;
     at_ps = not_before_latest(at_ps);
     std::uint64_t next = tla_event_queue_next_ps(events_.get());
     for (; next < at_ps && take_next(); next = tla_event_queue_next_ps(events_.get())) {

@@ -273,3 +273,17 @@ BOOST_AUTO_TEST_CASE(what_comes_late_because_an_entry_looks_ahead_is_served_and_
         for (std::size_t i = 1; i < f->answers.size(); i++)
             BOOST_CHECK_GE(f->answers[i].at_ps, f->answers[i - 1].at_ps);
 }
+
+BOOST_AUTO_TEST_CASE(an_entry_may_look_ahead_to_the_end_of_time) {
+    std::mt19937 random(356);
+    std::vector<program> programs(4);
+    for (program &p : programs)
+        p = random_program(random, 50);
+    target ahead("ahead", programs, std::vector<manner>(4, manner::annotates), nullptr, 1000);
+    ahead.look_ahead(sc_core::sc_max_time());
+    sc_core::sc_report_handler::set_actions("/tlmalloc/time/late", sc_core::SC_DO_NOTHING);
+    sc_core::sc_start(1, sc_core::SC_MS);
+    BOOST_REQUIRE(ahead.is_done());
+    for (const auto &f : ahead.foreigners)
+        BOOST_CHECK_EQUAL(f->waited_ps, 0u);
+}
