@@ -277,9 +277,10 @@ void begin_at(void *context, std::uint64_t at_ps) {
 
 void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
            std::uint64_t look_ahead_ps) {
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    if (refuse_behind_end(now_ps, payload, delay)) return;
     const requester *const who = payload.get_extension<requester>();
     const caller call(payload);
-    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     call->request.at_ps = now_ps + to_ps(delay);
     call->request.called_for = acting_for::current_requester();
     call->request.push(

@@ -1,4 +1,5 @@
 // Where foreign initiators enter: whoever waits, annotates or uses the four phases sees the same times.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
 #include "tlmalloc/testing/initiator.hpp"
 
@@ -286,4 +287,35 @@ BOOST_AUTO_TEST_CASE(an_entry_may_look_ahead_to_the_end_of_time) {
     BOOST_REQUIRE(ahead.is_done());
     for (const auto &f : ahead.foreigners)
         BOOST_CHECK_EQUAL(f->waited_ps, 0u);
+}
+
+// Times are 64 bits of picoseconds, and what an access takes must have room behind its delay.
+BOOST_AUTO_TEST_CASE(an_access_behind_the_end_of_time_is_answered_with_an_error) {
+    tcm memory("memory", bare<tcm>());
+    testing::initiator from("from");
+    from.out.bind(memory.in);
+    bool is_done = false;
+    sc_core::sc_spawn([&] {
+        sc_core::wait(from_ps(7));
+        std::vector<std::uint8_t> bytes(64);
+        const sc_core::sc_time end = sc_core::sc_max_time(), now = sc_core::sc_time_stamp();
+        for (const auto style : {testing::coding::loosely_timed, testing::coding::approximately_timed})
+            for (const sc_core::sc_time &ahead : {end, end - from_ps(1), end - now, end - now - from_ps(1),
+                                                  from_ps(end_of_accesses_ps) - now, sc_core::SC_ZERO_TIME}) {
+                from.style = style;
+                tlm::tlm_generic_payload &payload = from.make(tlm::TLM_READ_COMMAND, 0, bytes.data(), bytes.size());
+                sc_core::sc_time delay = ahead;
+                from.transport(payload, delay);
+                BOOST_CHECK_EQUAL(payload.is_response_ok(), ahead == sc_core::SC_ZERO_TIME);
+                if (payload.is_response_error()) {
+                    BOOST_CHECK_EQUAL(payload.get_response_string(), "TLM_GENERIC_ERROR_RESPONSE");
+                    BOOST_CHECK_EQUAL(sc_core::sc_time_stamp(), now);
+                }
+                from.give_back(payload);
+            }
+        is_done = true;
+    });
+    sc_core::sc_start();
+    BOOST_CHECK(is_done);
+    BOOST_CHECK_EQUAL(time_queue::get_late().late, 0u);
 }

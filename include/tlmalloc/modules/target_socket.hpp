@@ -8,6 +8,7 @@
 #include "tlmalloc/modules/access_rights.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +55,7 @@ class access_target : public untimed_target {
 // waits leaves its request on its way, with a copy of payload, bytes and extensions (those that clone() copies): a
 // write arrives whole, and nobody hears of the answer. A target that is none of ours and is being called for it at that
 // moment is given up in the middle of its b_transport, as if the thread had called it itself, and the request is
-// answered with TLM_GENERIC_ERROR_RESPONSE.
+// answered with TLM_GENERIC_ERROR_RESPONSE. So is an access at end_of_accesses_ps (time.hpp) or later, at once.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
 class target_socket : public tlm::tlm_target_socket<32>,
                       public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {
@@ -174,7 +175,10 @@ class target_socket : public tlm::tlm_target_socket<32>,
         void serve(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
             if (socket.in_order_) {
                 enter(*socket.in_order_, place, payload, delay, socket.look_ahead_ps_);
-            } else if (!socket.module_) {
+                return;
+            }
+            if (refuse_behind_end(to_ps(sc_core::sc_time_stamp()), payload, delay)) return;
+            if (!socket.module_) {
                 socket.serves_->serve(input, payload, delay);
             } else if (!socket.module_->refuses(payload)) {
                 const resettable::visit here(socket.module_);
@@ -183,6 +187,10 @@ class target_socket : public tlm::tlm_target_socket<32>,
         }
         tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload &payload, tlm::tlm_phase &phase,
                                            sc_core::sc_time &delay) override {
+            if (phase == tlm::BEGIN_REQ && refuse_behind_end(to_ps(sc_core::sc_time_stamp()), payload, delay)) {
+                delay = sc_core::SC_ZERO_TIME;
+                return tlm::TLM_COMPLETED;
+            }
             return socket.at_.nb_transport_fw(static_cast<int>(input), payload, phase, delay);
         }
         unsigned transport_dbg(tlm::tlm_generic_payload &payload) override { return socket.untimed_.debug(payload); }
