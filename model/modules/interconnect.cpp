@@ -24,7 +24,6 @@ struct interconnect::meter {
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
     : instrumented(name, "interconnect"), in("in", *this, *this, settings.outstanding), config_(std::move(settings)) {
     if (make_fabric()) refuse_config("a link names no node, or has no bandwidth, or flits have no bytes");
-    in.serve_for(*this);
     const tla_status sorted = tla_address_windows_sort(config_.windows.data(), config_.windows.size(),
                                                        static_cast<std::uint32_t>(config_.targets.size()));
     if (sorted)

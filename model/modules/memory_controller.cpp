@@ -48,7 +48,6 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
         refuse_config("owner_port: a slice with an owner has no front, no guard, no engine and no free list in memory");
     control.set_clock(settings.cost.clock_ps);
     faults_.plan = settings.faults;
-    in.serve_for(*this);
     control.serve_for(*this);
     slice_base_ = base(TLA_HBM);
     if (made)

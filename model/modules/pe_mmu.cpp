@@ -25,7 +25,6 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
         refuse_config("page_size must be a power of two, 4 KiB .. 1 GiB");
     tla_error error{};
     if (make_front_end(&error)) refuse_config(error.text);
-    in.serve_for(*this);
     control.serve_for(*this);
     out.register_invalidate_direct_mem_ptr(this, &pe_mmu::invalidate_direct_mem_ptr);
     TLMALLOC_HAS_PROCESS(pe_mmu);
