@@ -269,7 +269,8 @@ class plain_run {
                 for (std::uint64_t i = 0; i < part; i++)
                     (a.write ? memory_[pa + i] : a.data[done + i]) = a.write ? a.data[done + i] : memory_[pa + i];
             });
-            slice_.access(e_, pa, part, at, [&a](plain::picoseconds end) { a.end_ps = std::max(a.end_ps, end); });
+            slice_.access(e_, a.write, pa, part, at,
+                          [&a](plain::picoseconds end) { a.end_ps = std::max(a.end_ps, end); });
             done += part;
         }
     }

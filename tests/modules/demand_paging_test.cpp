@@ -292,7 +292,7 @@ class plain_run {
                     for (std::uint64_t i = 0; i < part; i++)
                         (a.write ? memory[pa + i] : a.data[done + i]) = a.write ? a.data[done + i] : memory[pa + i];
                 });
-                slice.access(run.e_, pa, part, at,
+                slice.access(run.e_, a.write, pa, part, at,
                              [&a](plain::picoseconds end) { a.end_ps = std::max(a.end_ps, end); });
                 done += part;
             }

@@ -116,7 +116,7 @@ void run_plain(traffic &what, std::uint64_t began) {
         if (i == what.reads[reader].size()) return;
         timed &t = what.reads[reader][i];
         t.start_ps = at + t.pause_ps;
-        slice.access(e, t.address, 256, t.start_ps, [&, reader, i](picoseconds end) {
+        slice.access(e, false, t.address, 256, t.start_ps, [&, reader, i](picoseconds end) {
             what.reads[reader][i].end_ps = end;
             read(reader, i + 1, end);
         });
@@ -131,7 +131,7 @@ void run_plain(traffic &what, std::uint64_t began) {
             return;
         }
         const std::uint64_t slot = done <= holes ? holes - done : 0;
-        slice.access(e, slice_bytes - list_bytes + slot * TLA_LIST_NODE_BYTES, TLA_LIST_NODE_BYTES, at,
+        slice.access(e, false, slice_bytes - list_bytes + slot * TLA_LIST_NODE_BYTES, TLA_LIST_NODE_BYTES, at,
                      [&walk, i, done](picoseconds end) { walk(i, done + 1, end); });
     };
     for (unsigned reader = 0; reader < what.reads.size(); reader++)

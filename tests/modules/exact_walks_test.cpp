@@ -136,7 +136,7 @@ void run_plain(const settings &how, std::vector<program> &programs) {
     const std::function<void(std::uint64_t, unsigned, picoseconds, arrived)> read_level =
         [&](std::uint64_t number, unsigned level, picoseconds now, arrived done) {
             slice.access(
-                e, entry_offset(level, number), 8, now,
+                e, false, entry_offset(level, number), 8, now,
                 [=, &e, &read_level](picoseconds end) {
                     e.at(end, of_mmu, 0, [=, &read_level](picoseconds at) {
                         if (level < 3)
@@ -163,14 +163,15 @@ void run_plain(const settings &how, std::vector<program> &programs) {
             const arrived there = [=, &writes](picoseconds out) {
                 use_tcm(writes, tcm_writes, tcm_write, nbytes, out, done);
             };
-            slice.access(e, va, nbytes, known, there, data_input);
+            slice.access(e, false, va, nbytes, known, there, data_input);
         });
     };
     const dma::move store = [&](const dma::piece &c, picoseconds time, arrived done) {
         const std::uint64_t va = c.va, nbytes = c.nbytes;
         use_tcm(reads, tcm_reads, tcm_read, nbytes, time, [=, &e, &slice, &mmu](picoseconds read) {
-            mmu.translate(true, va, nbytes, read, true,
-                          [=, &e, &slice](picoseconds known) { slice.access(e, va, nbytes, known, done, data_input); });
+            mmu.translate(true, va, nbytes, read, true, [=, &e, &slice](picoseconds known) {
+                slice.access(e, true, va, nbytes, known, done, data_input);
+            });
         });
     };
     dma loads(e, dma_reads, how.chunk, dma_bandwidth, 4096, load),

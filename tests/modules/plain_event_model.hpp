@@ -60,27 +60,33 @@ struct server {
 
 using arrived = std::function<void(picoseconds)>;
 
-// Channels that are interleaved by burst, each a server.
+// Channels that are interleaved by burst, each a server. A channel takes `turn` longer for a burst in the other
+// direction than the burst before; it begins with reads.
 struct channels {
     unsigned resource;
     std::uint64_t burst, bandwidth;
     picoseconds latency;
     std::vector<server> channel;
+    picoseconds turn = 0;
+    std::vector<bool> writes{}; // of each channel: whether its latest burst was written
 
-    void access(events &e, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, arrived done,
+    void access(events &e, bool write, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, arrived done,
                 unsigned port = 0) {
+        writes.resize(channel.size());
         e.at(time + latency, resource, port, [=](picoseconds arrival) {
             picoseconds end = 0;
             for (std::uint64_t b = offset / burst; b <= (offset + nbytes - 1) / burst; b++) {
-                const picoseconds duration = bytes_at(burst, bandwidth);
-                end = std::max(end, channel[b % channel.size()].serve(arrival, duration) + duration);
+                const std::size_t number = b % channel.size();
+                const picoseconds duration = bytes_at(burst, bandwidth) + (writes[number] != write ? turn : 0);
+                writes[number] = write;
+                end = std::max(end, channel[number].serve(arrival, duration) + duration);
             }
             done(end);
         });
     }
 };
 
-// What nodes that store and forward pass on together: accesses of a transfer to one target, one direction of them.
+// What nodes that store and forward pass on together: accesses of a transfer to one target.
 struct batch {
     bool complete = false; // none comes to it any more
     std::uint64_t accesses = 0;
@@ -97,14 +103,14 @@ struct stretch {
     enum { unasked, asking, asked } request = unasked;
     bool data_left[2] = {false, false}; // there, back
     picoseconds request_there = 0, latest = 0;
-    std::uint64_t accesses = 0, under_way = 0;
+    std::uint64_t under_way = 0;
     std::vector<std::pair<picoseconds, arrived>> followers;
-    std::shared_ptr<batch> there; // that is being collected on the way there
-    std::shared_ptr<batch> back = std::make_shared<batch>();
+    std::shared_ptr<batch> collecting; // that more may join
 };
 
 // A transfer. It has `most` accesses under way at most (transaction.h).
 struct transaction {
+    bool posted = false; // nobody waits for the acknowledgements of its writes
     std::uint64_t issued = 0, entered = 0;
     bool all_issued = false;
     std::uint64_t most = ~std::uint64_t{0}, limit = most; // limit: before one has come back
@@ -116,6 +122,15 @@ struct transaction {
         issued++;
         all_issued = last;
         limit = most;
+    }
+    // One that was issued does not enter; none is issued any more.
+    void lose(picoseconds time) {
+        issued--;
+        look(time);
+    }
+    void end(picoseconds time) {
+        all_issued = true;
+        look(time);
     }
     // No more is issued before one of those under way has come back.
     void wait(std::uint64_t under_way, picoseconds time) {

@@ -134,14 +134,13 @@ class messages : private pes {
 
     // Its address is physical: the MMU lets it pass.
     void chunk_to(pe &from, pe &to, const token_ptr &t, const dma::piece &c, picoseconds time, const arrived &done) {
-        network_->request(
-            c.of, to.window, from.node, to.node, from.source, c.nbytes, time, [=, &from, &to](picoseconds in) {
-                events_.at(in, to.unit, comes, [=, &from, &to](picoseconds now) {
-                    arrive(to, t, c.va - to.message_window, c.nbytes, now, [=, &from, &to](picoseconds out) {
-                        network_->answer(c.of, to.window, to.node, from.node, sources() + to.window, 0, out, done);
-                    });
-                });
-            });
+        network_->access(
+            c.of, {to.window, from.node, to.node, from.source, sources() + to.window}, true, c.nbytes, time,
+            [=, &to](picoseconds in, const arrived &out) {
+                events_.at(in, to.unit, comes,
+                           [=, &to](picoseconds now) { arrive(to, t, c.va - to.message_window, c.nbytes, now, out); });
+            },
+            done);
     }
 
     // `credit` bytes, behind the slots.

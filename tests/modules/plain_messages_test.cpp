@@ -1,14 +1,12 @@
 // Messages on random platforms beside the plain event model of them: every call returns, and every transfer of the DMA
 // engines starts and ends, at the same picosecond.
 #define SC_INCLUDE_DYNAMIC_PROCESSES
+#include "apart.hpp"
 #include "message_runs.hpp"
 #include "plain_collectives.hpp"
 #include "test_initiator.hpp"
 
-#include <cstdlib>
 #include <random>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace {
 
@@ -122,53 +120,26 @@ struct found {
 
 using comparing = std::function<message_result(std::uint64_t seed, std::string &text)>;
 
-// In a process of its own, as a simulation wants.
-found compare_apart(const comparing &what, std::uint64_t seed) {
-    found result{};
-    int ends[2];
-    BOOST_REQUIRE(pipe(ends) == 0);
-    const pid_t child = fork();
-    BOOST_REQUIRE(child >= 0);
-    if (child == 0) {
-        std::string text;
-        try {
-            result.how = what(seed, text);
-        } catch (const std::exception &error) {
-            std::snprintf(result.error, sizeof result.error, "%s", error.what());
-        }
-        if (std::getenv("TLMALLOC_SEED")) std::fprintf(stderr, "%s\n", text.c_str());
-        _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
-    }
-    close(ends[1]);
-    const bool told = read(ends[0], &result, sizeof result) == sizeof result;
-    close(ends[0]);
-    int status = 0;
-    BOOST_REQUIRE(waitpid(child, &status, 0) == child);
-    BOOST_REQUIRE_MESSAGE(told && status == 0, "seed " << seed << " ended with status " << status);
-    return result;
-}
-
-// TLMALLOC_SEED: one platform; TLMALLOC_PLATFORMS: how many.
 void compare_all(const comparing &what, std::uint64_t count) {
-    const char *const one = std::getenv("TLMALLOC_SEED"), *const many = std::getenv("TLMALLOC_PLATFORMS");
-    const std::uint64_t first = one ? std::strtoull(one, nullptr, 0) : 1;
-    if (one)
-        count = 1;
-    else if (many)
-        count = std::strtoull(many, nullptr, 0);
+    const seeds all(count);
     std::size_t calls = 0, transfers = 0;
-    for (std::uint64_t seed = first; seed < first + count; seed++) {
-        const found f = compare_apart(what, seed);
-        BOOST_CHECK_MESSAGE(!*f.error, "seed " << seed << ": " << f.error);
-        BOOST_CHECK_MESSAGE(f.how.different == 0,
-                            "seed " << seed << ": " << f.how.different << " of " << f.how.calls << " calls and "
-                                    << f.how.transfers << " transfers have another time; the first: " << f.how.first);
+    for (std::uint64_t seed = all.first; seed < all.first + all.count; seed++) {
+        const std::string name = "seed " + std::to_string(seed);
+        const auto f = apart<found>(name, [&](found &result) {
+            std::string text;
+            result.how = what(seed, text);
+            if (seeds::is_one()) std::fprintf(stderr, "%s\n", text.c_str());
+        });
+        BOOST_CHECK_MESSAGE(!*f.error, name << ": " << f.error);
+        BOOST_CHECK_MESSAGE(f.how.different == 0, name << ": " << f.how.different << " of " << f.how.calls
+                                                       << " calls and " << f.how.transfers
+                                                       << " transfers have another time; the first: " << f.how.first);
         BOOST_CHECK_EQUAL(f.how.late, 0u);
         calls += f.how.calls;
         transfers += f.how.transfers;
     }
-    BOOST_TEST_MESSAGE(count << " platforms, " << calls << " calls, " << transfers << " transfers");
-    BOOST_CHECK_GT(calls, count);
+    BOOST_TEST_MESSAGE(all.count << " platforms, " << calls << " calls, " << transfers << " transfers");
+    BOOST_CHECK_GT(calls, all.count);
 }
 
 message_result compare_random_messages(std::uint64_t seed, std::string &text) {

@@ -18,47 +18,26 @@ class network {
         : e_(e), first_(first_resource), inputs_(inputs), nodes_(std::move(nodes)), links_(std::move(links)),
           flit_(flit), node_free_(nodes_.size()), link_free_(links_.size()) {}
 
-    // A request with nbytes, 0 for one that reads, from an input of the node.
-    void request(const std::shared_ptr<transaction> &t, unsigned target, unsigned from, unsigned to, unsigned input,
-                 std::uint64_t nbytes, picoseconds time, const arrived &there) {
-        stretch &s = t->to[target];
-        s.accesses++;
+    // Between which nodes an access goes, and by which inputs request and answer come there. Targets are told apart.
+    struct ends {
+        unsigned target, from, to, input, input_back;
+    };
+    // Whoever serves an access calls `out` with the time of its end.
+    using serve = std::function<void(picoseconds, const arrived &out)>;
+
+    // An access enters at `time`, is served where it arrives, and its answer comes back. A write's data go there, a
+    // read's come back.
+    void access(const std::shared_ptr<transaction> &t, const ends &e, bool write, std::uint64_t nbytes,
+                picoseconds time, const serve &served, const arrived &done) {
+        stretch &s = t->to[e.target];
         s.under_way++;
         t->entered++;
-        if (nbytes > 0 && stores(from, to)) join(*t, s);
-        const std::shared_ptr<batch> together = s.there;
+        if (stores(e.from, e.to, write)) join(*t, s);
+        const std::shared_ptr<batch> together = s.collecting;
         t->look(time);
-        if (nbytes > 0) {
-            send(t, &s, together, true, from, to, input, nbytes, false, time, there);
-        } else if (s.request == stretch::asked) {
-            there(std::max(time + wire(from, to, true), s.request_there));
-        } else if (s.request == stretch::asking) {
-            s.followers.push_back({time, there});
-        } else {
-            s.request = stretch::asking;
-            send(t, &s, nullptr, true, from, to, input, 0, true, time, [=, this_ = this, &s](picoseconds at) {
-                s.request = stretch::asked;
-                s.request_there = at;
-                there(at);
-                for (const auto &[issued, done] : s.followers)
-                    done(std::max(issued + this_->wire(from, to, true), at));
-                s.followers.clear();
-            });
-        }
-    }
-
-    // Its answer, with nbytes.
-    void answer(const std::shared_ptr<transaction> &t, unsigned target, unsigned from, unsigned to, unsigned input,
-                std::uint64_t nbytes, picoseconds time, const arrived &there) {
-        stretch &s = t->to[target];
-        s.under_way--;
-        s.latest = std::max(s.latest, time);
-        if (nbytes > 0)
-            send(t, &s, s.back, false, from, to, input, nbytes, false, time, there);
-        else if (s.under_way == 0 && t->all_issued)
-            send(t, &s, nullptr, false, from, to, input, 0, true, s.latest, there);
-        else
-            there(time + wire(from, to, false));
+        request(t, together, e, write ? nbytes : 0, time, [=, this_ = this](picoseconds in) {
+            served(in, [=](picoseconds out) { this_->answer(t, together, e, write ? 0 : nbytes, out, done); });
+        });
     }
 
   private:
@@ -72,6 +51,43 @@ class network {
         std::uint64_t nbytes, flits, left;
         arrived there;
     };
+
+    void request(const std::shared_ptr<transaction> &t, const std::shared_ptr<batch> &together, const ends &e,
+                 std::uint64_t nbytes, picoseconds time, const arrived &there) {
+        stretch &s = t->to[e.target];
+        if (nbytes > 0) {
+            send(t, &s, together, true, e.from, e.to, e.input, nbytes, false, time, there);
+        } else if (s.request == stretch::asked) {
+            there(std::max(time + wire(e.from, e.to, true), s.request_there));
+        } else if (s.request == stretch::asking) {
+            s.followers.push_back({time, there});
+        } else {
+            s.request = stretch::asking;
+            send(t, &s, nullptr, true, e.from, e.to, e.input, 0, true, time, [=, this_ = this, &s](picoseconds at) {
+                s.request = stretch::asked;
+                s.request_there = at;
+                there(at);
+                for (const auto &[issued, done] : s.followers)
+                    done(std::max(issued + this_->wire(e.from, e.to, true), at));
+                s.followers.clear();
+            });
+        }
+    }
+
+    void answer(const std::shared_ptr<transaction> &t, const std::shared_ptr<batch> &together, const ends &e,
+                std::uint64_t nbytes, picoseconds time, const arrived &there) {
+        stretch &s = t->to[e.target];
+        s.under_way--;
+        s.latest = std::max(s.latest, time);
+        if (nbytes > 0)
+            send(t, &s, together, false, e.to, e.from, e.input_back, nbytes, false, time, there);
+        else if (t->posted)
+            there(time);
+        else if (s.under_way == 0 && t->all_issued)
+            send(t, &s, nullptr, false, e.to, e.from, e.input_back, 0, true, s.latest, there);
+        else
+            there(time + wire(e.to, e.from, false));
+    }
 
     void send(const std::shared_ptr<transaction> &t, stretch *s, const std::shared_ptr<batch> &together, bool forward,
               unsigned from, unsigned to, unsigned input, std::uint64_t nbytes, bool opens, picoseconds time,
@@ -121,11 +137,6 @@ class network {
         batch::held &h = b.at[node];
         h.flits.push_back([=, this_ = this](picoseconds at) { this_->leave(m, flit, node, hop, at); });
         h.messages += flit + 1 == m->flits;
-        // On the way back all of a transfer is under way together, as in every test.
-        if (!m->forward && m->of->all_issued && m->of->entered == m->of->issued) {
-            b.complete = true;
-            b.accesses = m->s->accesses;
-        }
         if (b.complete && h.messages == b.accesses) pass(h, now);
     }
 
@@ -136,19 +147,21 @@ class network {
             leaves(now);
     }
 
-    bool stores(unsigned from, unsigned to) {
-        const way &w = way_of(from, to, true);
+    // Whether data are collected on the way there, or back.
+    bool stores(unsigned from, unsigned to, bool there) {
+        const unsigned last = there ? to : from;
+        const way &w = there ? way_of(from, to, true) : way_of(to, from, false);
         return std::any_of(w.begin(), w.end(), [&](unsigned number) {
-            return links_[number].to != to && nodes_[links_[number].to].store_and_forward;
+            return links_[number].to != last && nodes_[links_[number].to].store_and_forward;
         });
     }
 
     // An access more for nodes that store and forward.
     void join(transaction &t, stretch &s) {
-        if (!s.there) {
-            const auto b = s.there = std::make_shared<batch>();
+        if (!s.collecting) {
+            const auto b = s.collecting = std::make_shared<batch>();
             t.completing.push_back([=, this_ = this, &s](picoseconds time) {
-                s.there = nullptr;
+                s.collecting = nullptr;
                 b->complete = true;
                 for (auto &[node, h] : b->at)
                     if (!h.goes && h.messages == b->accesses) {
@@ -158,7 +171,7 @@ class network {
                     }
             });
         }
-        s.there->accesses++;
+        s.collecting->accesses++;
         t.collected++;
     }
 

@@ -165,13 +165,12 @@ void run_plain(std::vector<std::vector<transfer>> &programs, const settings &how
                     slice++;
                 const std::uint64_t offset = c.va - hbm_address(slice, 0), nbytes = c.nbytes;
                 const auto memory = [=, &e, &slices, &fabric](picoseconds at, const arrived &then) {
-                    fabric->request(c.of, slice, 1 + p, 1 + pes + slice, p, w ? nbytes : 0, at,
-                                    [=, &e, &slices, &fabric](picoseconds in) {
-                                        slices[slice].access(e, offset, nbytes, in, [=, &fabric](picoseconds out) {
-                                            fabric->answer(c.of, slice, 1 + pes + slice, 1 + p, pes + slice,
-                                                           w ? 0 : nbytes, out, then);
-                                        });
-                                    });
+                    fabric->access(
+                        c.of, {slice, 1 + p, 1 + pes + slice, p, pes + slice}, w, nbytes, at,
+                        [=, &e, &slices](picoseconds in, const arrived &out) {
+                            slices[slice].access(e, w, offset, nbytes, in, out);
+                        },
+                        then);
                 };
                 const auto local = [=, &e, &reads, &writes](picoseconds time_there, const arrived &then) {
                     server &port = w ? reads[p] : writes[p];

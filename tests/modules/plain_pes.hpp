@@ -147,18 +147,13 @@ class pes {
     }
 
     // An access of a message unit over the fabric, alone, to what `there` serves, and its answer.
-    using serve = std::function<void(picoseconds, const arrived &)>;
-    void alone(const hardware &from, unsigned window, std::uint64_t there, std::uint64_t back, picoseconds time,
-               const serve &served, const arrived &done) {
+    void alone(const hardware &from, unsigned window, bool write, std::uint64_t nbytes, picoseconds time,
+               const network::serve &served, const arrived &done) {
         const auto t = std::make_shared<transaction>();
         t->issued = 1;
         t->all_issued = true;
-        network_->request(
-            t, window, from.node, node_at(window), from.own_source, there, time, [=, &from](picoseconds in) {
-                served(in, [=, &from](picoseconds out) {
-                    network_->answer(t, window, node_at(window), from.node, sources() + window, back, out, done);
-                });
-            });
+        network_->access(t, {window, from.node, node_at(window), from.own_source, sources() + window}, write, nbytes,
+                         time, served, done);
     }
 
     // A write of one chunk into a slot.
@@ -167,15 +162,15 @@ class pes {
             use(p.tcm, true, of_unit, nbytes, time, done);
         } else if (config_.messages.memory == TLA_SLOTS_HBM) {
             alone(
-                p, p.hbm_window, nbytes, 0, time,
+                p, p.hbm_window, true, nbytes, time,
                 [=, &p](picoseconds in, const arrived &out) {
-                    p.slice.access(events_, address - p.hbm_base, nbytes, in, out, of_fabric);
+                    p.slice.access(events_, true, address - p.hbm_base, nbytes, in, out, of_fabric);
                 },
                 done);
         } else {
             sram &s = *p.in_cube;
             alone(
-                p, s.data_window, nbytes, 0, time,
+                p, s.data_window, true, nbytes, time,
                 [=, &s](picoseconds in, const arrived &out) { use(s.bytes, true, 0, nbytes, in, out); }, done);
         }
     }
@@ -184,16 +179,15 @@ class pes {
     void read_slot(hardware &p, const dma::piece &c, picoseconds time, const arrived &done) {
         const bool hbm = config_.messages.memory == TLA_SLOTS_HBM;
         const unsigned window = hbm ? p.hbm_window : p.in_cube->data_window;
-        const arrived back = [=, &p](picoseconds out) {
-            network_->answer(c.of, window, node_at(window), p.node, sources() + window, c.nbytes, out,
-                             [=, &p](picoseconds here) { use(p.tcm, true, of_dma, c.nbytes, here, done); });
-        };
-        network_->request(c.of, window, p.node, node_at(window), p.source, 0, time, [=, &p](picoseconds in) {
-            if (hbm)
-                p.slice.access(events_, c.va - p.hbm_base, c.nbytes, in, back, of_fabric);
-            else
-                use(p.in_cube->bytes, false, 0, c.nbytes, in, back);
-        });
+        network_->access(
+            c.of, {window, p.node, node_at(window), p.source, sources() + window}, false, c.nbytes, time,
+            [=, &p](picoseconds in, const arrived &out) {
+                if (hbm)
+                    p.slice.access(events_, false, c.va - p.hbm_base, c.nbytes, in, out, of_fabric);
+                else
+                    use(p.in_cube->bytes, false, 0, c.nbytes, in, out);
+            },
+            [=, &p](picoseconds here) { use(p.tcm, true, of_dma, c.nbytes, here, done); });
     }
 
     // --- commands that allocate slots ---
@@ -224,7 +218,7 @@ class pes {
         const auto completed = std::make_shared<picoseconds>(0);
         const auto read = [=, &p](picoseconds at) {
             alone(
-                p, window, 0, 64, at,
+                p, window, false, 64, at,
                 [=, &p](picoseconds in, const arrived &out) {
                     look_at_window(
                         p, in, [=](picoseconds then) { return std::max(then, *completed); }, out);
@@ -232,7 +226,7 @@ class pes {
                 [=](picoseconds end) { wake(end, done); });
         };
         alone(
-            p, window, 32, 0, now,
+            p, window, true, 32, now,
             [=, &p](picoseconds in, const arrived &out) {
                 look_at_window(
                     p, in,

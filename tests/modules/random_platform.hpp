@@ -13,8 +13,9 @@ class random_platform {
   public:
     explicit random_platform(std::uint64_t seed) : engine_(seed) {}
 
-    // Settings over configs/kernbench.yaml. A topology file goes to `file`, where one is drawn.
-    std::vector<std::string> settings(const std::string &file, std::string &topology) {
+    // Settings over configs/kernbench.yaml. A topology file goes to `file`, where one is drawn. Half of the platforms
+    // have memory at their host, or all.
+    std::vector<std::string> settings(const std::string &file, std::string &topology, bool host_memory = false) {
         sips_ = 1 + between(0, 3) / 2;
         width_ = between(1, 3);
         height_ = between(1, width_ == 1 ? 5 : 2);
@@ -29,7 +30,7 @@ class random_platform {
                                       std::string("hbm.timing=") + (one_in(3) ? "hbm2" : "channels"),
                                       "hbm.capacity_per_cube=24 GiB",
                                       "links.wire=" + text(between(0, 50)) + " ps"};
-        has_host_memory_ = one_in(2);
+        has_host_memory_ = one_in(2) || host_memory;
         if (has_host_memory_)
             sets.insert(sets.end(), {"host_memory.capacity=64 MiB", "host_memory.channels=" + text(1u << between(0, 3)),
                                      "host_memory.channel_bandwidth=" + bandwidth(),

@@ -207,7 +207,7 @@ void run_plain(scenario &s, std::uint64_t start_ps) {
             const picoseconds begin = s.serial ? std::max(now, bus_free) : now;
             bus_free = begin + passage_ps(s, offset);
             e.at(bus_free, arrivals, rank, [=, &e, &s, &slice](picoseconds there) {
-                slice.access(e, offset, nbytes, there, [=, &s](picoseconds end) { done(end + s.back_ps); });
+                slice.access(e, false, offset, nbytes, there, [=, &s](picoseconds end) { done(end + s.back_ps); });
             });
         });
     };
