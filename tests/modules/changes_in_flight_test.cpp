@@ -1,36 +1,23 @@
 // MAP, UNMAP and INVALIDATE while accesses and walks are under way: when each access is answered, with which bytes or
 // which error, and when each command is done. Beside a plain event model.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "bare.hpp"
-#include "plain_mmu.hpp"
-#include "test_initiator.hpp"
-#include "tlmalloc/modules/hbm_slice.hpp"
-#include "tlmalloc/modules/pe_mmu.hpp"
+#include "mmu_scenarios.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
 
-#include <cstdlib>
-#include <deque>
 #include <memory>
 #include <random>
-#include <sstream>
-
-using namespace tlmalloc;
 
 namespace {
 
-const std::uint64_t page = plain::mmu::page, pages = 10, frames = 24;
-const std::uint64_t burst = 256, channel_bandwidth = 32'000'000'000;
-const unsigned channel_count = 4;
+using namespace scenarios;
 
-// One initiator each, which waits until its time; issued_ps: after the scenario's start.
-struct access {
-    std::uint64_t va, nbytes, issued_ps;
-    bool write;
-    std::uint64_t end_ps = 0;
-    tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
-    bytes data{};
-};
+// Pages of an address space, in two of the lowest tables. Two more pages keep these tables where they are.
+const std::uint64_t first_page = 507, pages = 10, anchors[] = {0, 1000}, frames = 24;
+const std::uint64_t table_count = 5; // of an address space: three levels, then two
+
 struct range {
-    std::uint64_t first, count, frame; // pages
+    std::uint64_t first, count, frame; // count: pages; 0: the whole address space
+    std::uint32_t asid;
 };
 struct change {
     tla_opcode opcode;
@@ -43,185 +30,139 @@ struct change {
 };
 struct scenario {
     plain::mmu::settings how;
+    bool in_memory; // the tables
+    std::uint32_t asids;
     std::uint64_t level_ps, latency_ps; // of a walk's level, of the slice
     bool allow_remap;
     unsigned queue_depth;
     tla_cost_profile cost{};
     std::vector<range> mapped; // at the start
-    std::vector<access> accesses;
+    std::vector<memory_access> accesses;
     std::vector<change> changes;
 };
-
-std::uint8_t fill_byte(std::uint64_t pa) {
-    return static_cast<std::uint8_t>(pa * 31 + pa / page * 7 + pa / 251);
-}
-std::uint8_t written_byte(std::size_t access) {
-    return static_cast<std::uint8_t>(access * 2 + 1);
-}
 
 tla_command command_of(const change &c) {
     tla_command command = map_command(TLA_TARGET_PE_MMU, c.opcode, {});
     for (const range &r : c.ranges)
-        command.entries[command.count++] = {{r.first * page}, {r.frame * page}, r.count * page, c.flags, 0};
+        command.entries[command.count++] = {{r.first * page}, {r.frame * page}, r.count * page, c.flags, r.asid};
     return command;
 }
 
 // --- the modules -----------------------------------------------------------------------------------------------------
 
-// The MMU of one scenario, and who uses it.
+// The MMU of one scenario, and who uses it. Data and tables lie in the slice of a controller.
 struct bench : sc_core::sc_module {
-    bench(sc_core::sc_module_name name, const scenario &s)
-        : sc_module(name), mmu("mmu", mmu_config(s)), slice("slice", slice_config(s)) {
+    bench(sc_core::sc_module_name name, const scenario &of)
+        : sc_module(name), s(of), mmu("mmu", config_of(s)), controller("controller", controller_config()),
+          slice("slice", slice_config(slice_bytes, s.latency_ps)) {
         cpu.bind(mmu.in);
         control.bind(mmu.control);
-        mmu.out.bind(slice.in);
+        allocator.bind(controller.control);
+        mmu.out.bind(controller.in);
+        controller.slice.bind(slice.in);
+        if (!s.in_memory) return;
+        mmu.walk.bind(controller.in);
+        mmu.allocator.bind(controller.control);
     }
-    static pe_mmu::config mmu_config(const scenario &s) {
-        pe_mmu::config c = bare<pe_mmu>();
-        c.page_size = page;
-        c.va_bits = 48;
+    static pe_mmu::config config_of(const scenario &s) {
+        pe_mmu::config c = mmu_config(s.how, s.level_ps);
+        if (s.in_memory) c.walk = TLA_WALK_MEMORY;
+        c.asids = s.asids;
         c.allow_remap = s.allow_remap;
         c.queue_depth = s.queue_depth;
         c.cost = s.cost;
-        c.walk = s.how.ideal ? TLA_WALK_IDEAL : TLA_WALK_FLAT;
-        c.overhead_ps = s.how.overhead_ps;
-        c.tlb_l1 = {s.how.tlb_entries, 0, s.how.tlb_ps, TLA_REPLACE_LRU};
-        c.walkers = {s.how.walkers, s.how.merge_slots, 0, false, s.how.hit_under_miss, s.level_ps};
+        c.allocator_port = 1;
         return c;
     }
-    static hbm_slice::config slice_config(const scenario &s) {
-        hbm_slice::config c = bare<hbm_slice>();
-        c.capacity = frames * page;
-        c.pseudo_channels = channel_count;
-        c.pseudo_channel_bandwidth = channel_bandwidth;
-        c.latency_ps = s.latency_ps;
+    static memory_controller::config controller_config() {
+        memory_controller::config c = bare<memory_controller>();
+        c.memory.hbm_slice_bytes = slice_bytes;
+        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.layout = TLA_LAYOUT_PLAIN;
         return c;
-    }
-    void make(access &a, std::size_t number) {
-        a.data.assign(a.nbytes, a.write ? written_byte(number) : 0);
-        tlm::tlm_generic_payload payload;
-        payload.set_command(a.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-        payload.set_address(a.va);
-        payload.set_data_ptr(a.data.data());
-        payload.set_data_length(static_cast<unsigned>(a.nbytes));
-        payload.set_streaming_width(static_cast<unsigned>(a.nbytes));
-        sc_core::sc_time delay;
-        cpu->b_transport(payload, delay);
-        a.status = payload.get_response_status();
-        a.end_ps = local_ps(delay);
     }
     void make(change &c) {
-        bytes descriptor(TLA_COMMAND_MAX_BYTES);
-        const tla_command command = command_of(c);
-        std::size_t length = 0;
-        BOOST_REQUIRE_EQUAL(tla_command_encode(&command, descriptor.data(), descriptor.size(), &length), TLA_OK);
         sc_core::sc_time delay;
-        move(tlm::TLM_WRITE_COMMAND, c.port * TLA_PORT_BYTES, descriptor.data(), length, delay);
+        write_command(*control.operator->(), c.port, command_of(c), delay);
         c.accepted_ps = local_ps(delay);
-        std::uint8_t answer[TLA_COMPLETION_BYTES];
-        move(tlm::TLM_READ_COMMAND, c.port * TLA_PORT_BYTES + TLA_PORT_COMPLETION, answer, sizeof answer, delay);
+        c.status = static_cast<tla_status>(await_completion(*control.operator->(), c.port, delay).status);
         c.done_ps = local_ps(delay);
-        tla_completion done{};
-        BOOST_REQUIRE_EQUAL(tla_completion_decode(answer, &done), TLA_OK);
-        c.status = done.status;
+        sc_core::wait(delay);
     }
-    void move(tlm::tlm_command what, std::uint64_t address, std::uint8_t *data, std::size_t nbytes,
-              sc_core::sc_time &delay) {
-        tlm::tlm_generic_payload payload;
-        payload.set_command(what);
-        payload.set_address(address);
-        payload.set_data_ptr(data);
-        payload.set_data_length(static_cast<unsigned>(nbytes));
-        payload.set_streaming_width(static_cast<unsigned>(nbytes));
-        control->b_transport(payload, delay);
-        BOOST_REQUIRE_EQUAL(payload.get_response_status(), tlm::TLM_OK_RESPONSE);
-    }
-    void fill_memory() {
-        bytes all(frames * page);
-        for (std::size_t i = 0; i < all.size(); i++)
-            all[i] = fill_byte(i);
-        tlm::tlm_generic_payload payload;
-        payload.set_write();
-        payload.set_data_ptr(all.data());
-        payload.set_data_length(static_cast<unsigned>(all.size()));
-        BOOST_REQUIRE_EQUAL(mmu.out->transport_dbg(payload), all.size());
+    // Tables are allocated behind the data, those of an address space together.
+    void prepare() {
+        fill_memory(mmu, frames * page);
+        sc_core::sc_time delay;
+        write_command(*allocator.operator->(), 0, alloc_command(TLA_HBM, frames * page), delay);
+        BOOST_REQUIRE_EQUAL(await_completion(*allocator.operator->(), 0, delay).value, 0u);
+        sc_core::wait(delay);
+        for (std::uint32_t asid = 0; asid < s.asids; asid++) {
+            change first{TLA_OP_MAP, 0, 0, {{anchors[0], 1, 0, asid}, {anchors[1], 1, 0, asid}}, TLA_READ};
+            make(first);
+            first = {TLA_OP_MAP, 0, 0, {}, TLA_READ | TLA_WRITE};
+            for (const range &r : s.mapped)
+                if (r.asid == asid) first.ranges.push_back(r);
+            if (!first.ranges.empty()) make(first);
+            BOOST_REQUIRE_EQUAL(first.status, first.ranges.empty() ? TLA_STATUS_COUNT : TLA_OK);
+        }
     }
 
-    tlm_utils::simple_initiator_socket<bench> cpu{"cpu"}, control{"control"};
+    static constexpr std::uint64_t slice_bytes = 64 * page;
+    const scenario &s;
+    tlm_utils::simple_initiator_socket<bench> cpu{"cpu"}, control{"control"}, allocator{"allocator"};
     pe_mmu mmu;
+    memory_controller controller;
     hbm_slice slice;
 };
 
-const std::uint64_t first_start_ps = 1'000'000'000, apart_ps = 100'000'000;
-
-std::uint64_t start_of(std::size_t number) {
-    return first_start_ps + number * apart_ps;
-}
-
-std::string name_of(const char *kind, std::size_t number) { // so that texts are ordered as numbers are
-    std::string digits = std::to_string(number);
-    return kind + std::string(3 - digits.size(), '0') + digits;
-}
-
 // One scenario after the other, each on an MMU of its own; thread i makes access i of each, and so for changes.
-void run_modules(std::vector<scenario> &scenarios) {
+void run_modules(std::vector<scenario> &all) {
     std::deque<bench> benches;
-    std::size_t accesses = 0, changes = 0;
-    for (const scenario &s : scenarios) {
+    for (const scenario &s : all)
         benches.emplace_back(sc_core::sc_gen_unique_name("bench"), s);
-        accesses = std::max(accesses, s.accesses.size());
-        changes = std::max(changes, s.changes.size());
-    }
     sc_core::sc_spawn([&] {
-        for (std::size_t i = 0; i < scenarios.size(); i++) {
-            benches[i].fill_memory();
-            change first{TLA_OP_MAP, 0, 0, scenarios[i].mapped, TLA_READ | TLA_WRITE};
-            if (!first.ranges.empty()) benches[i].make(first);
+        for (std::size_t i = 0; i < benches.size(); i++) {
+            sc_core::wait(from_ps(start_of(i) - apart_ps / 2) - sc_core::sc_time_stamp());
+            benches[i].prepare();
+            BOOST_REQUIRE_LT(to_ps(sc_core::sc_time_stamp()), start_of(i));
         }
     });
-    const auto spawn = [&](const std::string &name, auto act) {
-        sc_core::sc_spawn(
-            [&scenarios, act] {
-                for (std::size_t i = 0; i < scenarios.size(); i++)
-                    act(i);
-            },
-            name.c_str());
-    };
-    const auto wait_until = [](std::uint64_t at_ps) { sc_core::wait(from_ps(at_ps) - sc_core::sc_time_stamp()); };
-    for (std::size_t thread = accesses; thread-- > 0;) // made in an order that means nothing
-        spawn(name_of("access", thread), [&, thread](std::size_t i) {
-            if (thread >= scenarios[i].accesses.size()) return;
-            access &mine = scenarios[i].accesses[thread];
-            wait_until(start_of(i) + mine.issued_ps);
-            benches[i].make(mine, thread);
-            BOOST_REQUIRE_LT(mine.end_ps, start_of(i + 1));
-        });
-    for (std::size_t thread = changes; thread-- > 0;)
-        spawn(name_of("change", thread), [&, thread](std::size_t i) {
-            if (thread >= scenarios[i].changes.size()) return;
-            change &mine = scenarios[i].changes[thread];
-            wait_until(start_of(i) + mine.issued_ps);
-            benches[i].make(mine);
-            BOOST_REQUIRE_LT(mine.done_ps, start_of(i + 1));
-        });
+    spawn_threads(all, "access", &scenario::accesses, [&](std::size_t i, std::size_t number) {
+        make(*benches[i].cpu.operator->(), all[i].accesses[number], number);
+    });
+    spawn_threads(all, "change", &scenario::changes,
+                  [&](std::size_t i, std::size_t number) { benches[i].make(all[i].changes[number]); });
     sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_DO_NOTHING); // refusals are expected
     sc_core::sc_start();
 }
 
 // --- the plain model -------------------------------------------------------------------------------------------------
 
-// Resources in the order of time's ties: threads that call, the MMU, the slice; commands are executed by threads that
-// their window wakes, when everything else of that time is done.
-enum { callers = 0, mmu_resource = 1, slice_resource = 2, commands = 3 };
+// Resources in the order of time's ties: threads that are due, first the one that executes commands; the slice, the
+// MMU; threads that these wake, from which commands come.
+enum { executing, callers, slice_resource, mmu_resource, commands };
+enum { data_input, walk_input };    // of the slice
+enum { access_entry, write_entry }; // of callers: inputs of the MMU and of the controller, by their numbers
 
 struct seen { // how often what this test is about has happened
     std::uint64_t accesses = 0, refused = 0, commands = 0, failed = 0, repeated = 0;
 };
 
+std::uint64_t key_of(std::uint32_t asid, std::uint64_t number) {
+    return std::uint64_t{asid} << plain::mmu::asid_shift | number;
+}
+
+// Where the entry of a page is, of a level.
+std::uint64_t entry_at(std::uint64_t key, unsigned level) {
+    const std::uint64_t tables = frames + (key >> plain::mmu::asid_shift) * table_count, number = key % 1024;
+    if (level < 3) return (tables + level) * page + (level == 2 ? 8 * (number / 512) : 0);
+    return (tables + 3 + number / 512) * page + 8 * (number % 512);
+}
+
 class plain_run {
   public:
     plain_run(scenario &s, std::uint64_t start_ps)
-        : s_(s), slice_{slice_resource, burst, channel_bandwidth, s.latency_ps, {}}, engine_(s.queue_depth),
+        : s_(s), slice_(slice_resource, frames * page, s.latency_ps), engine_(s.queue_depth),
           mmu_(
               e_, mmu_resource, s.how,
               [this](std::uint64_t, plain::picoseconds now, plain::arrived done) {
@@ -231,97 +172,189 @@ class plain_run {
                       done(now); // before everything else of that time
               },
               &maps_) {
-        slice_.channel.resize(channel_count);
-        for (std::size_t i = 0; i < frames * page; i++)
-            memory_.push_back(fill_byte(i));
+        if (s.in_memory)
+            mmu_.walk_in_memory = [this](std::uint64_t key, plain::picoseconds now, const plain::mmu::read_leaf &done) {
+                read_entry(key, 0, now, done);
+            };
         for (const range &r : s.mapped)
-            for (std::uint64_t i = 0; i < r.count; i++)
-                maps_.set(r.first + i, {true, (r.frame + i) * page, true, true}, 0);
+            for (std::uint64_t i = 0; i < r.count; i++) {
+                const plain::translation to{true, (r.frame + i) * page, true, true};
+                maps_.set(key_of(r.asid, r.first + i), to, 0);
+                leaves_[key_of(r.asid, r.first + i)] = to;
+            }
         for (std::size_t i = 0; i < s.accesses.size(); i++)
-            e_.at(start_ps + s.accesses[i].issued_ps, callers, 0, [this, i](plain::picoseconds now) { begin(i, now); });
+            e_.at(start_ps + s.accesses[i].issued_ps, callers, access_entry,
+                  [this, i](plain::picoseconds now) { begin(i, now); });
         for (change &c : s.changes)
-            e_.at(start_ps + c.issued_ps, commands, c.port, [&](plain::picoseconds now) { decide(c, now); });
+            e_.at(start_ps + c.issued_ps, commands, c.port, [&](plain::picoseconds now) {
+                if (s_.in_memory)
+                    enqueue(c, now);
+                else
+                    decide(c, now);
+            });
         e_.run();
     }
     std::uint64_t repeated() const { return mmu_.repeated; }
 
   private:
     void begin(std::size_t number, plain::picoseconds now) {
-        access &a = s_.accesses[number];
-        a.data.assign(a.nbytes, a.write ? written_byte(number) : 0);
+        memory_access &a = s_.accesses[number];
+        give_data(a, number);
         mmu_.translate(
-            a.write, a.va, a.nbytes, now, false,
-            [this, number](plain::picoseconds at, const plain::mmu::translations &to) { leave(number, at, to); });
+            a.write, key_of(a.asid, 0) * page + a.va, a.nbytes, now, false,
+            [this, &a](plain::picoseconds at, const plain::mmu::translations &to) { slice_.serve(e_, a, at, to); });
     }
-    void leave(std::size_t number, plain::picoseconds at, const plain::mmu::translations &to) {
-        access &a = s_.accesses[number];
-        a.end_ps = at;
-        for (const plain::translation &t : to) {
-            if (t.permits(a.write)) continue;
-            a.status = t.mapped ? tlm::TLM_COMMAND_ERROR_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE;
-            return;
-        }
-        a.status = tlm::TLM_OK_RESPONSE;
-        for (std::uint64_t done = 0; done < a.nbytes;) {
-            const std::uint64_t va = a.va + done, part = std::min(a.nbytes - done, page - va % page);
-            const std::uint64_t pa = to[va / page - a.va / page].pa + va % page;
-            e_.at(at + s_.latency_ps, slice_resource, 0, [=, &a](plain::picoseconds) {
-                for (std::uint64_t i = 0; i < part; i++)
-                    (a.write ? memory_[pa + i] : a.data[done + i]) = a.write ? a.data[done + i] : memory_[pa + i];
-            });
-            slice_.access(e_, a.write, pa, part, at,
-                          [&a](plain::picoseconds end) { a.end_ps = std::max(a.end_ps, end); });
-            done += part;
-        }
+    void read_entry(std::uint64_t key, unsigned level, plain::picoseconds now, const plain::mmu::read_leaf &done) {
+        const auto leaf = std::make_shared<plain::translation>();
+        e_.at(now + s_.latency_ps, slice_resource, walk_input, [=](plain::picoseconds) { *leaf = leaves_[key]; });
+        slice_.timing.access(
+            e_, false, entry_at(key, level), 8, now,
+            [=](plain::picoseconds end) {
+                e_.at(end, mmu_resource, 0, [=](plain::picoseconds at) {
+                    if (level < 3)
+                        read_entry(key, level + 1, at, done);
+                    else
+                        done(at, *leaf);
+                });
+            },
+            walk_input);
     }
-    void decide(change &c, plain::picoseconds now) {
-        plain::picoseconds takes = s_.cost.fixed_ps;
-        c.status = check(c);
+
+    // --- what a command changes ---
+
+    std::vector<std::uint64_t> keys_of(const change &c) const {
         std::vector<std::uint64_t> all;
         for (const range &r : c.ranges)
-            for (std::uint64_t i = 0; i < r.count; i++)
-                all.push_back(r.first + i);
-        if (c.status == TLA_OK) {
-            if (c.opcode != TLA_OP_INVALIDATE)
-                takes += c.ranges.size() * s_.cost.chunk_ps + all.size() * s_.cost.pte_write_ps;
-            if (c.opcode != TLA_OP_MAP) takes += s_.cost.invalidate_ps;
-        }
-        const plain::command_engine::service service = engine_.serve(now, takes);
-        c.accepted_ps = service.accepted;
-        c.done_ps = service.done;
-        if (c.status != TLA_OK) return;
-        if (c.opcode == TLA_OP_INVALIDATE)
-            mmu_.invalidate(all);
-        else
-            mmu_.decided(all, service.done);
-        for (const range &r : c.ranges)
-            for (std::uint64_t i = 0; i < r.count; i++)
-                if (c.opcode == TLA_OP_MAP)
-                    maps_.set(r.first + i,
-                              {true, (r.frame + i) * page, (c.flags & TLA_READ) != 0, (c.flags & TLA_WRITE) != 0},
-                              service.done);
-                else if (c.opcode == TLA_OP_UNMAP)
-                    maps_.set(r.first + i, {}, service.done);
+            for (std::uint64_t i = 0; i < (r.count ? r.count : pages); i++)
+                all.push_back(key_of(r.asid, (r.count ? r.first : first_page) + i));
+        return all;
     }
     tla_status check(const change &c) const {
         std::vector<std::uint64_t> before; // pages of this command
-        for (const range &r : c.ranges)
-            for (std::uint64_t p = r.first; p < r.first + r.count; p++) {
-                const bool mapped = maps_.latest(p).mapped, twice = std::count(before.begin(), before.end(), p) > 0;
-                if (c.opcode == TLA_OP_MAP && (mapped || twice) && !s_.allow_remap) return TLA_OVERLAP;
-                if (c.opcode == TLA_OP_UNMAP && (!mapped || twice)) return TLA_UNMAPPED;
-                before.push_back(p);
-            }
+        for (const std::uint64_t key : keys_of(c)) {
+            const bool mapped = maps_.latest(key).mapped, twice = std::count(before.begin(), before.end(), key) > 0;
+            if (c.opcode == TLA_OP_MAP && (mapped || twice) && !s_.allow_remap) return TLA_OVERLAP;
+            if (c.opcode == TLA_OP_UNMAP && (!mapped || twice)) return TLA_UNMAPPED;
+            before.push_back(key);
+        }
         return TLA_OK;
+    }
+    plain::picoseconds price_of(const change &c) const {
+        plain::picoseconds price = s_.cost.fixed_ps;
+        if (c.status != TLA_OK) return price;
+        if (c.opcode != TLA_OP_INVALIDATE)
+            price += c.ranges.size() * s_.cost.chunk_ps + keys_of(c).size() * s_.cost.pte_write_ps;
+        return price + (c.opcode != TLA_OP_MAP ? s_.cost.invalidate_ps : 0);
+    }
+    void apply(const change &c, plain::picoseconds visible) {
+        if (c.opcode == TLA_OP_INVALIDATE) {
+            mmu_.invalidate(keys_of(c));
+            return;
+        }
+        mmu_.decided(keys_of(c), visible);
+        for (const range &r : c.ranges)
+            for (std::uint64_t i = 0; i < r.count; i++) {
+                plain::translation to;
+                if (c.opcode == TLA_OP_MAP)
+                    to = {true, (r.frame + i) * page, (c.flags & TLA_READ) != 0, (c.flags & TLA_WRITE) != 0};
+                maps_.set(key_of(r.asid, r.first + i), to, visible);
+            }
+    }
+
+    // Tables that are nowhere: a command is decided when it arrives.
+    void decide(change &c, plain::picoseconds now) {
+        c.status = check(c);
+        const auto service = engine_.serve(now, price_of(c));
+        c.accepted_ps = service.accepted;
+        c.done_ps = service.done;
+        if (c.status == TLA_OK) apply(c, service.done);
+    }
+
+    // Tables in memory: commands are executed one after the other. Each is decided when its turn has come, writes its
+    // entries, and is done when it has taken its price besides.
+    void enqueue(change &c, plain::picoseconds now) {
+        if (queue_.size() > s_.queue_depth) {
+            waiting_.push_back(&c);
+            return;
+        }
+        c.accepted_ps = now;
+        queue_.push_back(&c);
+        if (queue_.size() == 1) execute(now);
+    }
+    void execute(plain::picoseconds now) {
+        change &c = *queue_.front();
+        c.status = check(c);
+        std::vector<std::vector<std::uint64_t>> writes;
+        if (c.status == TLA_OK && c.opcode != TLA_OP_INVALIDATE) writes = writes_of(c);
+        if (c.status == TLA_OK) apply(c, plain::not_said);
+        write(c, writes, 0, now);
+    }
+    // Neighbours are written together. A page that is mapped again is written twice.
+    std::vector<std::vector<std::uint64_t>> writes_of(const change &c) const {
+        std::vector<std::uint64_t> order, mapped;
+        for (const range &r : c.ranges) {
+            const std::vector<std::uint64_t> keys = keys_of({c.opcode, 0, 0, {r}, 0});
+            for (const std::uint64_t key : keys)
+                if (maps_.latest(key).mapped || std::count(mapped.begin(), mapped.end(), key)) order.push_back(key);
+            if (c.opcode == TLA_OP_MAP) order.insert(order.end(), keys.begin(), keys.end());
+            mapped.insert(mapped.end(), keys.begin(), keys.end());
+        }
+        std::vector<std::vector<std::uint64_t>> writes;
+        for (const std::uint64_t key : order) {
+            const bool follows = !writes.empty() && writes.back().back() + 1 == key && key % 512 != 0;
+            if (!follows) writes.emplace_back();
+            writes.back().push_back(key);
+        }
+        return writes;
+    }
+    void write(change &c, const std::vector<std::vector<std::uint64_t>> &writes, std::size_t i,
+               plain::picoseconds now) {
+        if (i == writes.size()) {
+            finish(c, now);
+            return;
+        }
+        e_.at(now, callers, write_entry, [=, &c](plain::picoseconds) {
+            e_.at(now + s_.latency_ps, slice_resource, walk_input, [=](plain::picoseconds) {
+                for (const std::uint64_t key : writes[i])
+                    leaves_[key] = maps_.latest(key);
+            });
+            slice_.timing.access(
+                e_, true, entry_at(writes[i][0], 3), 8 * writes[i].size(), now,
+                [=, &c](plain::picoseconds end) {
+                    e_.at(end, executing, 0, [=, &c](plain::picoseconds at) { write(c, writes, i + 1, at); });
+                },
+                walk_input);
+        });
+    }
+    void finish(change &c, plain::picoseconds now) {
+        c.done_ps = now + price_of(c);
+        if (c.status == TLA_OK && c.opcode != TLA_OP_INVALIDATE) {
+            mmu_.show(c.done_ps);
+            maps_.show(c.done_ps);
+        }
+        const auto next = [this](plain::picoseconds at) {
+            queue_.pop_front();
+            if (!waiting_.empty()) {
+                queue_.push_back(waiting_.front());
+                waiting_.pop_front();
+                queue_.back()->accepted_ps = at;
+            }
+            if (!queue_.empty()) execute(at);
+        };
+        if (c.done_ps > now)
+            e_.at(c.done_ps, executing, 0, next);
+        else
+            next(now);
     }
 
     scenario &s_;
     plain::events e_;
-    plain::channels slice_;
+    plain_memory slice_;
     plain::command_engine engine_;
     plain::mappings maps_;
+    std::map<std::uint64_t, plain::translation> leaves_; // entries in memory
     plain::mmu mmu_;
-    bytes memory_;
+    std::deque<change *> queue_, waiting_; // the first is executed
 };
 
 // --- both ------------------------------------------------------------------------------------------------------------
@@ -332,11 +365,17 @@ scenario random_scenario(std::uint64_t seed) {
     const auto random = [&](std::uint64_t below) { return generator() % below; };
     scenario s{};
     s.how.ideal = random(8) == 0;
+    s.in_memory = !s.how.ideal && random(2);
+    s.asids = 1 + static_cast<std::uint32_t>(random(2) * random(3));
     s.how.walkers = 1 + static_cast<std::uint32_t>(random(3));
     s.how.merge_slots = static_cast<std::uint32_t>(random(3));
     if (random(4)) {
         s.how.tlb_entries = 2 + static_cast<std::uint32_t>(random(6));
         s.how.tlb_ps = random(3) * 1000;
+    }
+    if (random(2)) {
+        s.how.tlb2_entries = 2 + static_cast<std::uint32_t>(random(12));
+        s.how.tlb2_ps = random(4) * 1000;
     }
     s.how.hit_under_miss = random(4) > 0;
     s.how.overhead_ps = random(2) * 1000;
@@ -349,26 +388,28 @@ scenario random_scenario(std::uint64_t seed) {
     s.cost.pte_write_ps = random(2) * 10'000;
     s.cost.invalidate_ps = random(2) * 5000;
     const std::uint64_t grid = random(2) ? 1000 : 25'000, within = (100 + random(8) * 100) * 1000 / grid;
-    for (std::uint64_t p = 0, count = 1; p < pages; p += count, count = 1)
-        if (random(4)) {
-            count = 1 + random(std::min<std::uint64_t>(random(2) ? 4 : 1, pages - p));
-            s.mapped.push_back({p, count, random(frames - count)});
-        }
+    const auto some_asid = [&] { return static_cast<std::uint32_t>(random(s.asids)); };
+    for (std::uint32_t asid = 0; asid < s.asids; asid++)
+        for (std::uint64_t p = 0, count = 1; p < pages; p += count, count = 1)
+            if (random(4)) {
+                count = 1 + random(std::min<std::uint64_t>(random(2) ? 4 : 1, pages - p));
+                s.mapped.push_back({first_page + p, count, random(frames - count), asid});
+            }
     for (std::uint64_t i = 4 + random(16); i > 0; i--) {
         const std::uint64_t first = random(pages), last = std::min(pages - 1, first + (random(3) ? 0 : random(4)));
-        const std::uint64_t va = first * page + random(page);
+        const std::uint64_t va = (first_page + first) * page + random(page);
         const std::uint64_t end = last == first ? va + 1 + random(std::min<std::uint64_t>(300, page - va % page))
-                                                : last * page + 1 + random(page);
-        s.accesses.push_back({va, end - va, random(within) * grid, random(3) == 0});
+                                                : (first_page + last) * page + 1 + random(page);
+        s.accesses.push_back({va, end - va, random(within) * grid, random(3) == 0, some_asid()});
     }
     const tla_opcode opcodes[] = {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE};
     for (unsigned port = 0, count = static_cast<unsigned>(1 + random(8)); port < count; port++) {
         change c{opcodes[random(3)], port, random(within) * grid, {}, TLA_READ | TLA_WRITE};
         if (random(3) == 0) c.flags = random(2) ? TLA_READ : TLA_WRITE;
         for (std::uint64_t i = random(3) ? 1 : 2; i > 0; i--) {
-            const std::uint64_t first = random(pages),
-                                count_of_pages = 1 + random(std::min<std::uint64_t>(3, pages - first));
-            c.ranges.push_back({first, count_of_pages, random(frames - count_of_pages)});
+            const std::uint64_t first = random(pages), many = 1 + random(std::min<std::uint64_t>(3, pages - first));
+            c.ranges.push_back({first_page + first, many, random(frames - many), some_asid()});
+            if (c.opcode == TLA_OP_INVALIDATE && random(4) == 0) c.ranges.back().count = 0;
         }
         s.changes.push_back(c);
     }
@@ -377,21 +418,25 @@ scenario random_scenario(std::uint64_t seed) {
 
 std::string text_of(const scenario &s) {
     std::ostringstream text;
-    text << (s.how.ideal ? "ideal" : "flat") << ", " << s.how.walkers << " walkers, " << s.how.merge_slots
-         << " slots, TLB " << s.how.tlb_entries << " of " << s.how.tlb_ps << " ps, hit under miss "
-         << s.how.hit_under_miss << ", overhead " << s.how.overhead_ps << ", level " << s.level_ps << " ps, remap "
-         << s.allow_remap << ", queue " << s.queue_depth << ", slice " << s.latency_ps;
+    text << (s.how.ideal   ? "ideal"
+             : s.in_memory ? "memory"
+                           : "flat")
+         << ", " << s.asids << " address spaces, " << s.how.walkers << " walkers, " << s.how.merge_slots
+         << " slots, TLB " << s.how.tlb_entries << " of " << s.how.tlb_ps << " ps, then " << s.how.tlb2_entries
+         << " of " << s.how.tlb2_ps << " ps, hit under miss " << s.how.hit_under_miss << ", overhead "
+         << s.how.overhead_ps << ", level " << s.level_ps << " ps, remap " << s.allow_remap << ", queue "
+         << s.queue_depth << ", slice " << s.latency_ps;
     for (const range &r : s.mapped)
-        text << "\n    " << r.count << " pages from " << r.first << " at frame " << r.frame;
+        text << "\n    " << r.count << " pages from " << r.asid << "." << r.first << " at frame " << r.frame;
     for (std::size_t i = 0; i < s.accesses.size(); i++)
         text << "\n    access " << i << " at " << s.accesses[i].issued_ps
-             << (s.accesses[i].write ? " writes " : " reads ") << s.accesses[i].nbytes << " at "
-             << s.accesses[i].va / page << "+" << s.accesses[i].va % page;
+             << (s.accesses[i].write ? " writes " : " reads ") << s.accesses[i].nbytes << " at " << s.accesses[i].asid
+             << "." << s.accesses[i].va / page << "+" << s.accesses[i].va % page;
     for (const change &c : s.changes) {
         text << "\n    " << tla_opcode_name(c.opcode) << " at " << c.issued_ps << ", port " << c.port << ", flags "
              << c.flags;
         for (const range &r : c.ranges)
-            text << "; " << r.count << " from " << r.first << " to " << r.frame;
+            text << "; " << r.count << " from " << r.asid << "." << r.first << " to " << r.frame;
     }
     return text.str();
 }
@@ -407,30 +452,22 @@ std::string difference(const scenario &ours, const scenario &theirs, std::uint64
              << ", " << d.done_ps - start_ps << " with " << tla_status_name(d.status) << "\n";
         break;
     }
-    for (std::size_t i = 0; i < ours.accesses.size(); i++) {
-        const access &a = ours.accesses[i], &b = theirs.accesses[i];
-        if (a.end_ps == b.end_ps && a.status == b.status && (a.status != tlm::TLM_OK_RESPONSE || a.data == b.data))
-            continue;
-        text << "access " << i << " ended at " << a.end_ps - start_ps << " with " << a.status << ", should "
-             << b.end_ps - start_ps << " with " << b.status << (a.data == b.data ? "" : ", other bytes") << "\n";
-        break;
-    }
-    return text.str();
+    return text.str() + scenarios::difference(ours.accesses, theirs.accesses, start_ps);
 }
 
-seen compare(std::vector<scenario> scenarios, std::uint64_t seed = 0) {
-    std::vector<scenario> expected = scenarios;
+seen compare(std::vector<scenario> ours, std::uint64_t seed) {
+    std::vector<scenario> expected = ours;
     seen all;
     for (std::size_t i = 0; i < expected.size(); i++)
         all.repeated += plain_run(expected[i], start_of(i)).repeated();
-    run_modules(scenarios);
+    run_modules(ours);
     std::uint64_t differ = 0;
-    for (std::size_t i = 0; i < scenarios.size(); i++) {
-        const std::string what = difference(scenarios[i], expected[i], start_of(i));
+    for (std::size_t i = 0; i < ours.size(); i++) {
+        const std::string what = difference(ours[i], expected[i], start_of(i));
         differ += !what.empty();
         if (!what.empty() && differ <= 3)
-            BOOST_ERROR("TLMALLOC_SEED=" << seed + i << ": " << what << "  " << text_of(scenarios[i]));
-        for (const access &a : expected[i].accesses) {
+            BOOST_ERROR("TLMALLOC_SEED=" << seed + i << ": " << what << "  " << text_of(ours[i]));
+        for (const memory_access &a : expected[i].accesses) {
             all.accesses++;
             all.refused += a.status != tlm::TLM_OK_RESPONSE;
         }
@@ -440,27 +477,22 @@ seen compare(std::vector<scenario> scenarios, std::uint64_t seed = 0) {
         }
     }
     BOOST_CHECK_EQUAL(differ, 0u);
-    BOOST_TEST_MESSAGE(scenarios.size() << " scenarios, " << differ << " differ; " << all.accesses << " accesses ("
-                                        << all.refused << " refused, " << all.repeated << " lookups repeated), "
-                                        << all.commands << " commands (" << all.failed << " failed)");
+    BOOST_TEST_MESSAGE(ours.size() << " scenarios, " << differ << " differ; " << all.accesses << " accesses ("
+                                   << all.refused << " refused, " << all.repeated << " lookups repeated), "
+                                   << all.commands << " commands (" << all.failed << " failed)");
     return all;
 }
 
 } // namespace
 
-// TLMALLOC_SEED: one scenario, or the first of TLMALLOC_SCENARIOS.
 BOOST_AUTO_TEST_CASE(random_accesses_and_commands_take_the_time_of_the_plain_event_model) {
-    const char *const seed = std::getenv("TLMALLOC_SEED"), *const count = std::getenv("TLMALLOC_SCENARIOS");
-    const std::uint64_t first = seed ? std::strtoull(seed, nullptr, 0) : 1,
-                        many = count  ? std::strtoull(count, nullptr, 0)
-                               : seed ? 1
-                                      : 1000;
-    std::vector<scenario> scenarios;
-    for (std::uint64_t i = 0; i < many; i++)
-        scenarios.push_back(random_scenario(first + i));
-    const seen all = compare(std::move(scenarios), first);
-    if (many < 1000) return;
-    BOOST_CHECK_GT(all.refused * 20, all.accesses);
-    BOOST_CHECK_GT(all.failed * 20, all.commands);
-    BOOST_CHECK_GT(all.repeated * 200, all.accesses);
+    const range_of_seeds seeds(1000);
+    std::vector<scenario> all;
+    for (std::uint64_t i = 0; i < seeds.many; i++)
+        all.push_back(random_scenario(seeds.first + i));
+    const seen met = compare(std::move(all), seeds.first);
+    if (seeds.many < 1000) return;
+    BOOST_CHECK_GT(met.refused * 20, met.accesses);
+    BOOST_CHECK_GT(met.failed * 20, met.commands);
+    BOOST_CHECK_GT(met.repeated * 200, met.accesses);
 }

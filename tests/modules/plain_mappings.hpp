@@ -12,7 +12,7 @@
 
 namespace plain {
 
-constexpr picoseconds never = ~picoseconds{0};
+constexpr picoseconds never = ~picoseconds{0}, not_said = never - 1; // not_said: of a change that is being made
 
 // What a lookup of a page finds.
 struct translation {
@@ -48,6 +48,12 @@ class mappings {
         for (const change &c : of(page))
             if (c.visible > time) return c.visible;
         return never;
+    }
+    // What has been decided can be seen from now on said.
+    void show(picoseconds visible) {
+        for (auto &[page, changes] : pages_)
+            for (change &c : changes)
+                if (c.visible == not_said) c.visible = visible;
     }
     void set(std::uint64_t page, const translation &to, picoseconds visible) { pages_[page].push_back({visible, to}); }
 

@@ -1,4 +1,5 @@
-// An MMU for the plain event model: a TLB, walkers, accesses over any number of pages, and mappings that change.
+// An MMU for the plain event model: a TLB of one or two levels, walkers, accesses over any number of pages, and
+// mappings that change.
 //
 // The order: accesses are looked up in the order of their arrival, the pages of an access in the order of their
 // addresses. A page that is queued for a walker holds up the rest of its access and every later access. An access
@@ -8,6 +9,12 @@
 // that a change of its page overtakes finds nothing: all that wait for it are looked up again. After a change is
 // decided, nothing joins a walk that is under way; from the time at which it is visible on, nothing joins a walk that
 // began before.
+//
+// A page's number has its address space above its lower 40 bits, so that address spaces share nothing. A change that is
+// decided closes walks of its own address spaces.
+//
+// With tables in memory a walk ends with the leaf entry that it has read. It fails, too, if that is not the latest
+// entry that was decided when it began, unless a change of the page was under way then.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_MMU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_MMU_HPP
 
@@ -27,19 +34,31 @@ class mmu {
         picoseconds tlb_ps = 0;
         bool hit_under_miss = true;
         picoseconds overhead_ps = 0;
-        bool ideal = false; // the table answers: no TLB, no walks
+        bool ideal = false;             // the table answers: no TLB, no walks
+        std::uint32_t tlb2_entries = 0; // of the second level
+        picoseconds tlb2_ps = 0;
     };
     static constexpr std::uint64_t page = 4096;
 
+    static constexpr unsigned asid_shift = 40; // of a page's number
+
     // Makes the walk for a page from `now` on, and calls `done` from an event at the walk's end.
     using walks = std::function<void(std::uint64_t page_number, picoseconds now, arrived done)>;
+    // Instead, with tables in memory: `done` is told the leaf entry.
+    using read_leaf = std::function<void(picoseconds, const translation &leaf)>;
+    std::function<void(std::uint64_t page_number, picoseconds now, read_leaf done)> walk_in_memory;
 
     // What is known of an access when it leaves: a translation for each of its pages.
     using translations = std::vector<translation>;
     using leaving = std::function<void(picoseconds, const translations &)>;
 
     mmu(events &e, unsigned resource, const settings &how, walks make_walk, const mappings *maps = nullptr)
-        : e_(e), resource_(resource), how_(how), make_walk_(std::move(make_walk)), maps_(maps) {}
+        : e_(e), resource_(resource), how_(how), make_walk_(std::move(make_walk)), maps_(maps) {
+        if (how.tlb_entries > 0) tlb_.push_back({how.tlb_entries, how.tlb_ps, {}});
+        if (how.tlb2_entries > 0) tlb_.push_back({how.tlb2_entries, how.tlb2_ps, {}});
+        for (const tlb_level &level : tlb_)
+            tlb_ps_ += level.latency;
+    }
 
     struct access;
     using access_ptr = std::shared_ptr<access>;
@@ -61,13 +80,21 @@ class mmu {
         fail(a, now);
     }
 
-    // Mappings of these pages are changed: decided now and visible later.
+    // Mappings of these pages are changed: decided now and visible later, which may be not_said yet.
     void decided(const std::vector<std::uint64_t> &pages, picoseconds visible) {
-        visible_.push_back(visible);
-        for (walk &w : walks_)
-            w.closed = w.closed || w.begun;
-        for (entry &e : tlb_)
-            if (std::find(pages.begin(), pages.end(), e.number) != pages.end()) e.until = std::min(e.until, visible);
+        close_walks(pages);
+        if (visible != not_said) will_show(visible);
+        for (tlb_level &level : tlb_)
+            for (entry &e : level.list)
+                if (std::find(pages.begin(), pages.end(), e.number) != pages.end())
+                    e.until = std::min(e.until, visible);
+    }
+    // When that is visible.
+    void show(picoseconds visible) {
+        will_show(visible);
+        for (tlb_level &level : tlb_)
+            for (entry &e : level.list)
+                if (e.until == not_said) e.until = visible;
     }
 
     // An access that arrives at `time`, which is now or (ahead) later. `done` is called with the time at which it
@@ -93,9 +120,12 @@ class mmu {
 
     // What is known of these pages is forgotten now.
     void invalidate(const std::vector<std::uint64_t> &pages) {
-        for (walk &w : walks_)
-            w.closed = w.closed || w.begun;
-        tlb_.remove_if([&](const entry &e) { return std::find(pages.begin(), pages.end(), e.number) != pages.end(); });
+        close_walks(pages);
+        const auto is_one = [&](const entry &e) {
+            return std::find(pages.begin(), pages.end(), e.number) != pages.end();
+        };
+        for (tlb_level &level : tlb_)
+            level.list.remove_if(is_one);
     }
 
     // Pages that joined a walk, and that waited for a walker, of accesses over several pages.
@@ -120,14 +150,32 @@ class mmu {
         std::vector<access_ptr> served; // the first is its own
         bool holds;
         bool begun = false, closed = false; // closed: nobody joins it
-        picoseconds began = 0;
-        translation saw{}; // what it was to find when it began
+        picoseconds until = never;          // joined before
+        // When it began: what was visible, the latest that was decided, and whether these differed.
+        translation saw{}, decided{};
+        bool governed = false;
     };
     struct entry {
         std::uint64_t number;
         translation to;
         picoseconds until; // served to lookups before
     };
+    struct tlb_level {
+        std::size_t entries;
+        picoseconds latency;
+        std::list<entry> list; // oldest first
+    };
+
+    void will_show(picoseconds visible) {
+        visible_.push_back(visible);
+        for (walk &w : walks_)
+            if (w.begun) w.until = std::min(w.until, visible);
+    }
+    void close_walks(const std::vector<std::uint64_t> &pages) {
+        for (walk &w : walks_)
+            for (const std::uint64_t page_number : pages)
+                w.closed = w.closed || (w.begun && w.number >> asid_shift == page_number >> asid_shift);
+    }
 
     void arrive(const access_ptr &a, picoseconds now) {
         a->split = a->next != a->last;
@@ -183,14 +231,21 @@ class mmu {
             answer(a, number, maps_->at(number, now), now, now);
             return;
         }
-        const picoseconds known = std::max(lookup + how_.tlb_ps, now);
-        tlb_.remove_if([=](const entry &e) { return e.until <= now; });
-        const auto hit = std::find_if(tlb_.begin(), tlb_.end(), [=](const entry &e) { return e.number == number; });
-        if (hit != tlb_.end()) {
-            tlb_.splice(tlb_.end(), tlb_, hit); // the latest
-            answer(a, number, hit->to, known, now);
+        picoseconds known = lookup;
+        for (std::size_t i = 0; i < tlb_.size(); i++) {
+            known += tlb_[i].latency;
+            std::list<entry> &list = tlb_[i].list;
+            list.remove_if([=](const entry &e) { return e.until <= now; });
+            const auto hit = std::find_if(list.begin(), list.end(), [=](const entry &e) { return e.number == number; });
+            if (hit == list.end()) continue;
+            list.splice(list.end(), list, hit); // the latest
+            const entry found = *hit;
+            for (std::size_t nearer = 0; nearer < i; nearer++)
+                fill(tlb_[nearer], found, now);
+            answer(a, number, found.to, std::max(known, now), now);
             return;
         }
+        known = std::max(known, now);
         if (!how_.hit_under_miss) held_++;
         if (known > now)
             e_.at(known, resource_, 0, [=](picoseconds at) { miss(a, number, at); });
@@ -275,34 +330,43 @@ class mmu {
         held_ += mine->holds;
     }
 
-    bool may_join(const walk &w, picoseconds now) const {
-        const auto overtook = [&](picoseconds visible) { return visible > w.began && visible <= now; };
-        return !w.closed && !(w.begun && std::any_of(visible_.begin(), visible_.end(), overtook));
-    }
+    static bool may_join(const walk &w, picoseconds now) { return !w.closed && !(w.begun && now >= w.until); }
 
     void begin(std::list<walk>::iterator w, picoseconds now) {
         busy_++;
         w->begun = true;
-        w->began = now;
-        w->saw = maps_ ? maps_->at(w->number, now) : translation{};
+        for (const picoseconds visible : visible_)
+            if (visible > now) w->until = std::min(w->until, visible);
+        if (maps_) {
+            w->saw = maps_->at(w->number, now);
+            w->decided = maps_->latest(w->number);
+            w->governed = maps_->holds_until(w->number, now) != never;
+        }
         if (w->holds) release(now);
         w->holds = false;
-        make_walk_(w->number, now, [=](picoseconds at) { finish(w, at); });
+        if (walk_in_memory)
+            walk_in_memory(w->number, now, [=](picoseconds at, const translation &leaf) {
+                finish(w, at, !w->governed && leaf != w->decided);
+            });
+        else
+            make_walk_(w->number, now, [=](picoseconds at) { finish(w, at, false); });
     }
 
     // Lookups of what was held up began before, so that their results come right now.
     void release(picoseconds now) {
         held_--;
-        resumed_ = now - how_.tlb_ps;
+        resumed_ = now - tlb_ps_;
     }
 
-    void finish(std::list<walk>::iterator w, picoseconds now) {
+    void finish(std::list<walk>::iterator w, picoseconds now, bool disturbed) {
         busy_--;
         const walk over = std::move(*w);
         walks_.erase(w);
-        const bool overtaken = maps_ && over.saw != maps_->at(over.number, now);
+        const bool overtaken = disturbed || (maps_ && over.saw != maps_->at(over.number, now));
         const translation to = maps_ ? maps_->at(over.number, now) : translation{true, over.number * page, true, true};
-        if (!overtaken && to.mapped) fill({over.number, to, maps_ ? maps_->holds_until(over.number, now) : never}, now);
+        for (tlb_level &level : tlb_)
+            if (!overtaken && to.mapped)
+                fill(level, {over.number, to, maps_ ? maps_->holds_until(over.number, now) : never}, now);
         if (!how_.hit_under_miss)
             for (std::size_t i = 0; i < over.served.size(); i++)
                 release(now);
@@ -324,14 +388,13 @@ class mmu {
         look_up_front(now);
     }
 
-    void fill(const entry &found, picoseconds now) {
-        if (how_.tlb_entries == 0) return;
-        tlb_.remove_if([=](const entry &e) { return e.until <= now; });
-        const auto old =
-            std::find_if(tlb_.begin(), tlb_.end(), [&](const entry &e) { return e.number == found.number; });
-        if (old != tlb_.end()) return;
-        tlb_.push_back(found);
-        if (tlb_.size() > how_.tlb_entries) tlb_.pop_front();
+    static void fill(tlb_level &level, const entry &found, picoseconds now) {
+        std::list<entry> &list = level.list;
+        list.remove_if([=](const entry &e) { return e.until <= now; });
+        const auto is_same = [&](const entry &e) { return e.number == found.number; };
+        if (std::any_of(list.begin(), list.end(), is_same)) return;
+        list.push_back(found);
+        if (list.size() > level.entries) list.pop_front();
     }
 
     events &e_;
@@ -344,7 +407,8 @@ class mmu {
     std::deque<std::list<walk>::iterator> waiting_;
     std::deque<access_ptr> front_; // in the order of arrival; the first may be looked up in part
     std::deque<access_ptr> rests_;
-    std::list<entry> tlb_;              // oldest first
+    std::vector<tlb_level> tlb_;        // nearest first
+    picoseconds tlb_ps_ = 0;            // of all levels
     std::list<access_ptr> here_, left_; // in the order of arrival; that leave later
     std::uint64_t held_ = 0, busy_ = 0, arrived_ = 0;
     picoseconds resumed_ = 0;
