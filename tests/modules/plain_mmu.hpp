@@ -71,6 +71,7 @@ class mmu {
         a->next = a->first;
         a->last = a->final;
         a->open = a->last - a->first + 1;
+        a->settled = false;
         a->found.assign(a->open, {});
         a->end = now;
         look_up_behind(a, now);
@@ -138,7 +139,7 @@ class mmu {
         translations found;
         std::uint64_t number = 0; // in the order of arrival
         picoseconds arrival = 0, end = 0;
-        bool split = false, write = false, translated = false;
+        bool split = false, write = false, settled = false, translated = false;
         bool asked = false; // the host: nobody waits for it any more
         std::uint64_t first_byte = 0, last_byte = 0;
         leaving done;
@@ -215,15 +216,15 @@ class mmu {
         a->last = a->final;
         rests_.push_back(a);
     }
-    void look_up_rests(picoseconds now) {
-        for (; !rests_.empty(); rests_.pop_front()) {
-            const access_ptr a = rests_.front();
-            const auto later = [&](const access_ptr &other) { return other->number > a->number; };
-            a->arrival = now;
-            front_.insert(std::find_if(front_.begin(), front_.end(), later), a);
-            while (held_ == 0 && !front_.empty() && front_.front() == a)
-                look_up_next(now);
-        }
+    void look_up_rest(const access_ptr &a, picoseconds now) {
+        const auto rest = std::find(rests_.begin(), rests_.end(), a);
+        if (rest == rests_.end()) return;
+        rests_.erase(rest);
+        const auto later = [&](const access_ptr &other) { return other->number > a->number; };
+        a->arrival = now;
+        front_.insert(std::find_if(front_.begin(), front_.end(), later), a);
+        while (held_ == 0 && !front_.empty() && front_.front() == a)
+            look_up_next(now);
     }
 
     void look_up(const access_ptr &a, std::uint64_t number, picoseconds lookup, picoseconds now) {
@@ -257,7 +258,13 @@ class mmu {
         a->found[number - a->first] = to;
         a->end = std::max(a->end, known);
         if (to.permits(a->write)) find_rest(a, number);
-        if (--a->open > 0) return;
+        a->open--;
+        if (!ending_) settle(a, now);
+    }
+
+    // What is known of all its pages leaves, or fails.
+    void settle(const access_ptr &a, picoseconds now) {
+        if (a->open > 0 || std::exchange(a->settled, true)) return;
         a->found.resize(a->last - a->first + 1);
         const auto fails = [&](const translation &t) { return !t.permits(a->write); };
         const auto failed = std::find_if(a->found.begin(), a->found.end(), fails);
@@ -370,7 +377,9 @@ class mmu {
         if (!how_.hit_under_miss)
             for (std::size_t i = 0; i < over.served.size(); i++)
                 release(now);
-        // The walk's own goes on first, then who joined it, then whose turn it is.
+        // All that waited for it know their page, or are looked up again, and the next walks begin. Then the walk's own
+        // goes on, then who joined it, then whose turn it is.
+        ending_ = true;
         for (const access_ptr &a : over.served)
             if (overtaken) {
                 repeated++;
@@ -384,7 +393,11 @@ class mmu {
             waiting_.pop_front();
             begin(next, now);
         }
-        look_up_rests(now);
+        ending_ = false;
+        for (const access_ptr &a : over.served) {
+            look_up_rest(a, now);
+            settle(a, now);
+        }
         look_up_front(now);
     }
 
@@ -412,6 +425,7 @@ class mmu {
     std::list<access_ptr> here_, left_; // in the order of arrival; that leave later
     std::uint64_t held_ = 0, busy_ = 0, arrived_ = 0;
     picoseconds resumed_ = 0;
+    bool ending_ = false; // a walk: what waited for it is not settled yet
 };
 
 } // namespace plain
