@@ -21,6 +21,7 @@ const unsigned mmus = 3;
 struct scenario {
     paging_mmu::settings mmu;
     std::uint64_t fault_ps, alloc_ps, frames; // of a fault, of an ALLOC; frames: the host has
+    tla_host_pool pool;                       // keeps nothing for page faults
     std::vector<memory_access> accesses;      // of MMU i % mmus
     std::uint64_t faults = 0, refusals = 0;
 };
@@ -79,6 +80,7 @@ struct bench : sc_core::sc_module {
         c.page_size = page;
         c.fault_latency_ps = s.fault_ps;
         c.memory = s.frames * page;
+        c.pool = s.pool;
         return c;
     }
     static va_manager::config va_config() {
@@ -264,6 +266,7 @@ scenario random_scenario(std::uint64_t seed) {
     s.mmu.map_ps = random(4) * 50'000;
     s.fault_ps = random(5) * 200'000;
     s.alloc_ps = random(4) * 25'000;
+    s.pool = random(2) ? TLA_HOST_POOL_CACHING : TLA_HOST_POOL_NONE;
     s.frames = random(2) ? tensor_pages : 1 + random(tensor_pages);
     const std::uint64_t grid = random(2) ? 1000 : 25'000, within = (100 + random(20) * 100) * 1000 / grid;
     for (std::uint64_t i = 3 + random(16); i > 0; i--) {
