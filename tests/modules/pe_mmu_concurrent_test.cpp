@@ -1,12 +1,8 @@
 // pe_mmu in time: what walks cost that share a memory, changes under them, page faults, commands; behind our
 // own controller and slice and behind a foreign memory that waits.
-#include "bare.hpp"
 #include "data_target.hpp"
 #include "fault_handler.hpp"
-#include "tlmalloc/modules/hbm_slice.hpp"
-#include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "walking_mmu.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,23 +11,9 @@
 #include <random>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
-using namespace tlmalloc;
-
 namespace {
 
-const std::uint64_t page = 4096, slice_bytes = 64 << 20;
 const std::uint64_t burst_ps = 8000; // 256 bytes of a pseudo-channel of 32 GB/s
-
-pe_mmu::config walking(tla_walk_mode walk) {
-    pe_mmu::config config = bare<pe_mmu>();
-    config.page_size = page;
-    config.va_bits = 48;
-    config.walk = walk;
-    config.tlb_l1 = {16, 0, 1000, TLA_REPLACE_LRU};
-    config.tlb_l2 = {};
-    config.allocator_port = 1;
-    return config;
-}
 
 std::uint64_t hbm(std::uint64_t offset) {
     tla_paddr pa{};
@@ -140,12 +122,6 @@ struct bench {
         driver.out.bind(mmu.control);
         allocator.out.bind(allocators.control);
     }
-    static hbm_slice::config slice_config() {
-        hbm_slice::config config = bare<hbm_slice>();
-        config.capacity = slice_bytes;
-        return config;
-    }
-
     tla_completion map(std::initializer_list<mapping> entries, tla_opcode opcode = TLA_OP_MAP, std::uint32_t asid = 0,
                        std::uint64_t port = 0) {
         tla_command command = map_command(TLA_TARGET_PE_MMU, opcode, entries);
@@ -394,7 +370,7 @@ BOOST_AUTO_TEST_CASE(the_pieces_of_a_split_start_together_and_the_last_ends_it) 
 }
 
 BOOST_AUTO_TEST_CASE(pages_in_reverse_order_are_accessed_as_the_payload_rules_say) {
-    hbm_slice slice("slice", bench::slice_config());
+    hbm_slice slice("slice", slice_config());
     pe_mmu mmu("mmu", walking(TLA_WALK_FLAT));
     initiator cpu("cpu"), driver("driver");
     mmu.out.bind(slice.in);

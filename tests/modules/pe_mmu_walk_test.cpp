@@ -1,33 +1,13 @@
 // pe_mmu with TLB and walkers: tables in memory, changes that are not visible yet, address spaces,
 // page faults; and random accesses through a map that changes.
-#include "bare.hpp"
 #include "fault_handler.hpp"
-#include "test_initiator.hpp"
-#include "tlmalloc/modules/hbm_slice.hpp"
-#include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "walking_mmu.hpp"
 
 #include <algorithm>
 #include <map>
 #include <random>
 
-using namespace tlmalloc;
-
 namespace {
-
-const std::uint64_t page = 4096, slice_bytes = 64 << 20;
-
-pe_mmu::config walking(tla_walk_mode walk) {
-    pe_mmu::config config = bare<pe_mmu>();
-    config.page_size = page;
-    config.va_bits = 48;
-    config.walk = walk;
-    config.tlb_l1 = {16, 0, 1000, TLA_REPLACE_LRU};
-    config.tlb_l2 = {};
-    config.allocator_port = 1;
-    return config;
-}
 
 // cpu -> MMU -> controller -> slice; the MMU walks in the slice and allocates there; `driver` maps.
 struct bench {
@@ -84,12 +64,6 @@ struct bench {
         config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
         return config;
     }
-    static hbm_slice::config slice_config() {
-        hbm_slice::config config = bare<hbm_slice>();
-        config.capacity = slice_bytes;
-        return config;
-    }
-
     hbm_slice slice{"slice", slice_config()};
     memory_controller controller{"controller", controller_config()};
     fault_handler faults{"faults"};
@@ -428,7 +402,7 @@ BOOST_AUTO_TEST_CASE(an_allocator_port_that_the_controller_has_not_is_an_error_b
 }
 
 BOOST_AUTO_TEST_CASE(sockets_that_tables_in_memory_need_are_not_forgotten) {
-    hbm_slice memory("memory", bench::slice_config());
+    hbm_slice memory("memory", slice_config());
     pe_mmu mmu("mmu", walking(TLA_WALK_MEMORY));
     initiator cpu("cpu"), driver("driver");
     mmu.out.bind(memory.in);
