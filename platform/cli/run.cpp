@@ -217,9 +217,6 @@ tla_status read_files(const char *word, const tl_workload &size, kernel_choice &
     return TLA_OK;
 }
 
-// How far the event queue may be ahead of SystemC's time (time_queue.hpp): here all processes are known to be due.
-const std::uint64_t queue_ahead_ps = 1'000'000;
-
 // Runs until the workload says that it has finished; false when the simulation ran dry before.
 bool simulate(const npu &platform, const workload &work) {
     const sc_core::sc_time slice(10, sc_core::SC_US); // between looks at the host's clock
@@ -314,6 +311,13 @@ json_t *command_json(const run_options &options) {
     return command;
 }
 
+// How far the event queue may run ahead of SystemC's time (time_queue.hpp) where simulation.quantum does not say it.
+// Event logs and traces list events in the order in which they become known, so that they keep step.
+std::uint64_t quantum_of(const tla_config &config, const run_files &files) {
+    const std::uint64_t usual_ps = 1'000'000;
+    return config.simulation.quantum_ps == 0 && !files.events && !files.trace ? usual_ps : config.simulation.quantum_ps;
+}
+
 int run(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
     const double begin_s = host_seconds();
     std::unique_ptr<waveform> wave;
@@ -355,8 +359,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         }
     }
     events.begin(options, files, platform, work, choice.title);
-    if (!files.events && !files.trace) // which tell events in the order in which they become known
-        time_queue::of_simulation().allow_quantum(queue_ahead_ps);
+    time_queue::of_simulation().allow_quantum(quantum_of(config, files));
     if (!simulate(platform, work)) {
         output_drop(files.json);
         events.end(platform, work);
