@@ -266,6 +266,11 @@ class caller {
     waiting_call *const call_;
 };
 
+bool may_wait() {
+    const sc_core::sc_curr_proc_kind kind = sc_core::sc_get_current_process_handle().proc_kind();
+    return kind == sc_core::SC_THREAD_PROC_ || kind == sc_core::SC_CTHREAD_PROC_;
+}
+
 void begin_at(void *context, std::uint64_t at_ps) {
     auto &call = *static_cast<waiting_call *>(context);
     call.request.at_ps = at_ps;
@@ -304,6 +309,12 @@ void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &pay
                         look_ahead_ps, call->done);
     if (call->done) {
         delay = from_ps(call->request.at_ps - now_ps);
+        return;
+    }
+    if (!may_wait()) {
+        SC_REPORT_ERROR("/tlmalloc/time/thread",
+                        "a b_transport that has to wait was called from no thread process: call it from an SC_THREAD");
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return;
     }
     call->waits = true;

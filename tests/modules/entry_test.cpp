@@ -319,3 +319,38 @@ BOOST_AUTO_TEST_CASE(an_access_behind_the_end_of_time_is_answered_with_an_error)
     BOOST_CHECK(is_done);
     BOOST_CHECK_EQUAL(time_queue::get_late().late, 0u);
 }
+
+BOOST_AUTO_TEST_CASE(a_method_whose_call_would_have_to_wait_is_told_that_it_is_no_thread) {
+    tcm::config config = bare<tcm>();
+    config.latency_ps = 1000;
+    tcm memory("memory", config);
+    testing::initiator from("from");
+    from.out.bind(memory.in);
+    sc_core::sc_report_handler::set_actions("/tlmalloc/time/thread", sc_core::SC_DO_NOTHING);
+    const auto read = [&] {
+        std::vector<std::uint8_t> bytes(64);
+        tlm::tlm_generic_payload &payload = from.make(tlm::TLM_READ_COMMAND, 0, bytes.data(), bytes.size());
+        sc_core::sc_time delay;
+        from.out->b_transport(payload, delay);
+        const bool is_ok = payload.is_response_ok();
+        from.give_back(payload);
+        return is_ok;
+    };
+    const sc_core::sc_time alone(100, sc_core::SC_NS), beside(1, sc_core::SC_US); // something is due behind the latter
+    std::vector<bool> answers;
+    sc_core::sc_spawn_options method;
+    method.spawn_method();
+    sc_core::sc_spawn(
+        [&] {
+            const sc_core::sc_time now = sc_core::sc_time_stamp();
+            if (now > sc_core::SC_ZERO_TIME) answers.push_back(read());
+            if (now < beside) sc_core::next_trigger((now < alone ? alone : beside) - now);
+        },
+        "method", &method);
+    sc_core::sc_spawn([&] { sc_core::wait(beside + from_ps(1)); });
+    sc_core::sc_start(10, sc_core::SC_US);
+    BOOST_REQUIRE_EQUAL(answers.size(), 2u);
+    BOOST_CHECK(answers[0]);
+    BOOST_CHECK(!answers[1]);
+    BOOST_CHECK_EQUAL(sc_core::sc_report_handler::get_count("/tlmalloc/time/thread"), 1);
+}

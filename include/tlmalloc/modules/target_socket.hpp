@@ -50,8 +50,9 @@ class access_target : public untimed_target {
 //
 // To an in_order_target, accesses go as requests, in the order of their arrival at now + delay. A b_transport returns
 // at once, with the delay of the answer, where no process is due before that; else, and where its requester says that
-// it waits, it waits, and the delay is zero. With look_ahead() it passes processes that are due within that time from
-// now; what these then ask for too late is counted (time_queue.hpp). A caller's thread that is killed or reset while it
+// it waits, it waits, and the delay is zero; a caller that is no thread process gets an error /tlmalloc/time/thread
+// then, and TLM_GENERIC_ERROR_RESPONSE. With look_ahead() it passes processes that are due within that time from now;
+// what these then ask for too late is counted (time_queue.hpp). A caller's thread that is killed or reset while it
 // waits leaves its request on its way, with a copy of payload, bytes and extensions (those that clone() copies): a
 // write arrives whole, and nobody hears of the answer. A target that is none of ours and is being called for it at that
 // moment is given up in the middle of its b_transport, as if the thread had called it itself, and the request is
