@@ -56,7 +56,7 @@ class access_target : public untimed_target {
 // waits leaves its request on its way, with a copy of payload, bytes and extensions (those that clone() copies): a
 // write arrives whole, and nobody hears of the answer. A target that is none of ours and is being called for it at that
 // moment is given up in the middle of its b_transport, as if the thread had called it itself, and the request is
-// answered with TLM_GENERIC_ERROR_RESPONSE. So is an access at end_of_accesses_ps (time.hpp) or later, at once.
+// answered with TLM_GENERIC_ERROR_RESPONSE. So is an access behind end_of_accesses_ps (time.hpp), at once.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
 class target_socket : public tlm::tlm_target_socket<32>,
                       public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {
