@@ -115,6 +115,11 @@ inline void check_links(const traced &t) {
                       json_integer_value(t.trace.other("links not shown")));
 }
 
+// The command of a slice "MAP: TLA_BUSY": at the VA manager it may fail although it was done at some MMU.
+inline std::string command_of(const std::string &slice) {
+    return slice.substr(0, slice.find(':'));
+}
+
 // Arrows by category; each lies in its run, and begins and ends on threads that it is about.
 inline std::map<std::string, std::int64_t> check_flows(const traced &t) {
     std::map<std::string, std::int64_t> counts;
@@ -129,10 +134,10 @@ inline std::map<std::string, std::int64_t> check_flows(const traced &t) {
             BOOST_REQUIRE_EQUAL(touches.size(), 3);
             BOOST_CHECK_MESSAGE(contains(touches[1].thread, ".mmu"), touches[1].thread);
             BOOST_CHECK_EQUAL(from.thread, to.thread);
-            BOOST_CHECK_EQUAL(from.slice, touches[1].slice);
+            BOOST_CHECK_EQUAL(command_of(from.slice), command_of(touches[1].slice));
         } else if (key.first == "mapping") {
             BOOST_CHECK_MESSAGE(contains(to.thread, ".mmu"), to.thread);
-            BOOST_CHECK_EQUAL(from.slice, to.slice);
+            BOOST_CHECK_EQUAL(command_of(from.slice), command_of(to.slice));
         } else {
             BOOST_CHECK_MESSAGE(contains(to.thread, ".kernel"), to.thread);
         }
@@ -143,7 +148,7 @@ inline std::map<std::string, std::int64_t> check_flows(const traced &t) {
     std::int64_t mappings = 0, ranges = 0;
     for (const chrome_trace::slice &s : t.trace.slices)
         if (s.category == "mapping" && contains(s.thread, ".mmu")) {
-            mappings++;
+            mappings += command_of(s.name) != "TAKE_BACK"; // of a MAP that failed elsewhere, from whoever passed it on
             if (s.name == "MAP" || s.name == "UNMAP") ranges += number(s.args, "ranges");
         }
     BOOST_CHECK_EQUAL(ranges, t.r.sum("mmus", "maps") + t.r.sum("mmus", "unmaps"));
