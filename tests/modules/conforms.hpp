@@ -12,7 +12,8 @@
 #include <vector>
 
 // Lets every socket of ours below these objects look ahead; how many there are.
-inline unsigned look_ahead(const std::vector<sc_core::sc_object *> &objects, const sc_core::sc_time &at_most) {
+template <typename Objects> // SystemC's vector, which the preset `checked' leaves as it is
+unsigned look_ahead(const Objects &objects, const sc_core::sc_time &at_most) {
     using namespace tlmalloc;
     unsigned count = 0;
     const auto set = [&](auto *socket) {

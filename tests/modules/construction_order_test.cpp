@@ -8,6 +8,7 @@
 #include <list>
 #include <numeric>
 #include <random>
+#include <tlm_utils/simple_target_socket.h>
 
 using namespace tlmalloc;
 
