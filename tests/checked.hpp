@@ -17,6 +17,10 @@
 #include <typeindex>
 #include <typeinfo>
 #include <vector>
+#ifndef SC_INCLUDE_DYNAMIC_PROCESSES // of those headers too, which else come later
+#define SC_INCLUDE_DYNAMIC_PROCESSES
+#define TLMALLOC_FORGETS_DYNAMIC_PROCESSES
+#endif
 #define vector __cxx1998::vector
 #include <systemc>
 #include <tlm>
@@ -24,4 +28,7 @@
 #include <systemc.h>
 #endif
 #undef vector
+#ifdef TLMALLOC_FORGETS_DYNAMIC_PROCESSES
+#undef SC_INCLUDE_DYNAMIC_PROCESSES
+#endif
 #endif
