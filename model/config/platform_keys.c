@@ -578,7 +578,7 @@ const tla_schema_key tla_platform_keys[] = {
      "what the host keeps for its next allocations: none, or a caching_pool for each memory, in front of the driver"},
 
     {TIME(simulation.quantum, simulation.quantum_ps, S), "tlmalloc's choice: no decoupling", "0 ns",
-     "how far the event queue may run ahead of simulated time, which changes no result; 0: `tlmalloc run` lets it, by "
+     "how far the event queue may run ahead of simulated time; results do not depend on it; if 0, `tlmalloc run` uses "
      "1 us"},
     {TIME(simulation.look_ahead, simulation.look_ahead_ps, MS), "tlmalloc's choice: nothing is passed", "0 ns",
      "how far an access of a foreign initiator may pass events that are due elsewhere; what then comes late is served "

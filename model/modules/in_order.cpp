@@ -313,7 +313,7 @@ void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &pay
     }
     if (!may_wait()) {
         SC_REPORT_ERROR("/tlmalloc/time/thread",
-                        "a b_transport that has to wait was called from no thread process: call it from an SC_THREAD");
+                        "b_transport has to wait, but its caller is not a thread process: call it from an SC_THREAD");
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return;
     }

@@ -311,8 +311,8 @@ json_t *command_json(const run_options &options) {
     return command;
 }
 
-// How far the event queue may run ahead of SystemC's time (time_queue.hpp) where simulation.quantum does not say it.
-// Event logs and traces list events in the order in which they become known, so that they keep step.
+// How far the event queue may run ahead of SystemC's time (time_queue.hpp): 1 us if simulation.quantum is 0. Event logs
+// and traces list events in the order in which they become known, so with them the queue then does not run ahead.
 std::uint64_t quantum_of(const tla_config &config, const run_files &files) {
     const std::uint64_t usual_ps = 1'000'000;
     return config.simulation.quantum_ps == 0 && !files.events && !files.trace ? usual_ps : config.simulation.quantum_ps;

@@ -54,8 +54,8 @@ class cluster {
             end_process(run_.path(name));
     }
 
-    // Nothing here needs control groups, and a container has none; but slurmd wants a plugin that starts without them,
-    // which some versions call cgroup/v1 and others disabled.
+    // These tests need no control groups, and a container has none. slurmd then needs a plugin that starts without
+    // them; its name depends on the version: cgroup/v1 or disabled.
     void start_node() {
         run_.write("cgroup.conf", "CgroupPlugin=cgroup/v1\n");
         if (run_shell("slurmd").status != 0) {

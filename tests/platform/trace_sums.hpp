@@ -148,7 +148,7 @@ inline std::map<std::string, std::int64_t> check_flows(const traced &t) {
     std::int64_t mappings = 0, ranges = 0;
     for (const chrome_trace::slice &s : t.trace.slices)
         if (s.category == "mapping" && contains(s.thread, ".mmu")) {
-            mappings += command_of(s.name) != "TAKE_BACK"; // of a MAP that failed elsewhere, from whoever passed it on
+            mappings += command_of(s.name) != "TAKE_BACK"; // it has no arrow: the M_CPU sends it when another MMU fails
             if (s.name == "MAP" || s.name == "UNMAP") ranges += number(s.args, "ranges");
         }
     BOOST_CHECK_EQUAL(ranges, t.r.sum("mmus", "maps") + t.r.sum("mmus", "unmaps"));

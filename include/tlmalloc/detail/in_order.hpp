@@ -125,7 +125,8 @@ class in_order_target {
 };
 
 // Says that what is bound to `interface` (socket.get_base_interface()) is served by `target` as `port`: for the modules
-// that are bound directly to it. Forgotten with leave_in_order(), which anybody may call.
+// that are bound directly to it. leave_in_order() undoes this, and ignores an interface that
+// was not announced.
 void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_target &target, unsigned port);
 void leave_in_order(const tlm::tlm_fw_transport_if<> &interface);
 

@@ -32,10 +32,10 @@ inline void catch_up_with(sc_core::sc_time &delay) {
     delay = sc_core::SC_ZERO_TIME;
 }
 
-// Accesses that come later are refused, so that no time behind one passes what 64 bits count: half of that, 106 days.
+// Later accesses are rejected, so that 64 bits can hold every time after an access. Half of their range: 106 days.
 constexpr std::uint64_t end_of_accesses_ps = std::uint64_t{1} << 63;
 
-// An access that is made at now_ps and comes then has been answered, and true.
+// Rejects an access that is made at now_ps and arrives after the end: true, and the payload has its answer.
 inline bool refuse_behind_end(std::uint64_t now_ps, tlm::tlm_generic_payload &payload, const sc_core::sc_time &delay) {
     const std::uint64_t ahead_ps = to_ps(delay);
     if (ahead_ps <= end_of_accesses_ps && now_ps <= end_of_accesses_ps - ahead_ps) return false;
