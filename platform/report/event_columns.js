@@ -1,7 +1,7 @@
 "use strict";
 // The event log of a run as the command put it into the page: columns of numbers, decoded when they are asked for.
 
-// A column as platform/cli/event_columns.hpp says; NaN where a row has nothing.
+// A column as platform/report/event_columns.hpp says; NaN where a row has nothing.
 function decodeColumn(bytes, at, rows) {
   const values = new Float64Array(rows);
   let before = 0;

@@ -1,8 +1,8 @@
 // Attention that reads the blocks of a key-value cache by DMA: every byte that arrives is checked, and what it takes.
 #include "cli/message.h"
 #include "cli/overrides.h"
-#include "cli/platform_attention.hpp"
-#include "cli/platform_law.h"
+#include "serving/command/platform_attention.hpp"
+#include "serving/command/platform_law.h"
 #include "serving/serve.h"
 
 #include <boost/test/unit_test.hpp>

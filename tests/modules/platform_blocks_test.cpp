@@ -1,5 +1,5 @@
 // Blocks of a key-value cache on a platform: what is in them is checked, and who refers to them.
-#include "cli/platform_blocks.hpp"
+#include "serving/command/platform_blocks.hpp"
 #include "tlmalloc/config.h"
 
 #include <boost/test/unit_test.hpp>

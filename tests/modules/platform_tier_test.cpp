@@ -1,7 +1,7 @@
 // A second tier of a cache's blocks in the host's memory of a platform: what moves take, that bytes come back as they
 // left, who may write and read what, and random decisions beside a naive model.
-#include "cli/platform_blocks.hpp"
-#include "cli/platform_port.hpp"
+#include "serving/command/platform_blocks.hpp"
+#include "serving/command/platform_port.hpp"
 #include "serving/host_law.h"
 #include "tlmalloc/config.h"
 #include "unit/seeded_random.hpp"

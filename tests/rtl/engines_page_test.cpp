@@ -5,8 +5,8 @@
 #include "two_cycles.h"
 #include "worst_one_cycle.h"
 
-#include "cli/replay_fit.h"
 #include "engine_beside_core.hpp"
+#include "replay/replay_fit.h"
 #include "scratch_directory.hpp"
 
 #include <cstdio>

@@ -1,0 +1,69 @@
+// What the runs of experiments share that move data by the DMA engine of PE 0.
+#ifndef TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_DMA_HPP
+#define TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_DMA_HPP
+
+#include "experiments/experiment.hpp"
+#include "serving/requests.h"
+#include "tlmalloc/modules/time.hpp"
+
+namespace tlmalloc {
+
+inline std::uint64_t now_ps() {
+    return to_ps(sc_core::sc_time_stamp());
+}
+
+// A tensor in the slice of PE 0, and its DMA engine.
+class dma_run : public platform_run {
+  public:
+    dma_run(const char *name, const tla_config &config) : platform_run(name, config) {
+        platform_.host().main = [this] {
+            tla_status status = run();
+            if (const tla_status cleaned = platform_.host().cleanup(status ? nullptr : &failure_)) status = cleaned;
+            finished_ = status == TLA_OK;
+        };
+    }
+
+  protected:
+    virtual tla_status run() = 0;
+
+    tla_status make(const char *name, std::uint64_t nbytes, tensor **made) {
+        return platform_.host().create_tensor(name, nbytes, 1, {{{0, 0, 0}}}, made, &failure_);
+    }
+
+    // Rows into the TCM from its beginning on; ends when the last byte is there.
+    tla_status load(std::uint64_t va, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t pitch) {
+        tla_paddr tile{};
+        tla_paddr_pe_tcm(0, 0, 0, 0, &tile);
+        sc_core::sc_time delay;
+        const tla_status status =
+            platform_.pes()[0]->dma.transfer({pe_dma::direction::read, {va}, tile, rows, row_bytes, pitch}, delay);
+        sc_core::wait(delay);
+        return status ? tla_error_set(&failure_, status, "DMA from va 0x%llx: %s", static_cast<unsigned long long>(va),
+                                      tla_status_text(status))
+                      : TLA_OK;
+    }
+};
+
+// Requests of the file that is the parameter `requests`, read once for all rows; null: it cannot be read.
+const tla_serving_requests *serving_requests_of(const experiment_parameters &p, tla_error *error);
+
+// The state in which a trace leaves a PE's slice when most is in use, for npu::age (experiment_heap.cpp).
+tla_status age_slice(const tla_config &config, const std::string &path, std::string &snapshot, tla_error *error);
+
+experiment_workload all_reduces();       // experiment_all_reduce.cpp
+experiment_workload allocator_traffic(); // experiment_allocator.cpp
+experiment_workload composites();        // experiment_composite.cpp
+experiment_workload networks();          // experiment_network.cpp
+experiment_workload transformer();       // experiment_transformer.cpp
+experiment_workload training();          // experiment_training.cpp
+experiment_workload transfers();         // experiment_transfers.cpp
+experiment_workload prefix_caches();     // experiment_serving.cpp, as the next two
+experiment_workload reservations();
+experiment_workload layer_types();
+experiment_workload serving_managers(); // experiment_serving_run.cpp
+experiment_workload serving_rules();    // experiment_rules.cpp
+experiment_workload measured_runs();    // experiment_measured.cpp
+experiment_workload serving_blocks();   // experiment_blocks.cpp
+
+} // namespace tlmalloc
+#endif

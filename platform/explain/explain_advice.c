@@ -1,0 +1,380 @@
+/* What to change because of where the time went: why, and a key of the configuration with another value. A key is named
+ * only after a run with it, which must have been shorter. */
+#include "explain/explain_repeat.h"
+#include "explain/explain_run.h"
+
+#include "model/config/platform.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A value of the run's configuration as text, by its key with dots; "" where there is none. */
+static void value_of(const run_explained *e, const char *key, char *text, size_t size) {
+    char part[64];
+    const json_t *value = e->config;
+    for (const char *at = key; *at;) {
+        const size_t length = strcspn(at, ".");
+        snprintf(part, sizeof part, "%.*s", (int)length, at);
+        value = json_object_get(value, part);
+        at += length + (at[length] == '.');
+    }
+    text[0] = 0;
+    if (json_is_string(value)) snprintf(text, size, "%s", json_string_value(value));
+    if (json_is_integer(value)) snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (json_is_boolean(value)) snprintf(text, size, "%s", json_is_true(value) ? "true" : "false");
+}
+
+static bool is_set_to(const run_explained *e, const char *key, const char *value) {
+    char now[64];
+    value_of(e, key, now, sizeof now);
+    return strcmp(now, value) == 0;
+}
+
+/* A value of this type, in bytes or ps; 0 where there is none. */
+static double quantity_of(const run_explained *e, const char *key, tla_value_type type) {
+    char text[64];
+    uint64_t number = 0;
+    tla_error error;
+    value_of(e, key, text, sizeof text);
+    return tla_number_parse(type, text, &number, &error) ? 0 : (double)number;
+}
+
+static double sum_of(const run_explained *e, const char *rows, const char *key) {
+    double sum = 0;
+    const json_t *const list = json_object_get(e->report, rows);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += json_number_value(json_object_get(json_array_get(list, i), key));
+    return sum;
+}
+
+/* The price that made most of the run's commands; how often each was paid is counted for some and estimated for others.
+ */
+static const char *dearest_price(const run_explained *e) {
+    const double nodes = sum_of(e, "controllers", "nodes_visited"), allocs = sum_of(e, "controllers", "allocs"),
+                 frees = sum_of(e, "controllers", "frees");
+    const struct {
+        const char *key;
+        double count;
+    } prices[] = {{"controller.cost.node", nodes},          {"controller.cost.fixed", allocs + frees},
+                  {"controller.cost.alloc", allocs},        {"controller.cost.free", frees},
+                  {"controller.cost.insert_node", frees},   {"controller.cost.probe", allocs},
+                  {"controller.cost.split", allocs},        {"controller.cost.merge", frees},
+                  {"controller.cost.node_created", frees},  {"controller.cost.node_released", allocs},
+                  {"controller.cost.class_lookup", allocs}, {"controller.cost.driver_call", allocs}};
+    size_t most = 0;
+    for (size_t i = 1; i < sizeof prices / sizeof *prices; i++)
+        if (prices[i].count * quantity_of(e, prices[i].key, TLA_VALUE_TIME) >
+            prices[most].count * quantity_of(e, prices[most].key, TLA_VALUE_TIME))
+            most = i;
+    return prices[most].key;
+}
+
+/* "sip0.cube0.hbm_ctrl.pe3" and "npu.sip0.cube0.pe3.slice" are one. */
+static bool is_slice_of(const char *module, const char *node) {
+    char name[128];
+    const char *const between = strstr(node, ".hbm_ctrl.");
+    if (!between) return false;
+    snprintf(name, sizeof name, "npu.%.*s.%s.slice", (int)(between - node), node, between + strlen(".hbm_ctrl."));
+    return strcmp(name, module) == 0;
+}
+
+/* How busy a slice is beside the mean of all; 0 where that is not known. */
+static double load_of_slice(const run_explained *e, const char *node) {
+    const json_t *const slices = json_object_get(e->report, "slices");
+    const double all = sum_of(e, "slices", "busy_ps");
+    for (size_t i = 0; i < json_array_size(slices) && all > 0; i++) {
+        const json_t *const row = json_array_get(slices, i);
+        const char *const name = json_string_value(json_object_get(row, "name"));
+        if (name && is_slice_of(name, node))
+            return json_number_value(json_object_get(row, "busy_ps")) * (double)json_array_size(slices) / all;
+    }
+    return 0;
+}
+
+/* ---- changes to try ---- */
+
+enum { TRIALS_MAX = 6 };
+
+typedef struct trials {
+    const run_explained *e;
+    struct {
+        char key[64], to[64];
+    } list[TRIALS_MAX];
+    size_t count;
+} trials;
+
+static void try_value(trials *t, const char *key, const char *to) {
+    if (t->count == TRIALS_MAX || is_set_to(t->e, key, to)) return;
+    snprintf(t->list[t->count].key, sizeof t->list[0].key, "%s", key);
+    snprintf(t->list[t->count++].to, sizeof t->list[0].to, "%.63s", to);
+}
+
+/* A number so many times as large, or that part of it; no trial where it is 0, or would be out of its range. */
+static void try_scaled(trials *t, const char *key, uint64_t times, uint64_t part) {
+    const tla_schema schema = tla_platform_schema();
+    const tla_schema_key *const of = &schema.keys[tla_schema_find(&schema, key)];
+    tla_value value = {0};
+    char now[64];
+    value_of(t->e, key, now, sizeof now);
+    if (tla_value_parse(&of->form, now, &value, NULL) != TLA_OK || value.number == 0 ||
+        value.number > UINT64_MAX / times)
+        return;
+    value.number = value.number * times / part;
+    if (value.number >= of->min && value.number <= of->max) try_value(t, key, tla_value_print(&of->form, &value).text);
+}
+
+static void try_faster(trials *t, const char *key) {
+    try_scaled(t, key, 2, 1);
+}
+
+static void try_cheaper(trials *t, const char *key) {
+    try_scaled(t, key, 1, 2);
+}
+
+/* Of the VA manager's work that for ranges which are made, which the host waits for: about all that is not the least of
+ * a free. */
+static double virtual_ranges_ps(const run_explained *e) {
+    const json_t *const manager = json_object_get(e->report, "va_manager");
+    const double busy_ps = json_number_value(json_object_get(manager, "busy_ps")),
+                 frees = json_number_value(json_object_get(manager, "frees")),
+                 of_a_free_ps =
+                     quantity_of(e, "va.cost.fixed", TLA_VALUE_TIME) + quantity_of(e, "va.cost.free", TLA_VALUE_TIME);
+    return busy_ps - frees * of_a_free_ps;
+}
+
+static void try_for_allocation(trials *t) {
+    if (is_set_to(t->e, "controller.free_list", "hbm")) try_value(t, "controller.free_list", "registers");
+    try_cheaper(t, dearest_price(t->e));
+    try_value(t, "controller.tcm_policy", "caching_pool");
+    try_value(t, "controller.hbm_policy", "caching_pool");
+}
+
+static void try_for_commands(trials *t, const topic_share *share) {
+    const run_explained *const e = t->e;
+    const bool fixed =
+        quantity_of(e, "va.cost.fixed", TLA_VALUE_TIME) >= quantity_of(e, "va.cost.node", TLA_VALUE_TIME);
+    if (2 * virtual_ranges_ps(e) >= (double)share->ps) try_cheaper(t, fixed ? "va.cost.fixed" : "va.cost.node");
+    try_value(t, "host.driver", "none");
+    try_value(t, "host.pool", "caching_pool");
+    try_cheaper(t, "command_processor.m_cpu_overhead");
+}
+
+static void try_for_walks(trials *t) {
+    if (sum_of(t->e, "mmus", "demand_faults") > 0) try_value(t, "mmu.unmapped", "error");
+    if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+    try_scaled(t, "mmu.tlb_l2.entries", 4, 1);
+    try_faster(t, "mmu.walkers.count");
+    try_value(t, "mmu.walkers.path_registers", "true");
+}
+
+static void try_for_memory(trials *t, const topic_share *share) {
+    const char *const name = share->place_count ? share->places[0].name : "";
+    if (strstr(name, ".sram")) try_faster(t, "sram.read_bandwidth");
+    if (strstr(name, "host")) try_faster(t, "host_memory.channel_bandwidth");
+    if (is_set_to(t->e, "hbm.timing", "channels")) try_faster(t, "hbm.pseudo_channel_bandwidth");
+    if (is_set_to(t->e, "hbm.timing", "hbm2")) try_value(t, "hbm.timing", "hbm3");
+    try_faster(t, "hbm.pseudo_channels");
+}
+
+static void try_for_links(trials *t, const topic_share *share) {
+    static const struct {
+        const char *word, *key;
+    } kinds[] = {{".hbm_ctrl", "links.hbm_bandwidth"},   {".pe", "links.pe_bandwidth"},
+                 {".sram", "links.sram_bandwidth"},      {"ucie", "links.ucie_bandwidth"},
+                 {"conn", "links.connection_bandwidth"}, {"host", "links.host_bandwidth"},
+                 {"pcie", "links.pcie_bandwidth"}};
+    const char *key = "links.router_bandwidth";
+    const char *const name = share->place_count ? share->places[0].name : "";
+    for (size_t i = sizeof kinds / sizeof *kinds; i-- > 0;)
+        if (strstr(name, kinds[i].word)) key = kinds[i].key;
+    try_faster(t, key);
+    try_cheaper(t, "cube.router_overhead");
+    try_faster(t, "links.router_bandwidth");
+}
+
+static void collect(trials *t, const topic_share *share) {
+    switch (share->topic) {
+    case TOPIC_ALLOCATION:
+    case TOPIC_ALLOCATION_QUEUE:
+        try_for_allocation(t);
+        break;
+    case TOPIC_COMMANDS:
+        try_for_commands(t, share);
+        break;
+    case TOPIC_MAPPING:
+        if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+        try_value(t, "va.map_ack", "posted");
+        try_cheaper(t, "mmu.cost.fixed");
+        try_cheaper(t, "mmu.cost.pte_write");
+        break;
+    case TOPIC_WALKS:
+        try_for_walks(t);
+        break;
+    case TOPIC_LOOKUPS:
+        try_cheaper(t, "mmu.overhead");
+        try_cheaper(t, "mmu.tlb_l1.latency");
+        try_faster(t, "dma.chunk");
+        break;
+    case TOPIC_MEMORY:
+        try_for_memory(t, share);
+        break;
+    case TOPIC_LINKS:
+        try_for_links(t, share);
+        break;
+    case TOPIC_ISSUE:
+        try_faster(t, "dma.bandwidth");
+        break;
+    case TOPIC_TCM:
+        try_faster(t, "tcm.write_bandwidth");
+        try_faster(t, "tcm.read_bandwidth");
+        break;
+    case TOPIC_ENGINES:
+        try_faster(t, "pe.pipeline_depth");
+        try_faster(t, "pe.gemm_rate");
+        break;
+    case TOPIC_ARITHMETIC:
+        try_faster(t, sum_of(t->e, "elements", "gemm_ps") >= sum_of(t->e, "elements", "math_ps") ? "pe.gemm_rate"
+                                                                                                 : "pe.vector_rate");
+        break;
+    case TOPIC_TILES:
+        try_faster(t, "tcm.read_bandwidth");
+        try_faster(t, "tcm.write_bandwidth");
+        break;
+    case TOPIC_CREDIT:
+    case TOPIC_MESSAGES:
+        try_faster(t, "messages.slots");
+        try_faster(t, "messages.slot_size");
+        try_value(t, "messages.memory", "tcm");
+        break;
+    case TOPIC_DISPATCH:
+        try_cheaper(t, "pe.dispatch");
+        break;
+    case TOPIC_COPIES:
+        try_faster(t, "links.host_bandwidth");
+        try_scaled(t, "host.dma_chunk", 4, 1);
+        break;
+    case TOPIC_LAUNCH:
+        try_cheaper(t, "command_processor.io_cpu_overhead");
+        try_cheaper(t, "command_processor.m_cpu_overhead");
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- why ---- */
+
+static void tell_memory(const run_explained *e, const topic_share *share, char *text, size_t size) {
+    const topic_place *const most = &share->places[0];
+    const double load = share->place_count ? load_of_slice(e, most->name) : 0;
+    snprintf(text, size,
+             "DMA waits for memories: more bandwidth there, or less to load (larger tiles that are used more often)");
+    if (load >= 2 && 2 * most->ps >= share->ps)
+        snprintf(text, size,
+                 "%s is a hot slice: %.1f times as busy as slices are on average. Its data belong into several slices "
+                 "(a tensor that is shared by all programs, or TL_REPLICATED); else more bandwidth, of every one",
+                 most->name, load);
+    if (most->has_unit && 2 * most->unit_ps >= most->ps && !is_set_to(e, "hbm.pseudo_channels", "1")) {
+        const size_t length = strlen(text);
+        snprintf(text + length, size - length,
+                 ". Most of it is at pseudo-channel %" PRIu64 ", bank %" PRIu64
+                 ": accesses that lie a burst apart go to different ones",
+                 most->channel, most->bank);
+    }
+}
+
+static const char *reason_of(const run_explained *e, const topic_share *share) {
+    switch (share->topic) {
+    case TOPIC_ALLOCATION:
+        return is_set_to(e, "controller.free_list", "hbm")
+                   ? "the free list lies in HBM, and walks of it are accesses: keep it in registers, or cache its nodes"
+                   : "allocations and frees take their price: another engine, or a front that finds blocks without a "
+                     "walk";
+    case TOPIC_ALLOCATION_QUEUE:
+        return "commands wait for the allocation engine, which serves somebody else: fewer of them (tl_scratch, tiles "
+               "that are kept), or cheaper ones";
+    case TOPIC_COMMANDS:
+        return 2 * virtual_ranges_ps(e) >= (double)share->ps
+                   ? "every tensor is a range of virtual addresses, and the VA manager takes its time for that: a "
+                     "cheaper list, or fewer and larger tensors"
+               : is_set_to(e, "host.driver", "none")
+                   ? "an allocation of a tensor goes to the controllers and back: fewer and larger tensors"
+                   : "every tensor is a call of a driver: none, or fewer and larger tensors";
+    case TOPIC_MAPPING:
+        return "mapping writes an entry for every page, and the host waits until it is visible everywhere: larger "
+               "pages, or cheaper changes";
+    case TOPIC_WALKS:
+        return sum_of(e, "mmus", "demand_faults") > 0
+                   ? "pages are mapped when they are first touched, and the host is asked for each: map tensors before "
+                     "the launch, or ask for larger pages"
+                   : "TLBs miss: larger pages, more entries and walkers, or walks that remember the upper levels";
+    case TOPIC_LOOKUPS:
+        return "every chunk is looked up: larger ones, or a faster TLB";
+    case TOPIC_ISSUE:
+        return "chunks are issued one after the other, which is what a transfer takes at the least: a faster engine, "
+               "or "
+               "both directions at a time (tl_load_async)";
+    case TOPIC_TCM:
+        return "DMA waits for the TCM, which others use too";
+    case TOPIC_ENGINES:
+        return "an engine of the PE is busy with earlier work: that is to be made shorter, or begun earlier";
+    case TOPIC_ARITHMETIC:
+        return sum_of(e, "elements", "gemm_ps") >= sum_of(e, "elements", "math_ps")
+                   ? "the accelerator multiplies: it is the work itself, unless programs have too little each to go "
+                     "round"
+                   : "the accelerator computes element by element: a faster one, or fewer operations";
+    case TOPIC_TILES:
+        return "arithmetic fetches its tiles from the TCM and writes them back: a faster TCM, or composites, whose "
+               "tiles stay in registers";
+    case TOPIC_MESSAGE_WAIT:
+        return "this PE waits for what others have not sent yet: look at the sender (without --pe, the path goes "
+               "there)";
+    case TOPIC_CREDIT:
+        return "senders wait for free slots at the receiver: more or larger ones, or receives that begin earlier "
+               "(tl_recv_async)";
+    case TOPIC_MESSAGES:
+        return "messages are on their way or copied: slots that are more, larger, or nearer to who reads them, or "
+               "another algorithm";
+    case TOPIC_DISPATCH:
+        return "calls take their time: fewer and larger ones";
+    case TOPIC_COPIES:
+        return "the host writes the inputs before the launch: a faster link, or inputs that stay on the device";
+    case TOPIC_LAUNCH:
+        return "the launch goes through the command processors";
+    default:
+        return "none of the kinds that are told apart: the kernel was ended";
+    }
+}
+
+static void tell_why(const run_explained *e, const topic_share *share, char *text, size_t size) {
+    if (share->topic == TOPIC_MEMORY)
+        tell_memory(e, share, text, size);
+    else if (share->topic == TOPIC_LINKS && share->place_count)
+        snprintf(text, size,
+                 "DMA is on its way, most of all where %.100s is what is waited for: more bandwidth there, data that "
+                 "are nearer, or fewer overheads of routers",
+                 share->places[0].name);
+    else if (share->topic == TOPIC_LINKS)
+        snprintf(text, size, "DMA is on its way: more bandwidth, shorter ways, or fewer overheads of routers");
+    else
+        snprintf(text, size, "%s", reason_of(e, share));
+}
+
+/* The first change that gains a hundredth of the path, else the one that gains most. */
+run_change explain_run_change(const run_explained *e, const run_repeater *repeater, const topic_share *share) {
+    run_change made = {0};
+    trials t = {.e = e};
+    tell_why(e, share, made.text, sizeof made.text);
+    if (repeater) collect(&t, share);
+    const uint64_t all_ps = e->end_ps - e->begin_ps, enough_ps = all_ps - all_ps / 100;
+    made.took_ps = all_ps;
+    for (size_t i = 0; i < t.count && made.took_ps > enough_ps; i++) {
+        uint64_t took_ps;
+        if (!run_repeater_time(repeater, t.list[i].key, t.list[i].to, &took_ps) || took_ps >= made.took_ps) continue;
+        made.took_ps = took_ps;
+        snprintf(made.key, sizeof made.key, "%s", t.list[i].key);
+        snprintf(made.to, sizeof made.to, "%s", t.list[i].to);
+        value_of(e, made.key, made.value, sizeof made.value);
+    }
+    return made;
+}

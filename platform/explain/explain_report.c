@@ -1,0 +1,270 @@
+/* The explanation as a page for a person, and as JSON. */
+#include "explain/explain.h"
+
+#include "cli/config_json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKERS_TOLD = 5 };
+
+/* A segment whose free bytes cannot be given back, and the largest block that keeps them. */
+typedef struct blocker {
+    uint64_t segment, free, live;
+    size_t blocks;
+    const tla_segment_block_info *largest;
+} blocker;
+
+static int by_free(const void *a, const void *b) {
+    const blocker *x = a, *y = b;
+    if (x->free != y->free) return x->free > y->free ? -1 : 1;
+    return (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+/* The segments with the most free bytes between live blocks; at most BLOCKERS_TOLD. */
+static size_t find_blockers(const explained *e, blocker *told) {
+    size_t count = 0;
+    blocker *all = malloc((e->block_count + 1) * sizeof *all);
+    if (!all) return 0;
+    for (size_t i = 0, next; i < e->block_count; i = next) {
+        blocker b = {.segment = e->blocks[i].segment};
+        for (next = i; next < e->block_count && e->blocks[next].segment == b.segment; next++) {
+            const tla_segment_block_info *block = &e->blocks[next];
+            if (block->state == TLA_SEGMENT_UNMAPPED) continue;
+            if (block->state == TLA_SEGMENT_FREE) {
+                b.free += block->nbytes;
+                continue;
+            }
+            b.live += block->nbytes;
+            b.blocks++;
+            if (!b.largest || block->nbytes > b.largest->nbytes) b.largest = block;
+        }
+        if (b.blocks && b.free) all[count++] = b;
+    }
+    qsort(all, count, sizeof *all, by_free);
+    size_t few = count < BLOCKERS_TOLD ? count : BLOCKERS_TOLD;
+    memcpy(told, all, few * sizeof *told);
+    free(all);
+    return few;
+}
+
+/* Who took the block at an address: the last entry before the moment, or what stands in the segments. */
+static void owner_of(const explained *e, uint64_t address, char *text, size_t room) {
+    const torch_device *d = &e->snapshot->devices[e->device];
+    text[0] = 0;
+    for (size_t i = e->entry < d->entry_count ? e->entry : d->entry_count; i > 0; i--)
+        if (d->entries[i - 1].action == TORCH_ALLOC && d->entries[i - 1].address == address) {
+            torch_frames(e->snapshot, d->entries[i - 1].source, 2, text, room);
+            return;
+        }
+    for (size_t i = 0; i < e->start->block_count; i++)
+        if (e->start->blocks[i].address == address)
+            torch_frames(e->snapshot, e->start->blocks[i].source, 2, text, room);
+}
+
+/* For a person */
+
+typedef struct size_text {
+    char text[64];
+} size_text;
+
+/* "5308694528 (4.94 GiB)". */
+static size_text show(uint64_t nbytes) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    size_text s;
+    int unit = 0;
+    double value = (double)nbytes / 1024;
+    for (; value >= 1024 && unit < 3; unit++)
+        value /= 1024;
+    snprintf(s.text, sizeof s.text, "%" PRIu64 " (%.2f %s)", nbytes, value, units[unit]);
+    return s;
+}
+
+static void print_request(FILE *out, const explained *e) {
+    char who[300];
+    if (!e->request) {
+        fprintf(out, "moment          the end of the trace\n");
+        return;
+    }
+    bool oom = e->request->action == TORCH_OOM;
+    fprintf(out, "moment          entry %" PRIu64 ": %s bytes on stream %" PRIu64 ", %s\n", e->index,
+            show(e->nbytes).text, e->request->stream,
+            oom         ? "out of memory"
+            : e->behind ? "after which most was allocated"
+                        : "served when it was recorded");
+    torch_frames(e->snapshot, e->request->source, 3, who, sizeof who);
+    if (who[0]) fprintf(out, "asked for by    %s\n", who);
+}
+
+static void print_gap(FILE *out, const explained *e) {
+    fprintf(out, "\n%-16s%24s%24s\n", "bytes", "at the request", "after the retry");
+    fprintf(out, "%-16s%24" PRIu64 "%24" PRIu64 "\n", "reserved", e->before.reserved, e->after.reserved);
+    fprintf(out, "%-16s%24" PRIu64 "%24" PRIu64 "\n", "- allocated", e->before.allocated, e->after.allocated);
+    for (int i = 0; i < TLA_GAP_CLASS_COUNT; i++)
+        fprintf(out, "  %-14s%24" PRIu64 "%24" PRIu64 "\n", tla_gap_class_name((tla_gap_class)i), e->before.classes[i],
+                e->after.classes[i]);
+    fprintf(out, "largest free    %24" PRIu64 "%24" PRIu64 "\n", e->before.largest_free, e->after.largest_free);
+    fprintf(out, "withheld        %24" PRIu64 "%24" PRIu64 "\n", e->before.refused, e->after.refused);
+    fprintf(out, "slack           %24" PRIu64 "%24" PRIu64 "\n", tla_gap_slack(&e->before), tla_gap_slack(&e->after));
+}
+
+static void print_blockers(FILE *out, const explained *e) {
+    blocker told[BLOCKERS_TOLD];
+    size_t count = find_blockers(e, told);
+    if (count) fprintf(out, "\nWhat keeps free memory from going back (segments with the most of it):\n");
+    for (size_t i = 0; i < count; i++) {
+        char who[300];
+        owner_of(e, told[i].largest->address, who, sizeof who);
+        fprintf(out,
+                "  %" PRIu64 " bytes free at 0x%" PRIx64 ", beside %zu block%s of %" PRIu64 "; the largest, %" PRIu64
+                " at 0x%" PRIx64 "%s%s\n",
+                told[i].free, told[i].segment, told[i].blocks, told[i].blocks == 1 ? "" : "s", told[i].live,
+                told[i].largest->nbytes, told[i].largest->address, who[0] ? ": " : "", who);
+    }
+}
+
+static int wider(int width, const char *text) {
+    const int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
+static void print_settings(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late) {
+    fprintf(out, "\nThe same program on %s bytes under other settings:\n", show(e->capacity).text);
+    int settings = 48, note = 15;
+    for (size_t i = 0; i < count; i++) {
+        settings = wider(settings, rows[i].settings);
+        note = wider(note, rows[i].note);
+    }
+    fprintf(out, "%-*s %-*s %6s %15s %8s %8s %15s\n", settings, "settings", note, "", "served", "peak reserved",
+            "retries", "driver", "least capacity");
+    for (size_t i = 0; i < count; i++) {
+        const torch_outcome *o = &rows[i].outcome;
+        fprintf(out, "%-*s %-*s %6s %15" PRIu64 " %8" PRIu64 " %8" PRIu64 " %15" PRIu64 "\n", settings,
+                rows[i].settings, note, rows[i].note, o->served ? "yes" : "no", o->stats.peak_reserved,
+                o->stats.retries, o->driver_calls, rows[i].least_capacity);
+    }
+    fprintf(out,
+            "least capacity: played, and with 2 MiB less it is not served; a still smaller one may serve by luck\n");
+    if (late)
+        fprintf(out, "the trace begins late: older blocks were allocated first, by address, so this is an estimate\n");
+}
+
+/* What to do about it, in one sentence or two. */
+static void print_verdict(FILE *out, const explained *e, const explain_setting *rows, size_t count) {
+    fputs("\n", out);
+    if (e->impossible) {
+        fprintf(out, "No allocator could have served it, short by %s bytes: %s requested and live, and the request.\n",
+                show(e->short_by).text, show(e->before.requested).text);
+        fprintf(out, "No setting helps: free something before, or ask for less.\n");
+        return;
+    }
+    const explain_setting *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].outcome.served && rows[i].least_capacity &&
+            (!best || rows[i].least_capacity < best->least_capacity))
+            best = &rows[i];
+    if (e->before.refused)
+        fprintf(out,
+                "Rules withhold %s bytes that are large enough: blocks of max_split_size and more are not split. Drop "
+                "max_split_size_mb.\n",
+                show(e->before.refused).text);
+    tla_gap_class most = tla_gap_largest_class(&e->before);
+    if (most < TLA_GAP_CLASS_COUNT)
+        fprintf(out, "Most of the gap is %s: %s.\n", tla_gap_class_name(most), tla_gap_class_remedy(most));
+    if (best)
+        fprintf(out, "Least memory would be needed with: %s%s%s\n", best->settings, best->note[0] ? ", " : "",
+                best->note);
+    else if (count)
+        fprintf(out, "None of the settings serves it on this device.\n");
+}
+
+void explain_print(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late) {
+    fprintf(out, "recording       %s, device %zu\n", e->snapshot->name, e->device);
+    print_request(out, e);
+    fprintf(out, "capacity        %s bytes: %s\n", show(e->capacity).text, e->capacity_from);
+    double peak = e->stats.peak_reserved ? (double)e->stats.peak_reserved : 1;
+    fprintf(out, "fragmentation   %.1f %% (1 - peak allocated / peak reserved)\n",
+            100 * (1 - (double)e->stats.peak_allocated / peak));
+    print_gap(out, e);
+    print_blockers(out, e);
+    if (count) print_settings(out, e, rows, count, late);
+    print_verdict(out, e, rows, count);
+}
+
+/* JSON */
+
+static json_t *gap_to_json(const tla_gap *gap) {
+    json_t *object = json_object();
+    json_object_set_new(object, "reserved", json_from_u64(gap->reserved));
+    json_object_set_new(object, "allocated", json_from_u64(gap->allocated));
+    json_object_set_new(object, "requested", json_from_u64(gap->requested));
+    for (int i = 0; i < TLA_GAP_CLASS_COUNT; i++)
+        json_object_set_new(object, tla_gap_class_name((tla_gap_class)i), json_from_u64(gap->classes[i]));
+    json_object_set_new(object, "refused", json_from_u64(gap->refused));
+    json_object_set_new(object, "slack", json_from_u64(tla_gap_slack(gap)));
+    json_object_set_new(object, "largest_free", json_from_u64(gap->largest_free));
+    return object;
+}
+
+static json_t *rows_to_json(const explain_setting *rows, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_object();
+        json_object_set_new(row, "settings", json_string(rows[i].settings));
+        json_object_set_new(row, "note", json_string(rows[i].note));
+        json_object_set_new(row, "served", json_boolean(rows[i].outcome.served));
+        json_object_set_new(row, "peak_reserved", json_from_u64(rows[i].outcome.stats.peak_reserved));
+        json_object_set_new(row, "retries", json_from_u64(rows[i].outcome.stats.retries));
+        json_object_set_new(row, "driver_calls", json_from_u64(rows[i].outcome.driver_calls));
+        json_object_set_new(row, "least_capacity", json_from_u64(rows[i].least_capacity));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static json_t *blockers_to_json(const explained *e) {
+    blocker told[BLOCKERS_TOLD];
+    size_t count = find_blockers(e, told);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        char who[300];
+        owner_of(e, told[i].largest->address, who, sizeof who);
+        json_t *object = json_object();
+        json_object_set_new(object, "segment", json_from_u64(told[i].segment));
+        json_object_set_new(object, "free", json_from_u64(told[i].free));
+        json_object_set_new(object, "live", json_from_u64(told[i].live));
+        json_object_set_new(object, "blocks", json_integer((json_int_t)told[i].blocks));
+        json_object_set_new(object, "largest_block", json_from_u64(told[i].largest->address));
+        json_object_set_new(object, "owner", json_from_text(who));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+json_t *explain_to_json(const char *path, const explained *e, const explain_setting *rows, size_t count, bool late) {
+    json_t *report = gap_to_json(&e->before);
+    char who[300] = "";
+    if (e->request) torch_frames(e->snapshot, e->request->source, 3, who, sizeof who);
+    json_object_set_new(report, "trace", json_from_text(path));
+    json_object_set_new(report, "device", json_integer((json_int_t)e->device));
+    json_object_set_new(report, "entry", json_from_u64(e->index));
+    json_object_set_new(report, "action",
+                        json_string(e->request ? torch_action_name((torch_action)e->request->action) : "end"));
+    json_object_set_new(report, "request", json_from_u64(e->nbytes));
+    json_object_set_new(report, "request_stream", json_from_u64(e->request ? e->request->stream : 0));
+    json_object_set_new(report, "owner", json_from_text(who));
+    json_object_set_new(report, "capacity", json_from_u64(e->capacity));
+    json_object_set_new(report, "impossible", json_boolean(e->impossible));
+    json_object_set_new(report, "short_by", json_from_u64(e->short_by));
+    json_object_set_new(report, "after_retry", gap_to_json(&e->after));
+    tla_gap_class most = tla_gap_largest_class(&e->before);
+    json_object_set_new(report, "largest_class",
+                        json_string(most < TLA_GAP_CLASS_COUNT ? tla_gap_class_name(most) : ""));
+    json_object_set_new(report, "remedy", json_string(most < TLA_GAP_CLASS_COUNT ? tla_gap_class_remedy(most) : ""));
+    json_object_set_new(report, "blockers", blockers_to_json(e));
+    json_object_set_new(report, "settings", rows_to_json(rows, count));
+    json_object_set_new(report, "estimate", json_boolean(late));
+    json_object_set_new(report, "late_blocks", json_from_u64(e->start->older));
+    return report;
+}

@@ -1,0 +1,219 @@
+/* `tlmalloc plan FILE`: offsets for buffers whose lifetimes are known. */
+#include "plan/plan.h"
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/device_argument.h"
+#include "cli/json_writer.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/size_argument.h"
+#include "model/base/suggest.h"
+#include "model/config/value.h"
+#include "replay/occupancy_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_IMPOSSIBLE = 1, EXIT_NOT_FOUND = 3, LIMIT_DEFAULT_S = 60 };
+
+typedef struct plan_options {
+    plan_request request;
+    const char *csv_path, *json_path, *map_path;
+    int device;
+    bool limited;
+} plan_options;
+
+/* The command line */
+
+enum { KEY_CAPACITY = 256, KEY_METHOD, KEY_MINIMIZE, KEY_LIMIT, KEY_DEVICE, KEY_MAP, KEY_JSON };
+
+static const struct argp_option option_table[] = {
+    {"capacity", KEY_CAPACITY, "SIZE", 0, "where the plan has to fit (\"1 MiB\", or bytes)", 0},
+    {"method", KEY_METHOD, "NAME", 0,
+     "exact (the default): search for a plan, or for the proof that there is none; best: the lowest of all heuristics; "
+     "or one of them: stack, fit_first, size_order, tflm_greedy, greedy_area, greedy_lifetime, greedy_conflicts, "
+     "lowest_first",
+     0},
+    {"minimize", KEY_MINIMIZE, 0, 0, "search for the lowest plan; --capacity may be left out then", 0},
+    {"time-limit", KEY_LIMIT, "S", 0,
+     "of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)", 0},
+    {"device", KEY_DEVICE, "N", 0, "of PyTorch's recording (default: the first that recorded something)", 0},
+    {"output", 'o', "OUT.csv", 0, "write the table with the offset of every buffer", 0},
+    {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {0}};
+
+static const char *method_name(uint64_t index) {
+    if (index < TLA_PLAN_METHOD_COUNT) return tla_plan_method_name((tla_plan_method)index);
+    return index == TLA_PLAN_METHOD_COUNT ? "best" : index == TLA_PLAN_METHOD_COUNT + 1 ? "exact" : NULL;
+}
+
+static void parse_method(struct argp_state *state, const char *text, plan_request *request) {
+    uint64_t index = 0;
+    while (method_name(index) && strcmp(method_name(index), text) != 0)
+        index++;
+    if (!method_name(index))
+        argument_error(state, "--method: found '%s', expected one of: %s%s", text, tla_all_names(method_name).text,
+                       tla_did_you_mean(text, method_name).text);
+    request->best = index == TLA_PLAN_METHOD_COUNT;
+    request->exact = index == TLA_PLAN_METHOD_COUNT + 1;
+    if (index < TLA_PLAN_METHOD_COUNT) request->method = (tla_plan_method)index;
+}
+
+static double parse_limit(struct argp_state *state, const char *text) {
+    char *end;
+    const double seconds = strtod(text, &end);
+    uint64_t time_ps;
+    tla_error found;
+    if (*text >= '0' && *text <= '9' && *end == 0 && seconds < 1e9) return seconds;
+    if (tla_number_parse(TLA_VALUE_TIME, text, &time_ps, &found))
+        argument_error(state, "--time-limit: found '%s', expected seconds, or a time with a unit (s, ms, us, ns, ps)",
+                       text);
+    return 1e-12 * (double)time_ps;
+}
+
+static void check_combination(const struct argp_state *state, const plan_options *o) {
+    const plan_request *request = &o->request;
+    if (!request->trace_path) argument_error(state, "expected a FILE");
+    if (request->exact && !request->capacity && !request->minimize)
+        argument_error(state, "expected --capacity SIZE, --minimize, or a heuristic as --method");
+    if (!request->exact && request->minimize)
+        argument_error(state, "--minimize needs --method exact: only it searches");
+    if (!request->exact && o->limited) argument_error(state, "--time-limit needs --method exact: only it searches");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    plan_options *o = state->input;
+    switch (key) {
+    case KEY_CAPACITY:
+        o->request.capacity = size_argument(state, "--capacity", text);
+        return 0;
+    case KEY_METHOD:
+        parse_method(state, text, &o->request);
+        return 0;
+    case KEY_MINIMIZE:
+        o->request.minimize = true;
+        return 0;
+    case KEY_LIMIT:
+        o->request.limit_s = parse_limit(state, text);
+        o->limited = true;
+        return 0;
+    case KEY_DEVICE:
+        o->device = device_argument(state, text, "");
+        return 0;
+    case 'o':
+        o->csv_path = text;
+        return 0;
+    case KEY_MAP:
+        o->map_path = text;
+        return 0;
+    case KEY_JSON:
+        o->json_path = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->request.trace_path) argument_error(state, "found a second argument '%s', expected one FILE", text);
+        o->request.trace_path = text;
+        return 0;
+    case ARGP_KEY_END:
+        check_combination(state, o);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char description[] =
+    "Plans offsets for buffers whose lifetimes are known: MiniMalloc's table (id,lower,upper,size and, where it has "
+    "them, alignment, hint, gaps, offset; an offset that is given stays), or any trace that `replay' reads, with "
+    "lifetimes as they happened.\v"
+    "Whatever limits say, a plan that is found is always the same. It has been checked, and is never above the "
+    "capacity.\n"
+    "Exit status: 0 a plan, 1 there is none (it is proved), or a file cannot be read or written, 2 bad usage or a bad "
+    "file, 3 none was found, by the heuristic or in the time.";
+
+/* The plan */
+
+typedef struct plan_files {
+    FILE *csv, *json, *map;
+} plan_files;
+
+static tla_status open_files(const plan_options *options, plan_files *files, tla_error *error) {
+    output_protect(options->request.trace_path);
+    tla_status status = output_open("--output", options->csv_path, &files->csv, error);
+    if (!status) status = output_open("--map", options->map_path, &files->map, error);
+    return status ? status : output_open("--json", options->json_path, &files->json, error);
+}
+
+/* The map of a replay whose allocations lie where the plan says. */
+static tla_status draw(const plan_options *options, const lifetime_list *list, const plan_result *result, FILE *map,
+                       tla_error *error) {
+    const char *slash = strrchr(options->request.trace_path, '/');
+    char title[300];
+    alloc_trace trace;
+    replay_result played = {0};
+    tla_status status = lifetimes_to_trace(list, &trace, error);
+    if (!status) status = replay_result_create(&trace, false, &played, error);
+    for (size_t i = 0; i < trace.allocation_count && !status; i++)
+        played.placements[i] = (placement){.offset = result->offsets[trace.allocations[i].id],
+                                           .granted_bytes = trace.allocations[i].nbytes};
+    snprintf(title, sizeof title, "%s: plan by %s", slash ? slash + 1 : options->request.trace_path, result->method);
+    if (!status) status = occupancy_map_write(map, title, &trace, &played, error);
+    replay_result_clear(&played);
+    trace_unload(&trace);
+    return status;
+}
+
+static tla_status write_files(const plan_options *options, const lifetime_list *list, const plan_result *result,
+                              plan_files *files, tla_error *error) {
+    tla_status status = TLA_OK;
+    if (result->verdict == PLAN_FOUND) {
+        if (files->csv) lifetimes_write(list, result->offsets, files->csv);
+        if (files->map) status = draw(options, list, result, files->map, error);
+    } else {
+        output_drop(files->csv);
+        output_drop(files->map);
+    }
+    if (status) return status;
+    json_t *report = plan_to_json(&options->request, list, result);
+    status = json_write(report, 0, files->json, error);
+    json_decref(report);
+    return status;
+}
+
+static tla_status plan(const char *command, const plan_options *options, plan_verdict *verdict, tla_error *error) {
+    plan_files files = {NULL, NULL, NULL};
+    lifetime_list list = {0};
+    plan_result result = {.verdict = PLAN_NOT_FOUND};
+    tla_status status = open_files(options, &files, error);
+    FILE *table = output_table();
+    progress_begin("reading the file", NULL);
+    if (!status) status = lifetimes_load(options->request.trace_path, options->device, &list, error);
+    progress_begin("the search for a plan", NULL);
+    if (!status) status = plan_find(&options->request, &list, &result, error);
+    if (!status) status = write_files(options, &list, &result, &files, error);
+    if (!status) plan_print(table, &options->request, &list, &result);
+    if (!status) status = output_commit(error);
+    if (!status && result.verdict != PLAN_FOUND) {
+        fprintf(stderr, "%s: ", command);
+        plan_print_refusal(stderr, &options->request, &list, &result);
+    }
+    *verdict = result.verdict;
+    plan_result_clear(&result);
+    lifetimes_clear(&list);
+    return status;
+}
+
+int tlmalloc_plan(int argc, char **argv) {
+    plan_options options = {.request = {.exact = true, .limit_s = LIMIT_DEFAULT_S}, .device = TRACE_FIRST_DEVICE};
+    const struct argp parser = {option_table, parse_option, "FILE", description, 0, 0, 0};
+    parse_arguments(&parser, argc, argv, &options);
+    tla_error error = {0};
+    plan_verdict verdict;
+    tla_status status = plan(argv[0], &options, &verdict, &error);
+    if (status) {
+        if (error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
+        return cli_exit_status(status);
+    }
+    return verdict == PLAN_FOUND ? CLI_OK : verdict == PLAN_IMPOSSIBLE ? EXIT_IMPOSSIBLE : EXIT_NOT_FOUND;
+}

@@ -1,0 +1,59 @@
+/* What a trace can be replayed on without SystemC: any stack (tlmalloc/allocators/stack.h). */
+#ifndef TLMALLOC_PLATFORM_REPLAY_ALLOCATORS_H
+#define TLMALLOC_PLATFORM_REPLAY_ALLOCATORS_H
+
+#include "tlmalloc/allocators/stack.h"
+#include "trace/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { ALLOCATOR_NAME_MAX = 64 };
+
+typedef struct allocator_config {
+    uint64_t capacity;     /* bytes */
+    uint64_t alignment;    /* as tla_stack_config */
+    tla_front_sizes sizes; /* likewise */
+    /* A state for the placement to begin with (tla_arena_snapshot), whose range and alignment then hold instead; NULL:
+     * all of it is free. */
+    const char *snapshot;
+    size_t snapshot_length;
+    const char *segment_settings; /* of segment_cache (segment_settings.h); NULL: the defaults */
+    const char *segment_version;  /* likewise; NULL: the newest */
+} allocator_config;
+
+typedef struct trace_allocator {
+    char name[ALLOCATOR_NAME_MAX];
+    tla_stack *stack;
+    uint64_t lowest, highest; /* what was ever granted lies in [lowest, highest) */
+} trace_allocator;
+
+/* Makes the stack of this name. TLA_SYNTAX for a damaged snapshot, TLA_UNSUPPORTED when it cannot be made of these
+ * sizes, else what the parts say, with a text; nothing is made then. */
+tla_status allocator_create(const char *name, const allocator_config *config, trace_allocator *out, tla_error *error);
+
+/* Nothing to do for an allocator that was not made. */
+void allocator_destroy(trace_allocator *allocator);
+
+/* What an allocation of a trace asks a stack for. */
+tla_stack_request allocator_request(const trace_allocation *asked);
+
+/* As tla_stack_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory,
+ * TLA_UNSUPPORTED that PyTorch would abort the program there. */
+tla_status allocator_alloc(trace_allocator *allocator, const tla_stack_request *request, tla_block *granted,
+                           tla_work *work);
+
+/* Why a request of nbytes has just failed, for a person. */
+tla_status allocator_explain(const trace_allocator *allocator, uint64_t nbytes, tla_error *error);
+
+/* Gives back what a request of nbytes was granted at an offset. */
+tla_status allocator_free(trace_allocator *allocator, uint64_t offset, uint64_t nbytes, tla_work *work);
+
+/* Bytes of the range that was ever touched, or the most that a front held of it. */
+uint64_t allocator_reserved(const trace_allocator *allocator);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

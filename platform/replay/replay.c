@@ -1,0 +1,421 @@
+/* `tlmalloc replay TRACE`: what an allocator does with a recorded sequence of allocations. */
+#include "replay/replay.h"
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/device_argument.h"
+#include "cli/json_writer.h"
+#include "cli/output.h"
+#include "cli/overrides.h"
+#include "cli/progress.h"
+#include "cli/read_text.h"
+#include "cli/size_argument.h"
+#include "replay/as_recorded.h"
+#include "replay/controller_replay.h"
+#include "replay/replay_files.h"
+#include "replay/segment_argument.h"
+#include "tlmalloc/allocators/arena_snapshot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct replay_options {
+    const char *trace_path, *config_path, *snapshot_path, *placements_path, *map_path, *json_path, *vcd_path,
+        *table_path;
+    tla_stack_policy policy; /* of --policy */
+    bool has_policy;
+    uint64_t capacity;       /* 0: not given */
+    uint64_t align;          /* likewise */
+    double speed;            /* likewise */
+    allocator_list compared; /* none: no comparison */
+    bool as_recorded;
+    bool has_memory;
+    tla_channel memory;   /* of --memory; TLA_HBM: not given */
+    int device;           /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
+    const char *settings; /* of segment_cache; NULL: not given */
+    const char *version;  /* of PyTorch; likewise */
+    overrides set;
+} replay_options;
+
+static tla_status replay(const replay_options *options, tla_error *error);
+static tla_status replay_as_recorded(const replay_options *options, bool *equal, tla_error *error);
+
+/* The command line */
+
+enum {
+    KEY_CAPACITY = 256,
+    KEY_CONFIG,
+    KEY_MEMORY,
+    KEY_FROM,
+    KEY_POLICY,
+    KEY_COMPARE,
+    KEY_ALIGN,
+    KEY_SPEED,
+    KEY_SET,
+    KEY_DEVICE,
+    KEY_SETTINGS,
+    KEY_PYTORCH,
+    KEY_AS_RECORDED,
+    KEY_PLACEMENTS,
+    KEY_MAP,
+    KEY_JSON,
+    KEY_VCD,
+    KEY_TABLE
+};
+
+static const struct argp_option option_table[] = {
+    {0, 0, 0, 0, "Where (one of these):", 1},
+    {"capacity", KEY_CAPACITY, "SIZE", 0, "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast", 0},
+    {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote; with --config for its free list", 0},
+    {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
+    {"memory", KEY_MEMORY, "NAME", 0, "with --config: hbm (default) or tcm of PE 0, sram or m_cpu of its cube, or host",
+     0},
+    {0, 0, 0, 0, "How:", 2},
+    {"policy", KEY_POLICY, "NAME", 0, "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)",
+     0},
+    {"compare", KEY_COMPARE, "all|every|NAME,...", 0,
+     "placements and fronts in turn (every: every front over every placement), on the core, one table; --placements "
+     "and --map write a file for each: p.NAME.csv",
+     0},
+    {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
+    {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
+    {"as-recorded", KEY_AS_RECORDED, 0, 0,
+     "PyTorch's recording on segment_cache with the driver's answers of then, compared entry by entry", 0},
+    {"device", KEY_DEVICE, "N|all", 0,
+     "of PyTorch's recording (default: the first that recorded something); all with --as-recorded", 0},
+    {"settings", KEY_SETTINGS, "TEXT", 0,
+     "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)", 0},
+    {"pytorch", KEY_PYTORCH, "VERSION", 0,
+     "whose rules segment_cache has: a version from 2.1 on, newest (default), or 193400", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
+    {0, 0, 0, 0, "What comes out:", 3},
+    {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
+    {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {"table", KEY_TABLE, "FILE", 0, "with --compare: write the rows in markdown, but for times of the host", 0},
+    {"vcd", KEY_VCD, "FILE", 0, "with --config: write the waveform of the controller and its slice", 0},
+    {0, 0, 0, 0, 0, -1},
+    {0}};
+
+static double parse_speed(struct argp_state *state, const char *text) {
+    char *end;
+    double speed = strtod(text, &end);
+    if (end == text || *end || !(speed > 0) || !(speed < 1e18))
+        argument_error(state, "--speed: found '%s', expected a positive number", text);
+    return speed;
+}
+
+static tla_channel parse_memory(const struct argp_state *state, const char *text) {
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        if (strcmp(text, tla_channel_name((tla_channel)channel)) == 0) return (tla_channel)channel;
+    argument_error(state, "--memory: found '%s', expected hbm, tcm, sram, m_cpu or host", text);
+    return TLA_HBM;
+}
+
+static int parse_device(const struct argp_state *state, const char *text) {
+    return strcmp(text, "all") == 0 ? AS_RECORDED_ALL_DEVICES : device_argument(state, text, ", or all");
+}
+
+static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
+    if (o->capacity || o->snapshot_path || o->config_path || o->has_policy || o->compared.count || o->align ||
+        o->has_memory || o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path ||
+        o->table_path)
+        argument_error(
+            state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
+}
+
+static void check_combination(const struct argp_state *state, const replay_options *o) {
+    bool somewhere = o->snapshot_path || o->config_path;
+    if (!o->trace_path) argument_error(state, "expected a TRACE");
+    if (o->as_recorded) {
+        check_as_recorded(state, o);
+        return;
+    }
+    if (o->device == AS_RECORDED_ALL_DEVICES) argument_error(state, "--device all needs --as-recorded");
+    if (!o->capacity && !somewhere)
+        argument_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
+    if (o->capacity && somewhere)
+        argument_error(state, "--capacity contradicts --from and --config: they say the size");
+    if (o->has_memory && !o->config_path) argument_error(state, "--memory needs --config, which has memories");
+    if (o->vcd_path && (!o->config_path || o->compared.count))
+        argument_error(state, "--vcd needs --config, and no --compare: time passes in the simulated controller only");
+    if (o->table_path && !o->compared.count) argument_error(state, "--table needs --compare: one replay has no table");
+    const tla_front front = tla_stack_front(o->policy);
+    if (!o->config_path && !o->compared.count && front == TLA_FRONT_NONE && o->set.count)
+        argument_error(state, "--set needs --config, --compare, or a front as --policy");
+    if (!o->config_path && !o->compared.count && o->speed > 0)
+        argument_error(state, "--speed needs --config or --compare");
+    if (o->config_path && !o->compared.count && (o->settings || o->version))
+        argument_error(state, "%s has no use for --config: a controller's segment_cache has PyTorch's defaults",
+                       o->settings ? "--settings" : "--pytorch");
+    if (o->settings && !o->compared.count && front != TLA_FRONT_SEGMENT_CACHE)
+        argument_error(state, "--settings needs --policy segment_cache or --compare");
+    if (o->version && !o->compared.count && front != TLA_FRONT_SEGMENT_CACHE)
+        argument_error(state, "--pytorch needs --policy segment_cache, --compare or --as-recorded");
+    if (o->snapshot_path && o->align) argument_error(state, "--align contradicts --from: a snapshot has its own");
+    if (o->compared.count && o->has_policy)
+        argument_error(state, "--compare has no use for --policy: it names the policies itself");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    replay_options *options = state->input;
+    switch (key) {
+    case KEY_CAPACITY:
+        options->capacity = size_argument(state, "--capacity", text);
+        return 0;
+    case KEY_CONFIG:
+        options->config_path = text;
+        return 0;
+    case KEY_MEMORY:
+        options->memory = parse_memory(state, text);
+        options->has_memory = true;
+        return 0;
+    case KEY_FROM:
+        options->snapshot_path = text;
+        return 0;
+    case KEY_POLICY:
+        options->policy = allocator_argument(state, "--policy", text);
+        options->has_policy = true;
+        return 0;
+    case KEY_COMPARE:
+        options->compared = allocator_list_argument(state, "--compare", text);
+        return 0;
+    case KEY_ALIGN:
+        options->align = size_argument(state, "--align", text);
+        if (options->align & (options->align - 1))
+            argument_error(state, "--align: found '%s', expected a power of two", text);
+        return 0;
+    case KEY_SPEED:
+        options->speed = parse_speed(state, text);
+        return 0;
+    case KEY_SET:
+        if (!overrides_add(&options->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
+        return 0;
+    case KEY_DEVICE:
+        options->device = parse_device(state, text);
+        return 0;
+    case KEY_AS_RECORDED:
+        options->as_recorded = true;
+        return 0;
+    case KEY_SETTINGS:
+        options->settings = settings_argument(state, "--settings", text);
+        return 0;
+    case KEY_PYTORCH:
+        options->version = version_argument(state, "--pytorch", text);
+        return 0;
+    case KEY_PLACEMENTS:
+        options->placements_path = text;
+        return 0;
+    case KEY_MAP:
+        options->map_path = text;
+        return 0;
+    case KEY_JSON:
+        options->json_path = text;
+        return 0;
+    case KEY_TABLE:
+        options->table_path = text;
+        return 0;
+    case KEY_VCD:
+        options->vcd_path = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->trace_path) argument_error(state, "found a second argument '%s', expected one TRACE", text);
+        options->trace_path = text;
+        return 0;
+    case ARGP_KEY_END:
+        check_combination(state, options);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char description[] =
+    "Replays an allocation trace: events (time_ns,op,id,bytes with op alloc or free), a memory snapshot of PyTorch "
+    "(pickle), or MiniMalloc's buffers (id,lower,upper,size); plain or compressed with gzip.\v"
+    "An allocation that does not fit is a result, not an error: it is counted and its free is ignored.\n"
+    "Exit status: 0 the trace was played, 1 a file cannot be read or written, 2 bad usage, a bad trace, a bad "
+    "configuration.";
+
+int tlmalloc_replay(int argc, char **argv) {
+    replay_options options = {.device = TRACE_FIRST_DEVICE};
+    const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
+    parse_arguments(&parser, argc, argv, &options);
+    tla_error error = {0};
+    bool equal = true;
+    tla_status status = options.as_recorded ? replay_as_recorded(&options, &equal, &error) : replay(&options, &error);
+    if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
+    overrides_clear(&options.set);
+    return !status && !equal ? CLI_FAILED : cli_exit_status(status);
+}
+
+static tla_status replay_as_recorded(const replay_options *options, bool *equal, tla_error *error) {
+    FILE *json = NULL;
+    output_protect(options->trace_path);
+    tla_status status = output_open("--json", options->json_path, &json, error);
+    if (!status)
+        status = as_recorded(options->trace_path, options->device, options->settings, options->version, output_table(),
+                             json, equal, error);
+    return status ? status : output_commit(error);
+}
+
+/* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */
+
+typedef struct replay_state {
+    replay_request request;
+    replay_files files[ALLOCATOR_LIST_MAX]; /* of each allocator, or of the only one */
+    FILE *json, *vcd, *table;               /* NULL: not asked for */
+    char *snapshot;                         /* text */
+} replay_state;
+
+/* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
+static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
+    overrides set = {0};
+    char name[ALLOCATOR_NAME_MAX], policy[sizeof name + 48], alignment[64];
+    /* A trace asks for tensors: on the core `mixed` has all of the memory for them, unless --set says otherwise. */
+    bool good = options->config_path || overrides_add(&set, "controller.hbm_front.buffers=0 B");
+    for (size_t i = 0; i < options->set.count && good; i++)
+        good = overrides_add(&set, options->set.items[i]);
+    if (options->config_path && options->has_policy) {
+        tla_stack_policy_print(options->policy, name, sizeof name);
+        snprintf(policy, sizeof policy, "controller.%s_policy=%s", tla_channel_name(options->memory), name);
+        good = good && overrides_add(&set, policy);
+    }
+    if (options->config_path && options->align) {
+        snprintf(alignment, sizeof alignment, "controller.alignment=%" PRIu64 " B", options->align);
+        good = good && overrides_add(&set, alignment);
+    }
+    tla_status status = good ? overrides_load(&set, options->config_path, &request->config)
+                             : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the options");
+    overrides_clear(&set);
+    return status;
+}
+
+/* The arena of a snapshot file; its policy too, unless another is asked for. */
+static tla_status load_snapshot(const replay_options *options, replay_state *state, tla_error *error) {
+    replay_request *request = &state->request;
+    size_t length;
+    tla_status status = read_text(options->snapshot_path, ARENA_SNAPSHOT_BYTES_MAX, &state->snapshot, &length, error);
+    if (status) return status;
+    tla_arena_config found;
+    tla_error inner;
+    status = tla_arena_snapshot_config(state->snapshot, length, &found, &inner);
+    if (status) return tla_error_set(error, status, "%s: %s", options->snapshot_path, inner.text);
+    request->snapshot_path = options->snapshot_path;
+    request->arena = (allocator_config){.capacity = found.capacity,
+                                        .alignment = found.alignment,
+                                        .sizes = request->arena.sizes,
+                                        .snapshot = state->snapshot,
+                                        .snapshot_length = length,
+                                        .segment_settings = options->settings,
+                                        .segment_version = options->version};
+    if (!options->has_policy && !options->config_path)
+        tla_stack_policy_print(found.policy, request->policy, sizeof request->policy);
+    return TLA_OK;
+}
+
+/* What serves a memory of the configuration. */
+static tla_stack_config stack_of(const tla_config *config, tla_channel memory) {
+    tla_pe_memory_config all = config->controller.memory;
+    all.sram_bytes = config->sram.capacity;
+    all.m_cpu_bytes = config->m_cpu_memory.capacity;
+    all.host_bytes = config->host_memory.capacity;
+    return tla_pe_memory_stack_config(&all, memory);
+}
+
+/* What arena it is: from the options, the configuration, the snapshot. */
+static tla_status resolve_arena(const replay_options *options, replay_state *state, tla_error *error) {
+    replay_request *request = &state->request;
+    request->arena =
+        (allocator_config){.capacity = options->capacity, .alignment = options->align ? options->align : 1};
+    if (options->config_path) {
+        const tla_stack_config stack = stack_of(&request->config, options->memory);
+        request->arena.capacity = stack.capacity;
+        request->arena.alignment = stack.alignment;
+        tla_stack_policy_print(stack.policy, request->policy, sizeof request->policy);
+    }
+    request->arena.sizes = stack_of(&request->config, options->memory).sizes;
+    request->arena.segment_settings = options->settings;
+    request->arena.segment_version = options->version;
+    return options->snapshot_path ? load_snapshot(options, state, error) : TLA_OK;
+}
+
+static tla_status open_files(const replay_options *options, replay_state *state, tla_error *error) {
+    const allocator_list *compared = &state->request.compared;
+    output_protect(options->trace_path);
+    output_protect(options->snapshot_path);
+    tla_status status = output_open("--json", options->json_path, &state->json, error);
+    if (!status) status = output_open("--table", options->table_path, &state->table, error);
+    if (!status) status = output_open("--vcd", options->vcd_path, &state->vcd, error);
+    for (size_t i = 0; i < compared->count && !status; i++)
+        status = replay_files_open(options->placements_path, options->map_path, compared->names[i], true,
+                                   &state->files[i], error);
+    return status || compared->count ? status
+                                     : replay_files_open(options->placements_path, options->map_path,
+                                                         state->request.policy, false, state->files, error);
+}
+
+static tla_status resolve(const replay_options *options, replay_state *state, tla_error *error) {
+    replay_request *request = &state->request;
+    *request = (replay_request){.trace_path = options->trace_path,
+                                .speed = options->speed > 0 ? options->speed : 1,
+                                .simulated = options->config_path && !options->compared.count,
+                                .memory = options->memory,
+                                .compared = options->compared};
+    tla_stack_policy_print(options->policy, request->policy, sizeof request->policy); /* first fit, if none is given */
+    bool configured =
+        options->config_path || options->compared.count || tla_stack_front(options->policy) != TLA_FRONT_NONE;
+    tla_status status = configured ? load_config(options, request, error) : TLA_OK;
+    if (!status) status = resolve_arena(options, state, error);
+    return status ? status : open_files(options, state, error);
+}
+
+static tla_status replay_once(const replay_request *request, FILE *vcd, const alloc_trace *trace, replay_result *result,
+                              tla_error *error) {
+    if (request->simulated)
+        return controller_replay(trace, &request->config, request->arena.snapshot, request->arena.snapshot_length,
+                                 request->memory, request->speed, vcd, result, error);
+    trace_allocator made;
+    tla_status status = allocator_create(request->policy, &request->arena, &made, error);
+    if (!status) status = trace_replay(trace, &made, NULL, result, error);
+    allocator_destroy(&made);
+    return status;
+}
+
+static tla_status play_and_report(replay_state *state, const alloc_trace *trace, tla_error *error) {
+    const replay_request *request = &state->request;
+    const bool compared = request->compared.count;
+    json_t *report = NULL;
+    replay_result result = {0};
+    FILE *table = output_table();
+    tla_status status = compared ? replay_compare(table, request, trace, state->files, state->table, &report, error)
+                                 : replay_once(request, state->vcd, trace, &result, error);
+    if (!status && !compared) {
+        report = replay_to_json(request, &result);
+        status = replay_files_write(state->files, request, request->policy, trace, &result, error);
+    }
+    if (!status) status = json_write(report, 0, state->json, error);
+    if (!status && !compared) {
+        replay_print_failures(stderr, trace, &result);
+        replay_print(table, request, trace, &result);
+    }
+    if (!status) status = output_commit(error);
+    json_decref(report);
+    replay_result_clear(&result);
+    return status;
+}
+
+static tla_status replay(const replay_options *options, tla_error *error) {
+    replay_state state = {.json = NULL};
+    alloc_trace trace = {0};
+    tla_status status = resolve(options, &state, error);
+    allocator_config *arena = &state.request.arena;
+    progress_begin("reading the trace", NULL);
+    if (!status) status = trace_load_device(options->trace_path, options->device, &trace, error);
+    if (!status && !arena->segment_settings) arena->segment_settings = trace.settings;
+    if (!status) status = play_and_report(&state, &trace, error);
+    free(state.snapshot);
+    trace_unload(&trace);
+    return status;
+}

@@ -1,0 +1,467 @@
+// `tlmalloc run CONFIG`: builds the platform, runs one kernel on all PEs, checks its numbers, reports.
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/config_json.h"
+#include "cli/installed.hpp"
+#include "cli/json_writer.h"
+#include "cli/kernel_name.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/overrides.h"
+#include "cli/progress.h"
+#include "cli/read_text.h"
+#include "cli/report_words.hpp"
+#include "events/event_log.hpp"
+#include "events/run_trace.hpp"
+#include "programs/kernel_file.h"
+#include "run/event_recorder.hpp"
+#include "run/recording.hpp"
+#include "run/run_report.hpp"
+#include "run/supervisor.hpp"
+#include "tlmalloc/detail/time_queue.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <unistd.h>
+
+namespace {
+
+using namespace tlmalloc;
+
+struct run_options {
+    const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
+               *record = nullptr, *events = nullptr, *trace = nullptr;
+    std::uint64_t events_limit = 0, trace_limit = 0; // 0: not said
+    overrides set{};
+    std::vector<const char *> parameters{}, vcd_scopes{};
+
+    ~run_options() { overrides_clear(&set); }
+};
+
+enum {
+    option_kernel = 'k',
+    option_json = 'j',
+    option_vcd = 'v',
+    option_set = 's',
+    option_from = 'f',
+    option_record = 'r',
+    option_parameter = 'p',
+    option_vcd_scope = 'w',
+    option_events = 'e',
+    option_events_limit = 'l',
+    option_trace = 't',
+    option_trace_limit = 'm'
+};
+
+const argp_option option_table[] = {
+    {"kernel", option_kernel, "KERNEL", 0,
+     "the kernel to run: a name, or a file of your own, FILE.c or FILE.so (default: workload.kernel of the "
+     "configuration)",
+     0},
+    {"parameter", option_parameter, "NAME=VALUE", 0, "of the kernel: a size, a choice (repeatable)", 0},
+    {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
+    {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
+    {"vcd-scope", option_vcd_scope, "PATTERN", 0,
+     "of the waveform only the scopes and signals that match, as sip0.cube0.pe3 or '*.hbm_used_bytes' (repeatable)", 0},
+    {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
+    {"record", option_record, "DIR", 0, "write what every memory was asked for, a trace each for `tlmalloc replay'", 0},
+    {"events", option_events, "FILE", 0,
+     "write the event log: commands, mappings, transfers, messages, where the time went, loads of links; compressed if "
+     "FILE ends in .gz",
+     0},
+    {"events-limit", option_events_limit, "N", 0, "tell at most N events, the first ones (default 1000000)", 0},
+    {"trace", option_trace, "FILE", 0,
+     "write a timeline for Perfetto, chrome://tracing or speedscope: kernels, engines, MMUs, memories, links; "
+     "compressed if FILE ends in .gz",
+     0},
+    {"trace-limit", option_trace_limit, "N", 0, "show at most N events in it, the first ones (default 500000)", 0},
+    {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
+    {nullptr, 0, nullptr, 0, nullptr, 0}};
+
+constexpr std::uint64_t events_limit_default = 1'000'000, trace_limit_default = 500'000, limit_max = 1'000'000'000;
+
+std::uint64_t parse_limit(const argp_state *state, const char *option, const char *text) {
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long long limit = std::strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || limit < 1 || limit > limit_max)
+        argument_error(state, "%s: found '%s', expected 1 .. %llu", option, text,
+                       static_cast<unsigned long long>(limit_max));
+    return limit;
+}
+
+error_t parse_option(int key, char *text, argp_state *state) {
+    auto &options = *static_cast<run_options *>(state->input);
+    switch (key) {
+    case option_kernel:
+        options.kernel = text;
+        return 0;
+    case option_parameter:
+        options.parameters.push_back(text);
+        return 0;
+    case option_json:
+        options.json = text;
+        return 0;
+    case option_vcd:
+        options.vcd = text;
+        return 0;
+    case option_from:
+        options.from = text;
+        return 0;
+    case option_record:
+        options.record = text;
+        return 0;
+    case option_events:
+        options.events = text;
+        return 0;
+    case option_events_limit:
+        options.events_limit = parse_limit(state, "--events-limit", text);
+        return 0;
+    case option_trace:
+        options.trace = text;
+        return 0;
+    case option_trace_limit:
+        options.trace_limit = parse_limit(state, "--trace-limit", text);
+        return 0;
+    case option_vcd_scope:
+        if (!*text) argument_error(state, "--vcd-scope is empty, expected scopes or signals");
+        options.vcd_scopes.push_back(text);
+        return 0;
+    case option_set:
+        if (!overrides_add(&options.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options.config) argument_error(state, "found a second argument '%s', expected one CONFIG", text);
+        options.config = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options.config) argument_error(state, "expected a CONFIG");
+        if (!options.vcd && !options.vcd_scopes.empty()) argument_error(state, "--vcd-scope needs --vcd");
+        if (!options.events && options.events_limit) argument_error(state, "--events-limit needs --events");
+        if (!options.trace && options.trace_limit) argument_error(state, "--trace-limit needs --trace");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const argp parser = {
+    option_table,
+    parse_option,
+    "CONFIG",
+    "Builds the platform that CONFIG describes, runs a kernel on every PE and compares the result with "
+    "a reference. Exit status 0: the numbers are right and nothing leaked.",
+    nullptr,
+    nullptr,
+    nullptr};
+
+int fail(const char *text) {
+    std::fprintf(stderr, "tlmalloc run: %s\n", text);
+    return CLI_FAILED;
+}
+
+// What modules report goes to stderr, so that stdout holds the table alone; errors end the run.
+void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
+    if (r.get_severity() >= sc_core::SC_WARNING)
+        std::fprintf(stderr, "tlmalloc run: %s: %s\n", r.get_severity() == sc_core::SC_WARNING ? "warning" : "error",
+                     words_of(r).c_str());
+    if (actions & sc_core::SC_THROW) throw r;
+}
+
+// A kernel of the command line that is a file, for as long as it runs.
+struct opened_kernel {
+    tl_kernel_file file{};
+    ~opened_kernel() {
+        tl_kernel_file_close(&file);
+        tl_kernel_file_remove_scratch(); // of one that was not opened
+    }
+};
+
+// Compiles are a matter of a second; a compiler that waits for something never ends.
+constexpr unsigned compiler_limit_ms = 60'000;
+
+// Only what need not run the kernel's own code, which a process of its own does.
+tla_status prepare_kernel(const char *word, opened_kernel &own, tla_error &error) {
+    output_protect(word);
+    return tl_kernel_file_prepare(word, installed(TLMALLOC_HEADERS).c_str(), compiler_limit_ms, &own.file, &error);
+}
+
+tla_status open_kernel(opened_kernel &own, kernel_choice &choice, tla_error &error) {
+    if (const tla_status status = tl_kernel_file_open(&own.file, &error)) return status;
+    choice.kernel = &own.file.kernel;
+    choice.title = std::string(choice.kernel->name) + " (" + own.file.path + ")";
+    return TLA_OK;
+}
+
+tla_status choose_kernel(const char *word, kernel_choice &choice, tla_error &error) {
+    if (const tla_status status = kernel_name_check(word, &error)) return status;
+    choice.kernel = tl_find_kernel(word);
+    choice.title = word;
+    return TLA_OK;
+}
+
+// What a kernel's tensors' files hold, for a run of this size.
+tla_status read_files(const char *word, const tl_workload &size, kernel_choice &choice, tla_error &error) {
+    for (std::uint32_t i = 0; i < tl_kernel_tensor_count(choice.kernel); i++) {
+        const tl_kernel_tensor &tensor = choice.kernel->tensors[i];
+        const std::uint64_t nbytes = tl_kernel_tensor_bytes(choice.kernel, &size, i);
+        if (nbytes == UINT64_MAX)
+            return tla_error_set(&error, TLA_INVALID_ARGUMENT, "tensor %s has more than 2^62 bytes", tensor.name);
+        if (!tensor.file) continue;
+        choice.files[i].resize(nbytes);
+        if (const tla_status status = tl_kernel_file_read(word, &tensor, nbytes, choice.files[i].data(), &error))
+            return status;
+    }
+    return TLA_OK;
+}
+
+// Runs until the workload says that it has finished; false when the simulation ran dry before.
+bool simulate(const npu &platform, const workload &work) {
+    const sc_core::sc_time slice(10, sc_core::SC_US); // between looks at the host's clock
+    progress_line progress = progress_begin("run", "PEs");
+    progress_update(&progress, 0, platform.pes().size());
+    do {
+        sc_core::sc_start(slice);
+        std::uint64_t done = 0;
+        for (const pe_unit *pe : platform.pes())
+            done += pe->element.last_run().end_ps > 0;
+        progress_update(&progress, done, platform.pes().size());
+    } while (!work.finished() && sc_core::sc_pending_activity());
+    progress_end(&progress);
+    return work.finished();
+}
+
+struct run_files {
+    std::FILE *json = nullptr, *vcd = nullptr, *events = nullptr, *trace = nullptr;
+    std::string snapshot;
+    recording record;
+};
+
+tla_status open_files(const run_options &options, const tla_config &config, run_files &files, tla_error &error) {
+    output_protect(options.from);
+    if (options.from) {
+        char *text = nullptr;
+        std::size_t length = 0;
+        if (const tla_status status = read_text(options.from, ARENA_SNAPSHOT_BYTES_MAX, &text, &length, &error))
+            return status;
+        files.snapshot.assign(text, length);
+        std::free(text);
+    }
+    tla_status status = output_open("--json", options.json, &files.json, &error);
+    if (!status) status = output_open("--vcd", options.vcd, &files.vcd, &error);
+    if (!status) status = output_open("--events", options.events, &files.events, &error);
+    if (!status) status = output_open("--trace", options.trace, &files.trace, &error);
+    if (!status && options.record) status = files.record.open(options.record, config, &error);
+    return status;
+}
+
+// What is told of the run event by event.
+struct told_events {
+    void begin(const run_options &options, const run_files &files, npu &platform, workload &work,
+               const std::string &kernel) {
+        if (files.events) {
+            log = std::make_unique<event_log>(files.events, text_file::is_compressed(options.events), kernel.c_str());
+            recorder.tell(*log, options.events_limit ? options.events_limit : events_limit_default);
+        }
+        if (files.trace) {
+            trace = std::make_unique<run_trace>(files.trace, text_file::is_compressed(options.trace), kernel.c_str(),
+                                                options.config);
+            recorder.tell(*trace, options.trace_limit ? options.trace_limit : trace_limit_default);
+        }
+        if (log || trace) recorder.follow(platform, work);
+    }
+
+    // Says what had no room.
+    void end(const npu &platform, const workload &work) {
+        if (!log && !trace) return;
+        recorder.finish(platform, work);
+        if (log) warn_of_lost("event log", recorder.lost(*log), "--events-limit");
+        if (trace) warn_of_lost("trace", recorder.lost(*trace), "--trace-limit");
+    }
+
+    static void warn_of_lost(const char *what, std::uint64_t lost, const char *option) {
+        if (lost)
+            std::fprintf(stderr, "tlmalloc run: warning: the %s is cut: %llu events are not in it (%s)\n", what,
+                         static_cast<unsigned long long>(lost), option);
+    }
+
+    std::unique_ptr<event_log> log;
+    std::unique_ptr<run_trace> trace;
+    event_recorder recorder;
+};
+
+// Ends the waveform and puts the files in their places; false with the reason on stderr.
+bool finish_files(waveform *wave) {
+    tla_error error{};
+    if (wave) wave->close(); // what could not be written stays in the stream, and the commit says why
+    if (!output_commit(&error)) return true;
+    std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
+    return false;
+}
+
+// What was said beside the configuration and the kernel, so that the run can be repeated.
+json_t *command_json(const run_options &options) {
+    json_t *command = json_object(), *parameters = json_array();
+    for (const char *parameter : options.parameters)
+        json_array_append_new(parameters, json_from_text(parameter));
+    json_object_set_new(command, "parameters", parameters);
+    json_object_set_new(command, "from", options.from ? json_from_text(options.from) : json_null());
+    return command;
+}
+
+// How far the event queue may run ahead of SystemC's time (time_queue.hpp): 1 us if simulation.quantum is 0. Event logs
+// and traces list events in the order in which they become known, so with them the queue then does not run ahead.
+std::uint64_t quantum_of(const tla_config &config, const run_files &files) {
+    const std::uint64_t usual_ps = 1'000'000;
+    return config.simulation.quantum_ps == 0 && !files.events && !files.trace ? usual_ps : config.simulation.quantum_ps;
+}
+
+int run(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
+    const double begin_s = host_seconds();
+    std::unique_ptr<waveform> wave;
+    if (files.vcd) wave = std::make_unique<waveform>(files.vcd);
+    const std::string name = "npu", below = name + ".";
+    for (const char *pattern : options.vcd_scopes)
+        wave->select(below + pattern);
+
+    told_events events; // outlives the platform
+    npu platform(name.c_str(), config, {&choice.kernel->run, 1});
+    tl_workload size = tl_kernel_workload(choice.kernel, static_cast<std::uint32_t>(platform.pes().size()),
+                                          config.workload.elements_per_pe, config.workload.seed);
+    tla_error error{};
+    for (const char *text : options.parameters)
+        if (tl_kernel_set_parameter(choice.kernel, text, &size, &error)) {
+            print_message("tlmalloc run: --parameter: %s", error.text);
+            return CLI_BAD_INPUT;
+        }
+    if (read_files(options.kernel ? options.kernel : "", size, choice, error)) {
+        print_message("tlmalloc run: --kernel: %s", error.text);
+        return CLI_BAD_INPUT;
+    }
+    workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
+    if (files.json || files.events || files.trace) work.keep_accounts();
+    platform.host().main = [&] { work.main(); };
+    if (wave) platform.record(*wave);
+    if (wave && !wave->unmatched().empty()) {
+        print_message(
+            "tlmalloc run: --vcd-scope: '%s' matches no scope and no signal of the platform: expected such as "
+            "sip0.cube0.pe0 or '*.hbm_used_bytes'",
+            wave->unmatched().c_str() + below.size());
+        return CLI_BAD_INPUT;
+    }
+    files.record.follow(platform);
+    if (options.from) {
+        if (platform.age(files.snapshot, &error)) {
+            print_message("tlmalloc run: %s: %s", options.from, error.text);
+            return CLI_BAD_INPUT;
+        }
+    }
+    events.begin(options, files, platform, work, choice.title);
+    time_queue::of_simulation().allow_quantum(quantum_of(config, files));
+    if (!simulate(platform, work)) {
+        output_drop(files.json);
+        events.end(platform, work);
+        finish_files(wave.get()); // shows where it stuck
+        return fail("the simulation ended before the kernel did: a deadlock");
+    }
+
+    events.end(platform, work);
+    const std::uint64_t leaks = platform.leaks();
+    print_run(output_table(), platform, work, host_seconds() - begin_s);
+    warn_of_lost_mappings(stderr, platform);
+    bool ok = true;
+    if (work.failure().status) {
+        std::fprintf(stderr, "tlmalloc run: %s: %s\n", tla_status_name(work.failure().status), work.failure().text);
+        ok = false;
+    } else if (work.wrong_result().status) {
+        std::fprintf(stderr, "tlmalloc run: wrong result: %s\n", work.wrong_result().text);
+        ok = false;
+    }
+    print_waits(stderr, platform); // behind what stopped the kernel, which may be why
+    if (leaks) {
+        std::fprintf(stderr, "tlmalloc run: %llu leaks: something was not given back\n",
+                     static_cast<unsigned long long>(leaks));
+        ok = false;
+    }
+    json_t *json = files.json ? run_json(platform, work, config) : nullptr;
+    if (json) json_object_set_new(json, "command", command_json(options));
+    if (json_write(json, 0, files.json, &error)) {
+        output_drop(files.json);
+        ok = false;
+        std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
+    }
+    json_decref(json);
+    ok = finish_files(wave.get()) && ok;
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
+// From here on nothing but the kernel is missing.
+int run_kernel(const run_options &options, run_files &files, const tla_config &config, kernel_choice &choice) {
+    try {
+        return run(options, files, config, choice);
+    } catch (const sc_core::sc_report &) {
+        return CLI_FAILED; // told by the handler
+    } catch (const std::exception &problem) {
+        return fail(problem.what());
+    }
+}
+
+// The kernel of a file, in the process that runs it.
+int run_file(const run_options &options, run_files &files, tla_config &config, opened_kernel &own) {
+    kernel_choice choice;
+    tla_error error{};
+    if (open_kernel(own, choice, error)) {
+        std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
+        return CLI_BAD_INPUT;
+    }
+    // Only now it is known what the keys mean to the kernel. A pipe cannot be read twice.
+    if (std::filesystem::is_regular_file(options.config)) {
+        const tla_status status = overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
+        if (status) return cli_exit_status(status);
+    }
+    std::snprintf(config.workload.kernel, sizeof config.workload.kernel, "%s", choice.kernel->name); // for the report
+    config.workload.uses = tl_kernel_uses(choice.kernel);
+    return run_kernel(options, files, config, choice);
+}
+
+} // namespace
+
+int tlmalloc_run(int argc, char **argv) {
+    run_options options;
+    parse_arguments(&parser, argc, argv, &options);
+    tla_config config{};
+    tla_error error{};
+    opened_kernel own;
+    kernel_choice choice;
+    const bool is_file = options.kernel && tl_is_kernel_file(options.kernel);
+    tla_status chosen = TLA_OK;
+    if (is_file)
+        chosen = prepare_kernel(options.kernel, own, error);
+    else if (options.kernel)
+        chosen = choose_kernel(options.kernel, choice, error);
+    if (chosen) {
+        std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
+        return CLI_BAD_INPUT;
+    }
+    // What a file's kernel uses is known when it has been opened, in its own process.
+    const tla_status loaded = is_file ? overrides_load(&options.set, options.config, &config)
+                                      : overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
+    if (loaded) return cli_exit_status(loaded);
+    if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH) {
+        std::fputs("tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
+                   "kind; plain addresses are for a controller alone\n",
+                   stderr);
+        return CLI_BAD_INPUT;
+    }
+    if (!options.kernel && choose_kernel(config.workload.kernel, choice, error)) return CLI_BAD_INPUT;
+    sc_core::sc_report_handler::set_handler(report);
+    run_files files;
+    if (const tla_status status = open_files(options, config, files, error)) {
+        std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
+        return cli_exit_status(status);
+    }
+    if (!is_file) return run_kernel(options, files, config, choice);
+    return supervise("tlmalloc run", options.kernel, [&] { return run_file(options, files, config, own); });
+}

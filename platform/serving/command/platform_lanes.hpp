@@ -1,0 +1,48 @@
+// Two tiles in the TCM of every PE, and what goes through them by the PE's DMA engine.
+#ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LANES_HPP
+#define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LANES_HPP
+
+#include "tlmalloc/modules/npu.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tlmalloc {
+
+// A lane is a thread with a tile; of every PE there are two, so that a transfer is under way while the one before
+// arrives. Tiles are allocated from the TCMs' controllers before the first run, in no time of any.
+class platform_lanes : public sc_core::sc_module {
+  public:
+    // What a lane does next, which may wait: false when there is nothing left for its PE.
+    using work = std::function<bool(std::size_t pe, std::uint64_t tile)>;
+
+    platform_lanes(sc_core::sc_module_name name, npu &platform, std::uint64_t tile_bytes, work next);
+    ~platform_lanes() override;
+
+    // Both from a thread. run: until nothing is left for any PE; what that took. They fail with a tile's command.
+    tla_status run(std::uint64_t &took_ps, tla_error *error);
+    tla_status give_tiles_back(tla_error *error);
+
+    pe_unit &pe(std::size_t number) const;
+    std::size_t count() const { return pes_.size(); }
+
+    // What is in a PE's tile, or in its slice, in no time; false: it cannot be read.
+    bool look(std::size_t pe, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes);
+
+  private:
+    struct lane;
+    struct unit;
+
+    tla_status tile_command(unit &of, tla_opcode opcode, std::uint64_t &pa, tla_error *error);
+
+    const std::uint64_t tile_bytes_;
+    const work next_;
+    std::vector<std::unique_ptr<unit>> pes_;
+    std::size_t running_ = 0; // lanes
+    bool has_tiles_ = false;
+    sc_core::sc_event begin_, end_;
+};
+
+} // namespace tlmalloc
+#endif

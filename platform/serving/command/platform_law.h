@@ -1,0 +1,56 @@
+/* Steps of a serving engine whose blocks are bytes on a platform: what is decided about them are commands to its memory
+ * controllers and MMUs, and a step waits for them; and if the settings say so for attention, which reads them by DMA.
+ */
+#ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LAW_H
+#define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LAW_H
+
+#include "serving/command/platform_attention.h"
+#include "serving/command/platform_counts.h"
+#include "serving/step_law.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether a text names such a law: "platform CONFIG + LAW", or "platform CONFIG", where a step takes what the platform
+ * takes and nothing else. */
+bool platform_law_is(const char *text);
+
+/* The LAW of such a text, and its CONFIG, config[0 .. *length); NULL without a CONFIG. */
+const char *platform_law_split(const char *text, const char **config, size_t *length);
+
+/* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo
+ * their number, at a virtual address of that PE; a second tier is in the platform's host_memory, and its moves are by
+ * DMA. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another manager than that of blocks and for slices
+ * in lockstep; TLA_INVALID_ARGUMENT for settings that do not say what a block has, or more blocks than the slices or
+ * the host's memory hold; as tla_step_law_parse.
+ *
+ * With attention_by_dma every step has in transfer_ns what reading one layer of its requests' blocks took
+ * (platform_attention.hpp), times the layers, and of a profile LAW leaves its layer `attention` out. */
+tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
+                              tla_error *error);
+
+/* The same on the platform of a configuration, whose modules have names that begin with `prefix`; `rest` is LAW.
+ * Several in a process are all made before the first step, and each runs to its end before another one begins. What
+ * modules report is told by whoever asked SystemC for it. */
+tla_status platform_law_make(const char *prefix, const tla_config *config, const char *rest,
+                             const tla_serving_settings *settings, tla_step_law *law, tla_error *error);
+
+/* Lets every HBM free list begin as a snapshot of an arena says (npu::age, whose errors these are); before the first
+ * step. */
+tla_status platform_law_age(tla_step_law *law, const char *snapshot, size_t length, tla_error *error);
+
+/* Sends what has been decided after the last step, takes the cache's blocks back, and sees that the platform is as it
+ * was: TLA_LEAK if not; and what a step would say. */
+tla_status platform_law_finish(tla_step_law *law, tla_error *error);
+
+/* What attention has read so far; all 0 where a law has its time. */
+platform_attention_totals platform_law_attention(const tla_step_law *law);
+
+/* What decisions have been until now. */
+platform_counts platform_law_counts(const tla_step_law *law);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

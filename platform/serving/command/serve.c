@@ -1,0 +1,278 @@
+/* `tlmalloc serve REQUESTS`: requests on a serving engine with a paged key-value cache. */
+#include "serving/command/serve.h"
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/json_writer.h"
+#include "cli/output.h"
+#include "cli/overrides.h"
+#include "cli/progress.h"
+#include "cli/read_text.h"
+#include "serving/command/block_map.h"
+#include "serving/command/platform_law.h"
+#include "serving/host_law.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct serve_options {
+    const char *requests_path, *settings_path, *law_text, *from_path;
+    const char *json_path, *steps_path, *served_path, *map_path;
+    overrides set;
+} serve_options;
+
+/* The command line */
+
+enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_FROM, KEY_JSON, KEY_STEPS, KEY_REQUESTS, KEY_MAP };
+
+static const struct argp_option option_table[] = {
+    {"settings", KEY_SETTINGS, "FILE", 0, "of the engine and the model, JSON or YAML", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the settings (repeatable)", 0},
+    {"step-time", KEY_LAW, "LAW", 0,
+     "how long a step takes: \"fixed 10 ms + 100 us/token\", \"profile DIR\" with tables of measured times, or "
+     "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform, which alone are "
+     "\"platform CONFIG\"",
+     0},
+    {"from", KEY_FROM, "SNAPSHOT", 0, "let every HBM free list of a platform begin as `tlmalloc age' left it", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
+    {"steps", KEY_STEPS, "CSV", 0, "write every step: its end, tokens, requests, blocks", 0},
+    {"requests", KEY_REQUESTS, "CSV", 0, "write when every request was queued, scheduled and got its tokens", 0},
+    {"map", KEY_MAP, "FILE.svg", 0, "draw the used blocks over time", 0},
+    {0}};
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    serve_options *o = state->input;
+    switch (key) {
+    case KEY_SETTINGS:
+        o->settings_path = text;
+        return 0;
+    case KEY_SET:
+        if (!overrides_add(&o->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
+        return 0;
+    case KEY_LAW:
+        o->law_text = text;
+        return 0;
+    case KEY_FROM:
+        o->from_path = text;
+        return 0;
+    case KEY_JSON:
+        o->json_path = text;
+        return 0;
+    case KEY_STEPS:
+        o->steps_path = text;
+        return 0;
+    case KEY_REQUESTS:
+        o->served_path = text;
+        return 0;
+    case KEY_MAP:
+        o->map_path = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->requests_path) argument_error(state, "found a second argument '%s', expected one REQUESTS", text);
+        o->requests_path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->requests_path) argument_error(state, "expected a file of REQUESTS");
+        if (!o->settings_path) argument_error(state, "expected --settings FILE");
+        if (!o->law_text) argument_error(state, "expected --step-time LAW");
+        if (o->from_path && !platform_law_is(o->law_text))
+            argument_error(state, "--from needs --step-time \"platform CONFIG\", with + LAW or without");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char description[] =
+    "Serves requests on an engine that batches continuously over a paged key-value cache, by the rules of vLLM V1: "
+    "when each gets its tokens, and what the cache's blocks did.\v"
+    "REQUESTS is a measured run's or Mooncake's JSON lines, Azure's table, or input,output lengths; plain or gzip. The "
+    "settings may have keys that the engine does not know, which are passed over; --set must name one that it knows. "
+    "The same inputs give the same files, whatever the host, but for its own time in the report.";
+
+/* The run */
+
+typedef struct serve_files {
+    FILE *json, *steps, *served, *picture;
+    block_map map; /* empty without a picture */
+} serve_files;
+
+static void protect_inputs(const serve_options *o) {
+    static const char word[] = "profile ";
+    static const char *const tables[] = {"dense.csv", "per_sequence.csv", "attention.csv", "skew_fit.csv"};
+    output_protect(o->requests_path);
+    output_protect(o->settings_path);
+    output_protect(o->from_path);
+    char path[PATH_MAX]; /* of a longer one the law is refused */
+    const char *config, *law = o->law_text;
+    size_t length;
+    const char *inner = platform_law_split(law, &config, &length);
+    if (inner && snprintf(path, sizeof path, "%.*s", (int)length, config) < (int)sizeof path) output_protect(path);
+    if (inner) law = inner;
+    if (strncmp(law, word, sizeof word - 1) != 0) return;
+    const char *directory = law + sizeof word - 1 + strspn(law + sizeof word - 1, " ");
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (snprintf(path, sizeof path, "%s/%s", directory, tables[i]) < (int)sizeof path) output_protect(path);
+    }
+}
+
+static tla_status open_files(const serve_options *o, serve_files *files, tla_error *error) {
+    protect_inputs(o);
+    tla_status status = output_open("--json", o->json_path, &files->json, error);
+    if (!status) status = output_open("--steps", o->steps_path, &files->steps, error);
+    if (!status) status = output_open("--requests", o->served_path, &files->served, error);
+    return status ? status : output_open("--map", o->map_path, &files->picture, error);
+}
+
+static void hear_step(void *context, const tla_served_step *step) {
+    serve_steps_row(((const serve_files *)context)->steps, step);
+}
+
+static void hear_blocks(void *context, uint64_t now_ns, const tla_block_decision *decision) {
+    block_map_hear(&((serve_files *)context)->map, now_ns, decision);
+}
+
+/* Whether the requests can be served by the settings; a request that cannot is told with its line. */
+static tla_status check(const serve_options *o, const tla_serving_settings *settings,
+                        const tla_serving_requests *requests, tla_error *error) {
+    size_t request;
+    tla_error why;
+    const tla_status status = tla_scheduler_check(&settings->rules, requests, &request, &why);
+    if (status && request < requests->count)
+        tla_error_set(error, status, "%s:%zu:1: %s", o->requests_path, requests->first_line + request, why.text);
+    else if (status)
+        tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    return status;
+}
+
+/* Whether attention can read its blocks by DMA, if it is to. */
+static tla_status check_attention(const serve_options *o, const tla_serving_settings *settings,
+                                  const tla_serving_requests *requests, tla_error *error) {
+    if (!settings->attention_by_dma) return TLA_OK;
+    if (!platform_law_is(o->law_text))
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "attention: found dma, which needs --step-time \"platform CONFIG\", with + LAW or without");
+    if (requests->count <= TLA_ATTENTION_DMA_REQUESTS) return TLA_OK;
+    return tla_error_set(error, TLA_UNSUPPORTED,
+                         "%s: found %zu requests, expected at most %d with attention dma, which moves every byte of a "
+                         "layer in every step",
+                         o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
+}
+
+/* Lets the slices of a law's platform begin as --from says, if it is given. */
+static tla_status age(const serve_options *o, tla_step_law *law, tla_error *error) {
+    if (!o->from_path) return TLA_OK;
+    char *text = NULL;
+    size_t length = 0;
+    tla_status status = read_text(o->from_path, ARENA_SNAPSHOT_BYTES_MAX, &text, &length, error);
+    if (status) return status;
+    tla_error why;
+    status = platform_law_age(law, text, length, &why);
+    if (status) tla_error_set(error, status, "%s: %s", o->from_path, why.text);
+    free(text);
+    return status;
+}
+
+static tla_status run(const serve_options *o, const tla_serving_settings *settings,
+                      const tla_serving_requests *requests, serve_files *files, tla_serve_result *result,
+                      serve_platform *platform, tla_error *error) {
+    tla_step_law law;
+    platform->is_one = platform_law_is(o->law_text);
+    tla_status status =
+        (platform->is_one ? platform_law_parse : tla_step_law_parse)(o->law_text, settings, &law, error);
+    if (status) {
+        tla_error why = *error;
+        return tla_error_set(error, status, "--step-time: %s", why.text);
+    }
+    tla_host_law moving = {.inner = law, .link = settings->host_link};
+    const bool has_formula = settings->rules.host_blocks && !platform->is_one; /* a platform moves the bytes */
+    const tla_step_law with_moves = has_formula ? tla_host_law_of(&moving) : law;
+    status = age(o, &law, error);
+    if (!status && files->picture) status = block_map_create(settings->rules.blocks, &files->map, error);
+    const tla_serve_watch watch = {hear_step, files->picture ? hear_blocks : NULL, files};
+    size_t done = 0;
+    serve_steps_header(files->steps);
+    progress_begin("serving", "requests");
+    progress_watch(&done, requests->count);
+    tla_error why;
+    if (!status) {
+        status = tla_serve(requests, &settings->rules, &with_moves, &watch, &done, result, &why);
+        if (!status && platform->is_one) status = platform_law_finish(&law, &why);
+        if (!status && platform->is_one) {
+            platform->attention = platform_law_attention(&law);
+            platform->counts = platform_law_counts(&law);
+        }
+        if (status) tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    }
+    progress_begin("writing", NULL);
+    tla_step_law_clear(&law);
+    return status;
+}
+
+static tla_status report(const serve_options *o, const tla_serving_settings *settings,
+                         const tla_serving_requests *requests, const tla_serve_result *result,
+                         const serve_platform *platform, double begin_s, const serve_files *files, FILE *table,
+                         tla_error *error) {
+    const serve_report r = {.requests_path = o->requests_path,
+                            .settings_path = o->settings_path,
+                            .law_text = o->law_text,
+                            .requests = requests,
+                            .settings = settings,
+                            .result = result,
+                            .platform = *platform,
+                            .wall_s = host_seconds() - begin_s};
+    serve_times times;
+    tla_status status = serve_times_of(requests, result->requests, &times);
+    if (status) return tla_error_set(error, status, "no host memory for the report");
+    serve_requests_write(files->served, requests, result->requests);
+    if (files->picture) {
+        const char *slash = strrchr(o->requests_path, '/');
+        status =
+            block_map_write(files->picture, slash ? slash + 1 : o->requests_path, &files->map, result->end_ns, error);
+        if (status) return status;
+    }
+    json_t *json = serve_to_json(&r, &times);
+    status = json_write(json, 0, files->json, error);
+    json_decref(json);
+    if (!status) serve_print(table, &r, &times);
+    return status ? status : output_commit(error);
+}
+
+static tla_status serve(const serve_options *o, tla_error *error) {
+    const double begin_s = host_seconds();
+    serve_files files = {0};
+    tla_serving_settings settings;
+    tla_serving_requests requests = {0};
+    tla_serve_result result = {0};
+    serve_platform platform = {0};
+    tla_status status =
+        tla_serving_settings_load(o->settings_path, o->set.items, o->set.count, &settings, print_finding, NULL);
+    if (status == TLA_NO_HOST_MEMORY) tla_error_set(error, status, "%s: no host memory to read it", o->settings_path);
+    if (status) return status;
+    status = open_files(o, &files, error);
+    FILE *table = output_table();
+    progress_begin("reading the requests", NULL);
+    if (!status) status = tla_serving_requests_read(o->requests_path, &requests, error);
+    if (!status) status = check(o, &settings, &requests, error);
+    if (!status) status = check_attention(o, &settings, &requests, error);
+    if (!status) status = run(o, &settings, &requests, &files, &result, &platform, error);
+    if (!status) status = report(o, &settings, &requests, &result, &platform, begin_s, &files, table, error);
+    block_map_clear(&files.map);
+    tla_serve_result_clear(&result);
+    tla_serving_requests_free(&requests);
+    return status;
+}
+
+int tlmalloc_serve(int argc, char **argv) {
+    serve_options options = {0};
+    const struct argp parser = {option_table, parse_option, "REQUESTS", description, 0, 0, 0};
+    parse_arguments(&parser, argc, argv, &options);
+    tla_error error = {0};
+    const tla_status status = serve(&options, &error);
+    overrides_clear(&options.set);
+    if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
+    return cli_exit_status(status);
+}

@@ -1,0 +1,147 @@
+/* `tlmalloc study results.sqlite`: what the points of a sweep say. */
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/json_writer.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "sweep/command/study_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct study_options {
+    const char *path, *goal, *pareto, *json, *csv, *plot;
+} study_options;
+
+enum { KEY_GOAL = 256, KEY_PARETO, KEY_JSON, KEY_CSV, KEY_PLOT };
+
+static const struct argp_option option_table[] = {
+    {"goal", KEY_GOAL, "FIGURE", 0, "what is to be small, or large: FIGURE, \"max FIGURE\" (default: the first)", 0},
+    {"pareto", KEY_PARETO, "FIGURE,...", 0, "the points that are best in these figures together; each may have max", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the study as JSON", 0},
+    {"csv", KEY_CSV, "FILE", 0, "write the points in order, without times of the host", 0},
+    {"plot", KEY_PLOT, "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG", 0},
+    {0}};
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    study_options *o = state->input;
+    switch (key) {
+    case KEY_GOAL:
+        o->goal = text;
+        return 0;
+    case KEY_PARETO:
+        o->pareto = text;
+        return 0;
+    case KEY_JSON:
+        o->json = text;
+        return 0;
+    case KEY_CSV:
+        o->csv = text;
+        return 0;
+    case KEY_PLOT:
+        o->plot = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->path) argument_error(state, "found a second argument '%s', expected one FILE", text);
+        o->path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->path) argument_error(state, "expected a FILE that `tlmalloc sweep' wrote");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char description[] =
+    "Says which keys of a sweep matter to a figure, how they act together, and what the best point gains over the "
+    "base.\v"
+    "The share of a key is that of the figure's variance which its values explain, of two keys together what they "
+    "explain beyond that; an elasticity is by how many percent the figure changes when the key grows by one. Points "
+    "that "
+    "failed are left out.\n"
+    "Exit status: 0 there is a study, 1 no point has the figure or a file cannot be read or written, 2 bad usage or a "
+    "file that is no sweep's.";
+
+/* The words of a list with commas between them. */
+static tla_status parse_front(const study *s, const char *text, study_front *front, tla_error *error) {
+    while (text) {
+        const char *comma = strchr(text, ',');
+        const size_t length = comma ? (size_t)(comma - text) : strlen(text);
+        const size_t spaces = strspn(text, " ");
+        const tla_phrase word = tla_phrase_of("%.*s", (int)(length - (spaces < length ? spaces : length)),
+                                              text + (spaces < length ? spaces : length));
+        if (front->count == SWEEP_FIGURES_MAX)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "found more than %d figures", SWEEP_FIGURES_MAX);
+        const tla_status status = study_parse_goal(s, word.text, &front->goals[front->count], error);
+        if (status) return status;
+        front->count++;
+        text = comma ? comma + 1 : NULL;
+    }
+    return TLA_OK;
+}
+
+typedef struct study_files {
+    FILE *json, *csv;
+    study_picture picture;
+} study_files;
+
+static tla_status open_files(const study_options *o, const study *s, study_files *files, tla_error *error) {
+    output_protect(o->path);
+    tla_status status = output_open("--json", o->json, &files->json, error);
+    if (!status) status = output_open("--csv", o->csv, &files->csv, error);
+    if (!status && o->plot) status = output_make_directory(o->plot, error);
+    if (status || !o->plot) return status;
+    return study_open_picture(o->plot, s, &files->picture, error);
+}
+
+static tla_status write_files(const study_options *o, const study *s, const study_front *front, study_files *files,
+                              tla_error *error) {
+    tla_status status = TLA_OK;
+    if (files->json) {
+        json_t *report = study_to_json(s, front);
+        status = json_write(report, 9, files->json, error);
+        json_decref(report);
+    }
+    if (!status && files->csv) status = study_write_csv(s, files->csv, error);
+    if (!status && o->plot && !study_draw(&files->picture, s))
+        status = tla_error_set(error, TLA_IO, "%s: no picture", o->plot);
+    return status;
+}
+
+static tla_status run(const study_options *o, study *s, tla_error *error) {
+    study_front front = {.count = 0};
+    study_files files = {NULL, NULL, {NULL, NULL, NULL}};
+    tla_error why;
+    tla_status status = TLA_OK;
+    if (!s->figure_count) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no figures", s->path);
+    if (o->goal && (status = study_parse_goal(s, o->goal, &s->goal, &why)))
+        return tla_error_set(error, status, "--goal: %s", why.text);
+    if (o->pareto && (status = parse_front(s, o->pareto, &front, &why)))
+        return tla_error_set(error, status, "--pareto: %s", why.text);
+    status = open_files(o, s, &files, error);
+    FILE *table = output_table();
+    progress_begin("the study", NULL);
+    if (!status) status = study_work_out(s, error);
+    if (!status && front.count) status = study_pareto(s, front.goals, front.count, error);
+    if (!status) status = write_files(o, s, &front, &files, error);
+    if (!status) study_print(table, s, &front);
+    return status ? status : output_commit(error);
+}
+
+int tlmalloc_study(int argc, char **argv) {
+    study_options options = {0};
+    const struct argp parser = {option_table, parse_option, "FILE", description, 0, 0, 0};
+    parse_arguments(&parser, argc, argv, &options);
+    study s;
+    tla_error error = {0};
+    tla_status status = study_open(options.path, &s, &error);
+    if (!status) {
+        status = run(&options, &s, &error);
+        study_close(&s);
+    }
+    if (!status) return CLI_OK;
+    print_message("%s: %s", argv[0], error.text);
+    return status == TLA_NOT_FOUND ? CLI_FAILED : cli_exit_status(status);
+}
