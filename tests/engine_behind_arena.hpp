@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_TESTS_ENGINE_BEHIND_ARENA_HPP
 #define TLMALLOC_TESTS_ENGINE_BEHIND_ARENA_HPP
 
-#include "tlmalloc/allocators/arena_snapshot.h"
-#include "tlmalloc/allocators/engine.h"
+#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/cost.h"
 #include "unit/seeded_random.hpp"
 

@@ -7,7 +7,7 @@
 #define TLMALLOC_TESTS_ENGINE_PLAYS_HPP
 
 #include "shared_data.hpp"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 #include "trace/trace.h"
 #include "unit/seeded_random.hpp"
 

@@ -7,11 +7,11 @@
 #ifndef TLMALLOC_CONFIG_H
 #define TLMALLOC_CONFIG_H
 
-#include "tlmalloc/parameters/execution.h"
-#include "tlmalloc/parameters/memory.h"
-#include "tlmalloc/parameters/messages.h"
-#include "tlmalloc/parameters/platform.h"
-#include "tlmalloc/parameters/translation.h"
+#include "tlmalloc/config/execution.h"
+#include "tlmalloc/config/memory.h"
+#include "tlmalloc/config/messages.h"
+#include "tlmalloc/config/platform.h"
+#include "tlmalloc/config/translation.h"
 
 #include <stdbool.h>
 #include <stdio.h>

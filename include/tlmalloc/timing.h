@@ -2,13 +2,13 @@
 #ifndef TLMALLOC_TIMING_H
 #define TLMALLOC_TIMING_H
 
-#include "tlmalloc/timing/banked_channels.h"
-#include "tlmalloc/timing/command_engine.h"
-#include "tlmalloc/timing/fabric.h"
-#include "tlmalloc/timing/flat_channels.h"
-#include "tlmalloc/timing/hbm_pseudo_channel.h"
-#include "tlmalloc/timing/time_account.h"
-#include "tlmalloc/timing/timeline.h"
-#include "tlmalloc/timing/transaction.h"
+#include "tlmalloc/base/time_account.h"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/command/command_engine.h"
+#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/dram/flat_channels.h"
+#include "tlmalloc/dram/hbm_pseudo_channel.h"
+#include "tlmalloc/fabric/fabric.h"
+#include "tlmalloc/fabric/transaction.h"
 
 #endif

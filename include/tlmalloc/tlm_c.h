@@ -114,7 +114,7 @@ int tlmc_tick(uint64_t until_ps);
 int tlmc_reset(tlmc_controller *controller);
 
 /* ALLOC and FREE over control port `port` (below controller.ports), for hosts that do not write descriptors themselves
- * (device/command.h): `memory` is "hbm" or "tcm"; time as of an access, `who` is the requester and gets the delay. The
+ * (command/command.h): `memory` is "hbm" or "tcm"; time as of an access, `who` is the requester and gets the delay. The
  * status is the command's. */
 int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory, uint64_t nbytes, tlmc_access *who,
                   uint64_t *address);

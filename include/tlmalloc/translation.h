@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_TRANSLATION_H
 #define TLMALLOC_TRANSLATION_H
 
-#include "tlmalloc/translation/mmu.h"
-#include "tlmalloc/translation/mmu_steps.h"
-#include "tlmalloc/translation/page_table.h"
-#include "tlmalloc/translation/tlb.h"
-#include "tlmalloc/translation/va_space.h"
-#include "tlmalloc/translation/walker.h"
+#include "tlmalloc/vm/mmu.h"
+#include "tlmalloc/vm/mmu_steps.h"
+#include "tlmalloc/vm/page_table.h"
+#include "tlmalloc/vm/tlb.h"
+#include "tlmalloc/vm/va_space.h"
+#include "tlmalloc/vm/walker.h"
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "arena_state.h"
 #include "base/phrase.h"
-#include "tlmalloc/allocators/engine.h"
+#include "tlmalloc/arena/engine.h"
 
 struct tla_driven {
     tla_placement face; /* what arena.c sees */

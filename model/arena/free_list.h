@@ -5,7 +5,7 @@
 #ifndef TLMALLOC_FREE_LIST_H
 #define TLMALLOC_FREE_LIST_H
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #define TLA_FREE_LIST_HEIGHT 16 /* inner levels, far more than 2^32 blocks can need */
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_LIVE_BLOCKS_H
 #define TLMALLOC_LIVE_BLOCKS_H
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 typedef struct tla_live_blocks tla_live_blocks;
 

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_PLACEMENT_H
 #define TLMALLOC_PLACEMENT_H
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 enum { TLA_RANGE_BLOCKS = 2 * 64 }; /* no range is more free blocks than this (buddies) */
 

@@ -6,7 +6,7 @@
 #define TLMALLOC_SIZE_BINS_H
 
 #include "size_class.h"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 typedef struct tla_binned {
     tla_block block;

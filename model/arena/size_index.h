@@ -6,7 +6,7 @@
 #define TLMALLOC_SIZE_INDEX_H
 
 #include "size_class.h"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 enum { TLA_SIZE_INDEX_HEIGHT = 16 }; /* levels, the leaves included: far more than 2^32 blocks can need */
 

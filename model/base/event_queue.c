@@ -4,7 +4,7 @@
  * After R. Brown, "Calendar queues" (CACM 31(10), 1988): most events are posted a short time ahead, so that putting one
  * into its interval costs the same however many there are. The length of an interval follows how many events it holds.
  * The order in which events come out does not depend on it. */
-#include "tlmalloc/detail/event_queue.h"
+#include "tlmalloc/base/event_queue.h"
 
 #include <stdlib.h>
 

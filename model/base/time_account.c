@@ -1,5 +1,5 @@
 /* Accounts of time: sums for each stretch, and the chains that say what was waited for. */
-#include "tlmalloc/timing/time_account.h"
+#include "tlmalloc/base/time_account.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Bytes at a bandwidth, in picoseconds. */
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
 
 #include "wide.h"
 

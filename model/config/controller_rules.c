@@ -1,8 +1,8 @@
 /* The rules between keys of a memory controller: its lists, fronts, engine and lockstep. */
 #include "platform.h"
 
-#include "tlmalloc/allocators/engine.h"
-#include "tlmalloc/device/firmware_engine.h"
+#include "tlmalloc/arena/engine.h"
+#include "tlmalloc/riscv/firmware_engine.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A fault plan as text. */
-#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/dram/fault_plan.h"
 #include "value.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * and a test shows a run for every key that depends on it. */
 #include "platform.h"
 
-#include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/kernel/declaration.h"
+#include "tlmalloc/stack/stack.h"
 
 #include <string.h>
 

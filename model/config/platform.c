@@ -2,8 +2,8 @@
  * with their defaults. */
 #include "platform.h"
 
-#include "device/topology_plan.h"
 #include "profiles.h"
+#include "topology/topology_plan.h"
 
 #include <assert.h>
 #include <string.h>

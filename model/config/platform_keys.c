@@ -4,9 +4,9 @@
 #include "platform.h"
 #include "row.h"
 
-#include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
-#include "tlmalloc/device/message_queue.h"
+#include "tlmalloc/kernel/message_queue.h"
+#include "topology/topology_plan.h"
 
 #include <assert.h>
 #include <string.h>

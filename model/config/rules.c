@@ -1,11 +1,11 @@
 /* The rules that concern several keys, but those of a memory controller (controller_rules.c). */
 #include "platform.h"
 
-#include "device/topology_plan.h"
 #include "tlmalloc/base/phys_addr.h"
-#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/dram/fault_plan.h"
 #include "tlmalloc/kernel/declaration.h"
-#include "tlmalloc/timing/banked_channels.h"
+#include "topology/topology_plan.h"
 
 #include <inttypes.h>
 

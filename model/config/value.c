@@ -3,8 +3,8 @@
 
 #include "base/suggest.h"
 #include "base/wide.h"
-#include "tlmalloc/allocators/stack.h"
 #include "tlmalloc/config.h"
+#include "tlmalloc/stack/stack.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

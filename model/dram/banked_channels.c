@@ -1,5 +1,5 @@
 /* Burst-interleaved pseudo-channels with banks. */
-#include "tlmalloc/timing/banked_channels.h"
+#include "tlmalloc/dram/banked_channels.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* When a fault plan strikes. */
-#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/dram/fault_plan.h"
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) over a counter: the n-th number of a seed. */
 static uint64_t random_number(uint64_t seed, uint64_t n) {

@@ -1,7 +1,7 @@
 /* Burst-interleaved channels as timelines. */
-#include "tlmalloc/timing/flat_channels.h"
+#include "tlmalloc/dram/flat_channels.h"
 
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
 
 #include <stdlib.h>
 

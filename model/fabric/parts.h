@@ -3,7 +3,7 @@
 #define TLMALLOC_MODEL_FABRIC_PARTS_H
 
 #include "fabric/routes.h"
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
 
 typedef struct tla_transaction_part transaction_part;
 typedef struct tla_fabric_group group;

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_MODEL_FABRIC_ROUTES_H
 #define TLMALLOC_MODEL_FABRIC_ROUTES_H
 
-#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/fabric/fabric.h"
 
 typedef struct tla_routes tla_routes;
 

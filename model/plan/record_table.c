@@ -1,5 +1,5 @@
 /* rec_tbl, hold_edges and in_using_addr of the seed, as one array of entries and one of offsets. */
-#include "tlmalloc/allocators/record_table.h"
+#include "tlmalloc/plan/record_table.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A hart, an image and a mailbox. */
-#include "tlmalloc/device/firmware_engine.h"
+#include "tlmalloc/riscv/firmware_engine.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The registers of the mailbox. */
-#include "tlmalloc/device/mailbox.h"
+#include "tlmalloc/riscv/mailbox.h"
 
 #include "base/little_endian.h"
 

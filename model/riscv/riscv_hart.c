@@ -1,5 +1,5 @@
 /* The hart: registers, memory, what is decoded of it, and the loop that executes. */
-#include "tlmalloc/device/riscv_hart.h"
+#include "tlmalloc/riscv/riscv_hart.h"
 
 #include "base/host_array.h"
 #include "base/little_endian.h"

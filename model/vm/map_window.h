@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_MAP_WINDOW_H
 #define TLMALLOC_MAP_WINDOW_H
 
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* The 8-byte page-table entry. */
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 enum { FLAGS_SHIFT = TLA_PADDR_BITS, KIND_SHIFT = TLA_PADDR_BITS + 2 };
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODEL_VM_PTE_CHECK_H
 #define TLMALLOC_MODEL_VM_PTE_CHECK_H
 
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 /* bytes: walk->read[i].nbytes of them, as they stand in memory. */
 bool tla_walk_read_matches(const tla_walk *walk, uint32_t i, const uint8_t *bytes);

@@ -9,7 +9,7 @@
 #ifndef TLMALLOC_MODEL_VM_RADIX_H
 #define TLMALLOC_MODEL_VM_RADIX_H
 
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 enum { SLOT_EMPTY, SLOT_PAGE, SLOT_NODE, SLOT_LIST, SLOT_KIND = 3 };
 enum { CONTEXTS_LEVEL = 254, LIST_LEVEL = 255 }; /* `level` of what is no level of the tree */

@@ -1,5 +1,5 @@
 /* TLB levels: sets of ways ordered by age, a hash over all of them so that a lookup need not search a set. */
-#include "tlmalloc/translation/tlb.h"
+#include "tlmalloc/vm/tlb.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Page-aligned virtual ranges: an arena whose sizes are whole pages (ADR-0048 D4). */
-#include "tlmalloc/translation/va_space.h"
+#include "tlmalloc/vm/va_space.h"
 
 #include <stdlib.h>
 #include <string.h>

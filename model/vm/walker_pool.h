@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODEL_VM_WALKER_POOL_H
 #define TLMALLOC_MODEL_VM_WALKER_POOL_H
 
-#include "tlmalloc/translation/walker.h"
+#include "tlmalloc/vm/walker.h"
 
 typedef struct walker {
     tla_walk_request *request; /* the walk under way */

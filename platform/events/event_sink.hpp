@@ -2,9 +2,9 @@
 #ifndef TLMALLOC_PLATFORM_EVENTS_EVENT_SINK_HPP
 #define TLMALLOC_PLATFORM_EVENTS_EVENT_SINK_HPP
 
-#include "tlmalloc/device/command.h"
+#include "tlmalloc/base/time_account.h"
+#include "tlmalloc/command/command.h"
 #include "tlmalloc/modules/npu.hpp"
-#include "tlmalloc/timing/time_account.h"
 
 #include <cstdint>
 #include <optional>

@@ -3,7 +3,7 @@
 #define TLMALLOC_PLATFORM_EVENTS_LINK_BUCKETS_HPP
 
 #include "events/event_sink.hpp"
-#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/fabric/fabric.h"
 
 namespace tlmalloc {
 

@@ -1,8 +1,8 @@
 // The engine in RTL at a clock, beside the core: it takes the cycles that the receipt says. Records what its ports do.
 #include "clocked_first_fit.hpp"
 
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/parameters/memory.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/config/memory.h"
 
 #include <iostream>
 #include <memory>

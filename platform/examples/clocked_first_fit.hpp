@@ -4,7 +4,7 @@
 
 #include "first_fit_rtl.h" // by Verilator from first_fit_engine.sv, as a module of SystemC's
 
-#include "tlmalloc/allocators/engine.h"
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/wave.h"
 

@@ -6,11 +6,11 @@
 #ifndef KV_SCRATCHPAD_HPP
 #define KV_SCRATCHPAD_HPP
 
-#include "tlmalloc/allocators/slot_pool.h"
 #include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/cache/slot_pool.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/memory_module.hpp"
-#include "tlmalloc/timing/timeline.h"
 
 #include <memory>
 #include <vector>

@@ -2,8 +2,8 @@
 #ifndef MAILBOX_DEVICE_HPP
 #define MAILBOX_DEVICE_HPP
 
-#include "tlmalloc/device/mailbox.h"
 #include "tlmalloc/modules/time.hpp"
+#include "tlmalloc/riscv/mailbox.h"
 
 #include <tlm_utils/simple_target_socket.h>
 

@@ -6,8 +6,8 @@
 #ifndef NPU_BENCH_H
 #define NPU_BENCH_H
 
-#include "tlmalloc/allocators/pe_memory.h"
 #include "tlmalloc/kernel.h"
+#include "tlmalloc/memory/pe_memory.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,8 +7,8 @@
  * (tla_plan_check). */
 #include "npu_bench.h"
 
-#include "tlmalloc/allocators/lifetime_plan.h"
-#include "tlmalloc/allocators/record_table.h"
+#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/record_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef SENDERS_H
 #define SENDERS_H
 
-#include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/command/port_driver.h"
 
 #ifdef __cplusplus
 extern "C" {

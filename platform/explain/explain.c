@@ -9,7 +9,7 @@
 #include "cli/size_argument.h"
 #include "explain/explain_run.h"
 #include "replay/segment_argument.h"
-#include "tlmalloc/allocators/segment_settings.h"
+#include "tlmalloc/segments/segment_settings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/read_text.h"
-#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/arena/arena_snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

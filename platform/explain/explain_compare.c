@@ -1,7 +1,7 @@
 /* The same program under other settings, on the same device. */
 #include "explain/explain.h"
 
-#include "tlmalloc/allocators/segment_settings.h"
+#include "tlmalloc/segments/segment_settings.h"
 
 #include <stdio.h>
 #include <string.h>

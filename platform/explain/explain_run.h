@@ -3,7 +3,7 @@
 #define TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_RUN_H
 
 #include "tlmalloc/base/status.h"
-#include "tlmalloc/timing/time_account.h"
+#include "tlmalloc/base/time_account.h"
 
 #include <jansson.h>
 #include <stdbool.h>

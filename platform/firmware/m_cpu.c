@@ -2,9 +2,9 @@
  * (port_driver.h). What it is asked stands in m_cpu.h. */
 #include "m_cpu.h"
 
-#include "tlmalloc/device/control_port.h"
-#include "tlmalloc/device/port_driver.h"
-#include "tlmalloc/parameters/platform.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/command/port_driver.h"
+#include "tlmalloc/config/platform.h"
 
 #define ANSWER tla_status
 #include "serve.h"

@@ -10,7 +10,7 @@
 #ifndef TLMALLOC_FIRMWARE_M_CPU_H
 #define TLMALLOC_FIRMWARE_M_CPU_H
 
-#include "tlmalloc/device/mailbox.h"
+#include "tlmalloc/riscv/mailbox.h"
 
 /* Physical addresses of the NPU begin here in the M_CPU's address space, behind all that is its own. */
 #define M_CPU_PHYSICAL (UINT64_C(1) << 51)

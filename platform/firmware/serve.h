@@ -5,7 +5,7 @@
 #ifndef TLMALLOC_FIRMWARE_SERVE_H
 #define TLMALLOC_FIRMWARE_SERVE_H
 
-#include "tlmalloc/device/mailbox.h"
+#include "tlmalloc/riscv/mailbox.h"
 
 #include <stdint.h>
 

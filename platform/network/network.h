@@ -16,9 +16,9 @@
 #ifndef TLMALLOC_PLATFORM_NETWORK_NETWORK_H
 #define TLMALLOC_PLATFORM_NETWORK_NETWORK_H
 
-#include "tlmalloc/allocators/lifetime_plan.h"
 #include "tlmalloc/config.h"
 #include "tlmalloc/kernel/calls.h"
+#include "tlmalloc/plan/lifetime_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

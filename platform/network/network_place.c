@@ -1,8 +1,8 @@
 /* Offsets for a network's tensors: lifetimes in steps of ops for the planners, ops for TPU-MLIR's record table. */
 #include "network/network.h"
 
-#include "tlmalloc/allocators/exact_plan.h"
-#include "tlmalloc/allocators/record_table.h"
+#include "tlmalloc/plan/exact_plan.h"
+#include "tlmalloc/plan/record_table.h"
 
 #include <stdlib.h>
 

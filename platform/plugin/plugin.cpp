@@ -4,7 +4,7 @@
 
 #include "base/phrase.h"
 #include "plugin/settings.hpp"
-#include "tlmalloc/device/command.h"
+#include "tlmalloc/command/command.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"

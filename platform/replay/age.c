@@ -7,7 +7,7 @@
 #include "cli/size_argument.h"
 #include "model/base/suggest.h"
 #include "replay/aging.h"
-#include "tlmalloc/allocators/fragmentation.h"
+#include "tlmalloc/arena/fragmentation.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* What a trace can be replayed on without SystemC: any stack (tlmalloc/allocators/stack.h). */
+/* What a trace can be replayed on without SystemC: any stack (tlmalloc/stack/stack.h). */
 #ifndef TLMALLOC_PLATFORM_REPLAY_ALLOCATORS_H
 #define TLMALLOC_PLATFORM_REPLAY_ALLOCATORS_H
 
-#include "tlmalloc/allocators/stack.h"
+#include "tlmalloc/stack/stack.h"
 #include "trace/trace.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 
 #include "cli/progress.h"
 #include "cli/report_words.hpp"
-#include "model/modules/runtime_text.hpp"
+#include "model/modules/platform/runtime_text.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/npu.hpp"
 #include "tlmalloc/modules/time.hpp"

@@ -14,7 +14,7 @@
 #include "replay/controller_replay.h"
 #include "replay/replay_files.h"
 #include "replay/segment_argument.h"
-#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/arena/arena_snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_REPLAY_REPLAY_RESULT_H
 #define TLMALLOC_PLATFORM_REPLAY_REPLAY_RESULT_H
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 #include "trace/trace.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 
 #include "cli/arguments.h"
 
-#include "tlmalloc/allocators/segment_settings.h"
+#include "tlmalloc/segments/segment_settings.h"
 
 typedef tla_status (*reader)(const char *text, tla_segment_cache_config *config, tla_error *error);
 

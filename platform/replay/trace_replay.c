@@ -2,7 +2,7 @@
 #include "replay/trace_replay.h"
 
 #include "cli/progress.h"
-#include "tlmalloc/timing/command_engine.h"
+#include "tlmalloc/command/command_engine.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // Reads event logs row by row into columns.
 #include "report/event_columns.hpp"
 
-#include "tlmalloc/timing/time_account.h"
+#include "tlmalloc/base/time_account.h"
 #include "trace/gzip.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "cli/config_json.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/device/topology.h"
+#include "tlmalloc/topology/topology.h"
 
 #include <stdlib.h>
 #include <string.h>

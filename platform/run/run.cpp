@@ -18,7 +18,7 @@
 #include "run/recording.hpp"
 #include "run/run_report.hpp"
 #include "run/supervisor.hpp"
-#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 
 #include <cerrno>
 #include <cstdlib>

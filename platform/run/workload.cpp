@@ -1,7 +1,7 @@
 // One run of a kernel on a platform, in the thread of the host.
 #include "run/workload.hpp"
 
-#include "model/modules/kernel_stack.hpp"
+#include "model/modules/element/kernel_stack.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

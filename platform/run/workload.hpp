@@ -3,8 +3,8 @@
 #define TLMALLOC_PLATFORM_RUN_WORKLOAD_HPP
 
 #include "programs/program.h"
+#include "tlmalloc/base/time_account.h"
 #include "tlmalloc/modules/npu.hpp"
-#include "tlmalloc/timing/time_account.h"
 
 #include <functional>
 #include <memory>

@@ -9,8 +9,8 @@
 #ifndef TLMALLOC_PLATFORM_SERVING_HOST_TIER_H
 #define TLMALLOC_PLATFORM_SERVING_HOST_TIER_H
 
-#include "tlmalloc/allocators/kv_blocks.h"
-#include "tlmalloc/allocators/kv_chunk.h"
+#include "tlmalloc/kv/kv_blocks.h"
+#include "tlmalloc/kv/kv_chunk.h"
 
 #ifdef __cplusplus
 extern "C" {

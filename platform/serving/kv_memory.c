@@ -1,9 +1,9 @@
 /* Managers of requests' memory behind one interface. */
 #include "serving/kv_memory.h"
 
-#include "tlmalloc/allocators/kv_mapped.h"
-#include "tlmalloc/allocators/kv_reservation.h"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/kv/kv_mapped.h"
+#include "tlmalloc/kv/kv_reservation.h"
 
 #include <stdlib.h>
 

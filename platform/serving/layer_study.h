@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_SERVING_LAYER_STUDY_H
 #define TLMALLOC_PLATFORM_SERVING_LAYER_STUDY_H
 
-#include "tlmalloc/allocators/kv_layers.h"
+#include "tlmalloc/kv/kv_layers.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* What a cache of prompts' blocks would hit: the requests one after the other through LMCache's cache. */
 #include "serving/prefix_study.h"
 
-#include "tlmalloc/allocators/hot_cache.h"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/cache/hot_cache.h"
+#include "tlmalloc/cache/slot_pool.h"
 
 #include <stdlib.h>
 

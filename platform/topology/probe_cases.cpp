@@ -4,8 +4,8 @@
 #include "cli/main_stack.hpp"
 #include "cli/message.h"
 #include "cli/report_words.hpp"
+#include "tlmalloc/base/timeline.h"
 #include "tlmalloc/modules/time.hpp"
-#include "tlmalloc/timing/timeline.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,7 +3,7 @@
 #define TLMALLOC_PLATFORM_TOPOLOGY_TOPOLOGY_H
 
 #include "tlmalloc/config.h"
-#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/fabric/fabric.h"
 
 /* A way through a topology: numbers of links, one after the other. */
 typedef struct topology_path {

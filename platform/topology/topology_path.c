@@ -1,8 +1,8 @@
 /* A path through a topology, and every term of the time that data take over it. */
 #include "model/config/value.h"
-#include "tlmalloc/device/path_terms.h"
-#include "tlmalloc/timing/fabric.h"
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/fabric/fabric.h"
+#include "tlmalloc/topology/path_terms.h"
 #include "topology/topology.h"
 
 #include <inttypes.h>

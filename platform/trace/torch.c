@@ -4,7 +4,7 @@
 #include "trace/builder.h"
 #include "trace/torch_parts.h"
 
-#include "tlmalloc/allocators/segment_settings.h"
+#include "tlmalloc/segments/segment_settings.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

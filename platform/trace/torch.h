@@ -4,8 +4,8 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_TORCH_H
 #define TLMALLOC_PLATFORM_TRACE_TORCH_H
 
-#include "tlmalloc/allocators/segment_cache.h"
 #include "tlmalloc/base/status.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_TRAFFIC_CHANNEL_H
 #define TLMALLOC_PLATFORM_TRAFFIC_CHANNEL_H
 
-#include "tlmalloc/timing/hbm_pseudo_channel.h"
+#include "tlmalloc/dram/hbm_pseudo_channel.h"
 
 typedef struct traffic_channel traffic_channel;
 

@@ -1,5 +1,5 @@
 // Translations per second on a TLB hit and on a page-table hit, and what the size of a table costs, in one run.
-#include "tlmalloc/translation/tlb.h"
+#include "tlmalloc/vm/tlb.h"
 
 #ifdef TLMALLOC_BENCH_PATH
 #include "mmu_path.hpp"

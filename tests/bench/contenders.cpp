@@ -1,7 +1,7 @@
 // The replay loop, one instance of it for each kind of contender.
 #include "contenders.hpp"
 #include "naive_list.h"
-#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <cstdlib>
 #include <ctime>

@@ -2,7 +2,7 @@
 // itself).
 #pragma once
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 #include "traces.hpp"
 
 #include <memory>

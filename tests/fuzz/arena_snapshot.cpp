@@ -1,5 +1,5 @@
 // Any text as a snapshot: refused with a status and nothing changed, or taken and then written as the same state.
-#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/arena/arena_snapshot.h"
 #include "fuzz.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // Control ports: whatever is written, in whatever pieces, a descriptor is submitted that encodes back to its bytes, or
 // the write is refused.
-#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/command/control_port.h"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <cstring>

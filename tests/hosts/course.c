@@ -1,12 +1,12 @@
 /* What the core decides, as text: it must be the same on every host. */
-#include "tlmalloc/allocators/arena_snapshot.h"
-#include "tlmalloc/allocators/kv_mapped.h"
-#include "tlmalloc/allocators/slot_pool.h"
-#include "tlmalloc/allocators/stack.h"
-#include "tlmalloc/device/command.h"
-#include "tlmalloc/device/firmware_engine.h"
-#include "tlmalloc/timing/timeline.h"
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/command/command.h"
+#include "tlmalloc/kv/kv_mapped.h"
+#include "tlmalloc/riscv/firmware_engine.h"
+#include "tlmalloc/stack/stack.h"
+#include "tlmalloc/vm/page_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

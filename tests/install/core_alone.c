@@ -1,5 +1,5 @@
 /* The allocators linked from plain C, as firmware or a driver would. */
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/version.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // long.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
-#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/command/control_port.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

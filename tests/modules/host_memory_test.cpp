@@ -2,8 +2,8 @@
 // between, and its controller is one as every other.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "platform_bench.hpp"
+#include "tlmalloc/base/timeline.h"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/timing/timeline.h"
 
 #include <set>
 

@@ -5,8 +5,8 @@
 #include "slow_lane.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/config.h"
-#include "tlmalloc/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 #include "bare.hpp"
 #include "scratch_directory.hpp"
 #include "test_initiator.hpp"
-#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 #include "tlmalloc/modules/requester.hpp"
 

@@ -5,7 +5,7 @@
 #include "test_initiator.hpp"
 #include "unit/seeded_random.hpp"
 
-#include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/command/port_driver.h"
 
 using namespace tlmalloc;
 

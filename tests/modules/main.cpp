@@ -2,7 +2,7 @@
 #define BOOST_TEST_NO_MAIN
 #define BOOST_TEST_ALTERNATIVE_INIT_API
 #include "../../platform/cli/main_stack.hpp"
-#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 
 #ifdef BOOST_TEST_DYN_LINK
 #include <boost/test/unit_test.hpp>

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_PHASED_MEMORY_HPP
 #define TLMALLOC_TESTS_MODULES_PHASED_MEMORY_HPP
 
-#include "model/modules/payload.hpp"
+#include "model/modules/kit/payload.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <deque>

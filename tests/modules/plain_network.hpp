@@ -3,7 +3,7 @@
 #define TLMALLOC_TESTS_MODULES_PLAIN_NETWORK_HPP
 
 #include "plain_event_model.hpp"
-#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/fabric/fabric.h"
 
 #include <memory>
 #include <stdexcept>

@@ -7,8 +7,8 @@
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
 #include "plain_network.hpp"
+#include "tlmalloc/dram/banked_channels.h"
 #include "tlmalloc/modules/npu.hpp"
-#include "tlmalloc/timing/banked_channels.h"
 
 #include <deque>
 #include <list>

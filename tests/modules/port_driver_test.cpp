@@ -1,7 +1,7 @@
 // The C driver on a memory-mapped window: its plain loads and stores reach a real memory_controller.
 #include "bare.hpp"
-#include "tlmalloc/device/control_port.h"
-#include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/command/port_driver.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 

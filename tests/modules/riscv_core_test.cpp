@@ -2,7 +2,7 @@
 #include "platform/examples/mailbox_device.hpp"
 #include "riscv/start_firmware.hpp"
 #include "test_initiator.hpp"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/modules/riscv_core.hpp"
 #include "unit/seeded_random.hpp"
 

@@ -1,9 +1,9 @@
 // The runtime without a simulation: commands are calls of a device in the core, and any of them may be refused.
 #include "tlmalloc/modules/runtime.hpp"
 
-#include "tlmalloc/allocators/pe_memory.h"
-#include "tlmalloc/device/control_port.h"
-#include "tlmalloc/translation/va_space.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/memory/pe_memory.h"
+#include "tlmalloc/vm/va_space.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_TEST_INITIATOR_HPP
 #define TLMALLOC_TESTS_MODULES_TEST_INITIATOR_HPP
 
-#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/command/control_port.h"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 

@@ -4,7 +4,7 @@
 #include "bare.hpp"
 #include "plain_event_model.hpp"
 #include "test_initiator.hpp"
-#include "tlmalloc/detail/time_queue.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/tcm.hpp"

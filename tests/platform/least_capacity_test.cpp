@@ -1,6 +1,6 @@
 // The least capacity that `explain` tells, against the naive allocator on devices of that size and of 2 MiB less.
 #include "tests/torch/recording.hpp"
-#include "tlmalloc/allocators/segment_settings.h"
+#include "tlmalloc/segments/segment_settings.h"
 #include "trace/torch_program.h"
 
 #include <boost/test/unit_test.hpp>

@@ -4,7 +4,7 @@
 
 #include "start_firmware.hpp"
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/base/cost.h"
 #include "tlmalloc/config.h"
 

@@ -1,8 +1,8 @@
 /* What firmware can use of the core, without a C library: the driver of a control port, and physical addresses. Prints
  * the words that reach the port, and what the driver makes of the answers; the same on every processor. */
 #include "tlmalloc/base/phys_addr.h"
-#include "tlmalloc/device/control_port.h"
-#include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/command/port_driver.h"
 
 void print(const char *text, unsigned length); /* of whoever starts this: freestanding_start.c, freestanding_host.c */
 int run(void);

@@ -4,7 +4,7 @@
 #include "random_program.hpp"
 #include "start_firmware.hpp"
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_RISCV_START_FIRMWARE_HPP
 #define TLMALLOC_TESTS_RISCV_START_FIRMWARE_HPP
 
-#include "tlmalloc/device/firmware_engine.h"
+#include "tlmalloc/riscv/firmware_engine.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,9 +3,9 @@
 #define TLMALLOC_TESTS_ENGINE_BESIDE_CORE_HPP
 
 #include "engine_plays.hpp"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/command/command_engine.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/timing/command_engine.h"
 
 #include <boost/test/unit_test.hpp>
 

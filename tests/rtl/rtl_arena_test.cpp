@@ -1,6 +1,6 @@
 // The engines in RTL behind an arena: every kind of request is placed as without, at the price of the profile.
 #include "engine_behind_arena.hpp"
-#include "modules/rtl_engine.hpp"
+#include "modules/memory/rtl_engine.hpp"
 #include "tlmalloc/config.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 // What LMCache's test_address_manager.py asserts, on an arena with its alignment: its
 // AddressManager. Its thread tests are mixed_pool_test.cpp's, as an arena has no lock.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Address decoding beside a search through all windows.
-#include "tlmalloc/device/address_windows.h"
+#include "tlmalloc/memory/address_windows.h"
 
 #include <boost/test/unit_test.hpp>
 

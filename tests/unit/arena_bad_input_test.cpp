@@ -1,5 +1,5 @@
 // Arguments that no arena can take: each has a status and a text, and nothing changes.
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

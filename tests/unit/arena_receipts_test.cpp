@@ -1,5 +1,5 @@
 // What operations cost that the arena refuses, and what they leave in its statistics.
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // The arena against the text of ADR-0048 D1.
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Validation (ADR-0048 A2): what it catches, whom it names, and that it changes no placement.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Control descriptors: the byte layout of command.h, and every kind of damage.
-#include "tlmalloc/device/command.h"
+#include "tlmalloc/command/command.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Timing and cost profiles that a configuration names.
 #include "config_parsing.hpp"
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 using namespace config_parsing;
 

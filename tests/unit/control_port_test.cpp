@@ -1,5 +1,5 @@
 // The control port: descriptors in bursts and in words, completions out.
-#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/command/control_port.h"
 
 #include <boost/test/unit_test.hpp>
 

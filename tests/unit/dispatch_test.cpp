@@ -1,7 +1,7 @@
 // Commands for PEs that are named one by one: which messages they become, who refuses them, what the answers mean.
-#include "model/device/dispatch.h"
+#include "model/command/dispatch.h"
 
-#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/command/control_port.h"
 
 #include <boost/test/unit_test.hpp>
 

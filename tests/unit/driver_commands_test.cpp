@@ -1,6 +1,6 @@
 // The C driver on a bare control port: every command as tla_command_encode writes it, by mapped words and by calls.
-#include "tlmalloc/device/control_port.h"
-#include "tlmalloc/device/port_driver.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/command/port_driver.h"
 
 #include <boost/test/unit_test.hpp>
 

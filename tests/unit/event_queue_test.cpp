@@ -1,5 +1,5 @@
 // event_queue.h: events come out by time, resource, port and order of posting, beside a sorted list.
-#include "tlmalloc/detail/event_queue.h"
+#include "tlmalloc/base/event_queue.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

@@ -1,6 +1,6 @@
 // Transactions in order of arrival: by hand, and against a reference that moves every flit for itself.
 #include "plain_fabric.hpp"
-#include "tlmalloc/detail/event_queue.h"
+#include "tlmalloc/base/event_queue.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // The fabric against the text of its header, and against all paths of small random graphs.
 #include "plain_fabric.hpp"
-#include "tlmalloc/detail/event_queue.h"
-#include "tlmalloc/timing/fabric.h"
+#include "tlmalloc/base/event_queue.h"
+#include "tlmalloc/fabric/fabric.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Fan-out of mapping commands: who is sent what and when, and that a command is done by all or by none.
-#include "model/device/fan_out.h"
+#include "model/command/fan_out.h"
 
 #include <boost/test/unit_test.hpp>
 

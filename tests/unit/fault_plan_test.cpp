@@ -1,5 +1,5 @@
 // Fault plans: as text, and when they strike.
-#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/dram/fault_plan.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 #include "seeded_random.hpp"
 #include "stacks.hpp"
 
-#include "tlmalloc/allocators/lazy_arena.h"
+#include "tlmalloc/cache/lazy_arena.h"
 
 using namespace stacks;
 

@@ -1,5 +1,5 @@
 // Guarded memory: what is found, what is said, and random accesses against a byte-by-byte reference.
-#include "tlmalloc/device/guard.h"
+#include "tlmalloc/memory/guard.h"
 
 #include "seeded_random.hpp"
 

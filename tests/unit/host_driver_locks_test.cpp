@@ -1,6 +1,6 @@
 // The locks of the host's driver: who is next, and what is counted, against a naive model of rows.
 #include "seeded_random.hpp"
-#include "tlmalloc/device/host_driver.h"
+#include "tlmalloc/command/host_driver.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,7 +1,7 @@
 // The cache of evictable objects against LMCache's rules, over a real arena.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/allocators/hot_cache.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/cache/hot_cache.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 // The planners against goldens of others and on random problems.
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/allocators/lifetime_plan.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/plan/lifetime_plan.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // One decision for all banks.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/lockstep.h"
+#include "tlmalloc/stack/lockstep.h"
 
 #include <vector>
 

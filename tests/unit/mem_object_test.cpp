@@ -1,8 +1,8 @@
 // Reference counts, pins and the pin monitor against what LMCache's tests assert.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/allocators/mem_object.h"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/cache/mem_object.h"
+#include "tlmalloc/cache/slot_pool.h"
 
 #include <algorithm>
 #include <map>

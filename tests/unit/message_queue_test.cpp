@@ -1,6 +1,6 @@
 // Messages in slots: what goes, what waits, what is whole, beside a queue of bytes.
 #include "seeded_random.hpp"
-#include "tlmalloc/device/message_queue.h"
+#include "tlmalloc/kernel/message_queue.h"
 
 #include <boost/test/unit_test.hpp>
 

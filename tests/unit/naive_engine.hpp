@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_UNIT_NAIVE_ENGINE_HPP
 #define TLMALLOC_TESTS_UNIT_NAIVE_ENGINE_HPP
 
-#include "tlmalloc/allocators/engine.h"
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/cost.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // ADR-0048 D1 as it is written: a list of (offset, size), sorted by offset, scanned from the front. The reference of
 // the differential tests; as plain as can be.
 #pragma once
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <algorithm>
 #include <vector>

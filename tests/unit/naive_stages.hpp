@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_NAIVE_STAGES_HPP
 #define TLMALLOC_TESTS_NAIVE_STAGES_HPP
 
-#include "tlmalloc/device/tile_schedule.h"
+#include "tlmalloc/kernel/tile_schedule.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #define TLMALLOC_TESTS_UNIT_OBJECT_STORE_BENCH_HPP
 
 #include "seeded_random.hpp"
-#include "tlmalloc/device/object_store.h"
+#include "tlmalloc/memory/object_store.h"
 
 #include <boost/test/unit_test.hpp>
 

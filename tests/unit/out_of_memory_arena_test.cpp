@@ -2,8 +2,8 @@
 #include "host_memory/failing.hpp"
 #include "seeded_random.hpp"
 
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/allocators/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/arena/arena_snapshot.h"
 
 #include <memory>
 #include <vector>

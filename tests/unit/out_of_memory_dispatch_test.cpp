@@ -1,7 +1,7 @@
 // Dispatchers on a host without memory: a launch that cannot be made has not begun, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "model/device/dispatch.h"
+#include "model/command/dispatch.h"
 
 using namespace host_memory;
 

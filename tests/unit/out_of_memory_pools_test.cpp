@@ -1,14 +1,14 @@
 // Caches, slots and objects on a host without memory: a call that fails has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/allocators/caching_pool.h"
-#include "tlmalloc/allocators/growing_pool.h"
-#include "tlmalloc/allocators/hot_cache.h"
-#include "tlmalloc/allocators/lazy_arena.h"
-#include "tlmalloc/allocators/lockstep.h"
-#include "tlmalloc/allocators/mixed_pool.h"
-#include "tlmalloc/allocators/segment_cache.h"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/hot_cache.h"
+#include "tlmalloc/cache/lazy_arena.h"
+#include "tlmalloc/cache/mixed_pool.h"
+#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/segments/segment_cache.h"
+#include "tlmalloc/stack/lockstep.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // An event queue with an island when the host's memory ends: what is refused is not there, and all else is, in order.
 #include "host_memory/failing.hpp"
-#include "tlmalloc/detail/event_queue.h"
+#include "tlmalloc/base/event_queue.h"
 
 #include <map>
 #include <random>

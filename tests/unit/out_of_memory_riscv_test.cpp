@@ -1,6 +1,6 @@
 // A hart that the host has no memory for.
 #include "host_memory/failing.hpp"
-#include "tlmalloc/device/riscv_hart.h"
+#include "tlmalloc/riscv/riscv_hart.h"
 
 BOOST_AUTO_TEST_CASE(without_host_memory_there_is_no_hart_and_nothing_is_lost) {
     const std::size_t before = host_memory::live();

@@ -2,7 +2,7 @@
 // has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <cstdlib>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "lone_mmu.hpp"
 #include "model/vm/map_window.h"
-#include "tlmalloc/translation/va_space.h"
+#include "tlmalloc/vm/va_space.h"
 
 #include <cstring>
 #include <map>

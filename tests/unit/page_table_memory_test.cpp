@@ -1,6 +1,6 @@
 // A page table that lives in a memory: a walker that knows only the format of its entries finds what was mapped.
-#include "tlmalloc/allocators/arena.h"
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/vm/page_table.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // The page table with several page sizes, address spaces and narrow virtual addresses.
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // The page table against ADR-0039 (KernBench's tests T1..T5, D3's sub-page regions), and against a byte map.
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 #include <boost/test/unit_test.hpp>
 

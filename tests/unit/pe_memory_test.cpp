@@ -1,5 +1,5 @@
 // One PE's two channels against ADR-0048 D3, D6, D7.
-#include "tlmalloc/allocators/pe_memory.h"
+#include "tlmalloc/memory/pe_memory.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_PLACEMENT_ARENA_HPP
 #define TLMALLOC_TESTS_PLACEMENT_ARENA_HPP
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_PLACEMENT_REFERENCE_HPP
 #define TLMALLOC_TESTS_PLACEMENT_REFERENCE_HPP
 
-#include "tlmalloc/allocators/arena.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Placement of a matrix by policy, beside a plain model that deals out every element by itself.
-#include "tlmalloc/device/placement.h"
+#include "tlmalloc/kernel/placement.h"
 
 #include "seeded_random.hpp"
 

@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_TESTS_UNIT_PLAIN_FABRIC_HPP
 #define TLMALLOC_TESTS_UNIT_PLAIN_FABRIC_HPP
 
-#include "tlmalloc/timing/fabric.h"
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/fabric/fabric.h"
 
 #include <algorithm>
 #include <functional>

@@ -3,10 +3,10 @@
 #define TLMALLOC_TESTS_PLAIN_KERNEL_HPP
 
 #include "programs/program.h"
-#include "tlmalloc/device/element.h"
-#include "tlmalloc/device/tile_math.h"
-#include "tlmalloc/device/tile_transfer.h"
-#include "tlmalloc/device/tile_vector.h"
+#include "tlmalloc/kernel/element.h"
+#include "tlmalloc/kernel/tile_math.h"
+#include "tlmalloc/kernel/tile_transfer.h"
+#include "tlmalloc/kernel/tile_vector.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_TESTS_UNIT_PLAIN_PATHS_HPP
 #define TLMALLOC_TESTS_UNIT_PLAIN_PATHS_HPP
 
-#include "tlmalloc/device/path_terms.h"
-#include "tlmalloc/device/topology.h"
+#include "tlmalloc/topology/path_terms.h"
+#include "tlmalloc/topology/topology.h"
 
 #include <boost/test/unit_test.hpp>
 

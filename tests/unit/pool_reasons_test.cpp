@@ -1,11 +1,11 @@
 // A cache that fails tells its own reason: what it asked its driver for, and what the driver says of that.
-#include "tlmalloc/allocators/caching_pool.h"
-#include "tlmalloc/allocators/growing_pool.h"
-#include "tlmalloc/allocators/lazy_arena.h"
-#include "tlmalloc/allocators/lockstep.h"
-#include "tlmalloc/allocators/mixed_pool.h"
-#include "tlmalloc/allocators/segment_cache.h"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/lazy_arena.h"
+#include "tlmalloc/cache/mixed_pool.h"
+#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/segments/segment_cache.h"
+#include "tlmalloc/stack/lockstep.h"
 
 #include <boost/test/unit_test.hpp>
 

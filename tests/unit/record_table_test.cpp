@@ -1,8 +1,8 @@
 // TPU-MLIR's record table against seed 002.
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/lifetime_plan.h"
-#include "tlmalloc/allocators/record_table.h"
+#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/record_table.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,9 +1,9 @@
 // A refusal advises a TRIM if and only if the TRIM helps: every refusal of random traffic is followed by one.
 #include "seeded_random.hpp"
 #include "stacks.hpp"
-#include "tlmalloc/allocators/caching_pool.h"
-#include "tlmalloc/allocators/growing_pool.h"
-#include "tlmalloc/allocators/shortage.h"
+#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/shortage.h"
 
 #include <boost/test/unit_test.hpp>
 

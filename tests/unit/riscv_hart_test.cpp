@@ -1,5 +1,5 @@
 // The hart by golden values: what the ISA manual says, and what the header says of windows, faults and counters.
-#include "tlmalloc/device/riscv_hart.h"
+#include "tlmalloc/riscv/riscv_hart.h"
 
 #include <boost/test/unit_test.hpp>
 

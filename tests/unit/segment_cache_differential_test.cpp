@@ -3,7 +3,7 @@
 #include "sanitized.hpp"
 #include "seeded_random.hpp"
 #include "tests/torch/recording.hpp"
-#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <sstream>
 

@@ -1,7 +1,7 @@
 // Numbers that PyTorch's allocator is known for, to the byte: the growth of #123548 and what #193400 would make of it,
 // a sequence of expandable segments by hand, the three causes of a gap between reserved and allocated.
-#include "tlmalloc/allocators/segment_cache.h"
 #include "tlmalloc/base/cost.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

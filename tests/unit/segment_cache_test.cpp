@@ -1,6 +1,6 @@
 // PyTorch's rules, one by one and against a naive model that scans every block.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/segment_cache.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <algorithm>
 #include <list>

@@ -1,6 +1,6 @@
 // Every byte of the gap in one class: by hand, and against what the cache really gives back.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/shortage.h"
+#include "tlmalloc/cache/shortage.h"
 
 #include <cstdlib>
 #include <memory>

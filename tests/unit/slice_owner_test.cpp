@@ -2,7 +2,7 @@
 #include "naive_first_fit.hpp"
 #include "seeded_random.hpp"
 
-#include "model/device/slice_owner.h"
+#include "model/command/slice_owner.h"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 // The slot pool against seed 003 and what LMCache's tests assert.
 #include "seeded_random.hpp"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/cache/slot_pool.h"
 
 #include <atomic>
 #include <deque>

@@ -3,9 +3,9 @@
 #include "shared_data.hpp"
 #include "stacks.hpp"
 
-#include "tlmalloc/allocators/caching_pool.h"
-#include "tlmalloc/allocators/growing_pool.h"
-#include "tlmalloc/allocators/slot_pool.h"
+#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/slot_pool.h"
 #include "trace/trace.h"
 
 #include <cstring>

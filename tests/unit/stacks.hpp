@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_STACKS_HPP
 #define TLMALLOC_TESTS_STACKS_HPP
 
-#include "tlmalloc/allocators/stack.h"
+#include "tlmalloc/stack/stack.h"
 
 #include <boost/test/unit_test.hpp>
 

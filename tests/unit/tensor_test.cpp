@@ -1,5 +1,5 @@
 // How tensors lie: parts, mapping commands, and what a page fault needs.
-#include "tlmalloc/device/tensor.h"
+#include "tlmalloc/kernel/tensor_shards.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Tiles of a plan beside loops that enumerate them.
 #include "seeded_random.hpp"
-#include "tlmalloc/device/tile_plan.h"
+#include "tlmalloc/kernel/tile_plan.h"
 
 #include <boost/test/unit_test.hpp>
 

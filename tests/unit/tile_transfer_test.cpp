@@ -1,8 +1,8 @@
 // What is moved between tensors and tiles: every element once and to its place, beside a naive walk; what touches at
 // once.
 #include "seeded_random.hpp"
-#include "tlmalloc/device/tile_transfer.h"
 #include "tlmalloc/kernel/tensor.h"
+#include "tlmalloc/kernel/tile_transfer.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Accounts of time: nothing is lost or charged twice, and chains are those that decided.
 #include "seeded_random.hpp"
-#include "tlmalloc/timing/time_account.h"
+#include "tlmalloc/base/time_account.h"
 
 #include <boost/test/unit_test.hpp>
 

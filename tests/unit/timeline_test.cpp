@@ -1,5 +1,5 @@
 // A resource with one server, and bytes at a bandwidth.
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Virtual ranges against ADR-0048 D4 and KernBench's tests T7, T8, T9.
-#include "tlmalloc/translation/va_space.h"
+#include "tlmalloc/vm/va_space.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -75,7 +75,7 @@ typedef struct tl_handle {
     uint64_t value;
 } tl_handle;
 
-/* What holds the memory of a tile (device/object_store.h), or does no more. */
+/* What holds the memory of a tile (memory/object_store.h), or does no more. */
 typedef enum tl_hold { TL_RETAIN, TL_PIN, TL_UNPIN, TL_HOLD_COUNT } tl_hold;
 
 /* What the vector engine computes of an element: out = op(a). */

@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 #define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 
-#include "tlmalloc/allocators/lockstep.h"
 #include "tlmalloc/base/cost.h"
-#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/config/execution.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/parameters/execution.h"
+#include "tlmalloc/stack/lockstep.h"
 
 #include <list>
 #include <memory>

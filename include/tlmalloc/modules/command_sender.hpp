@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_MODULES_COMMAND_SENDER_HPP
 #define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
-#include "tlmalloc/detail/message_token.hpp"
-#include "tlmalloc/detail/transaction_part.hpp"
-#include "tlmalloc/detail/transfer_extent.hpp"
-#include "tlmalloc/device/control_port.h"
-#include "tlmalloc/device/posting.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/command/posting.h"
+#include "tlmalloc/modules/detail/message_token.hpp"
+#include "tlmalloc/modules/detail/transaction_part.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/forward_path.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"

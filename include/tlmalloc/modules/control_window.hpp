@@ -2,13 +2,13 @@
 #ifndef TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
-#include "tlmalloc/detail/arrival_gate.hpp"
-#include "tlmalloc/detail/time_queue.hpp"
-#include "tlmalloc/detail/turnstile.hpp"
-#include "tlmalloc/device/control_port.h"
+#include "tlmalloc/command/command_engine.h"
+#include "tlmalloc/command/control_port.h"
+#include "tlmalloc/modules/detail/arrival_gate.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
+#include "tlmalloc/modules/detail/turnstile.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/timing/command_engine.h"
 
 #include <deque>
 #include <functional>

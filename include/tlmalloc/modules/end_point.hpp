@@ -4,7 +4,7 @@
 #define TLMALLOC_MODULES_END_POINT_HPP
 
 #include "tlmalloc/base/status.h"
-#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"

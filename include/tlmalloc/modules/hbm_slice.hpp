@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
-#include "tlmalloc/device/fault_plan.h"
+#include "tlmalloc/config/memory.h"
+#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/dram/flat_channels.h"
 #include "tlmalloc/modules/memory_module.hpp"
-#include "tlmalloc/parameters/memory.h"
-#include "tlmalloc/timing/banked_channels.h"
-#include "tlmalloc/timing/flat_channels.h"
 
 #include <memory>
 #include <optional>

@@ -2,9 +2,9 @@
 #ifndef TLMALLOC_MODULES_HOST_HPP
 #define TLMALLOC_MODULES_HOST_HPP
 
-#include "tlmalloc/detail/arrival_gate.hpp"
-#include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/detail/turnstile.hpp"
+#include "tlmalloc/modules/detail/arrival_gate.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/turnstile.hpp"
 #include "tlmalloc/modules/host_driver.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"

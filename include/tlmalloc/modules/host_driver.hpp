@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODULES_HOST_DRIVER_HPP
 #define TLMALLOC_MODULES_HOST_DRIVER_HPP
 
-#include "tlmalloc/detail/turnstile.hpp"
-#include "tlmalloc/device/host_driver.h"
+#include "tlmalloc/command/host_driver.h"
+#include "tlmalloc/modules/detail/turnstile.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 

@@ -2,14 +2,14 @@
 #ifndef TLMALLOC_MODULES_INTERCONNECT_HPP
 #define TLMALLOC_MODULES_INTERCONNECT_HPP
 
-#include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/detail/shared_resource.hpp"
-#include "tlmalloc/detail/writes_under_way.hpp"
-#include "tlmalloc/device/address_windows.h"
+#include "tlmalloc/fabric/fabric.h"
+#include "tlmalloc/memory/address_windows.h"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/detail/writes_under_way.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/timing/fabric.h"
 
 #include <cstdint>
 #include <functional>

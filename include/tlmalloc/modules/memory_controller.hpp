@@ -3,18 +3,18 @@
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
-#include "tlmalloc/allocators/arena_snapshot.h"
-#include "tlmalloc/allocators/stack_watch.h"
-#include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/detail/shared_resource.hpp"
-#include "tlmalloc/device/exclusive_monitor.h"
-#include "tlmalloc/device/fault_plan.h"
-#include "tlmalloc/device/object_store.h"
+#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/config/memory.h"
+#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/memory/exclusive_monitor.h"
+#include "tlmalloc/memory/object_store.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/shared_resource.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/parameters/memory.h"
+#include "tlmalloc/stack/stack_watch.h"
 
 #include <functional>
 #include <list>

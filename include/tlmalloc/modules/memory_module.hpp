@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_MODULES_MEMORY_MODULE_HPP
 #define TLMALLOC_MODULES_MEMORY_MODULE_HPP
 
-#include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/detail/shared_resource.hpp"
+#include "tlmalloc/base/time_account.h"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/shared_resource.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/timing/time_account.h"
 
 #include <cstdint>
 #include <vector>

@@ -3,8 +3,8 @@
 #define TLMALLOC_MODULES_NPU_HPP
 
 #include "tlmalloc/config.h"
-#include "tlmalloc/detail/time_queue.hpp"
 #include "tlmalloc/modules/command_processor.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/end_point.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"

@@ -3,7 +3,7 @@
 #define TLMALLOC_MODULES_PAGE_FAULT_HPP
 
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/translation/page_table.h"
+#include "tlmalloc/vm/page_table.h"
 
 #include <array>
 #include <cstdint>

@@ -3,17 +3,17 @@
 #define TLMALLOC_MODULES_PE_DMA_HPP
 
 #include "tlmalloc/base/phys_addr.h"
-#include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/detail/message_token.hpp"
-#include "tlmalloc/detail/transaction_part.hpp"
-#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/base/time_account.h"
+#include "tlmalloc/config/execution.h"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/message_token.hpp"
+#include "tlmalloc/modules/detail/transaction_part.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
-#include "tlmalloc/parameters/execution.h"
-#include "tlmalloc/timing/time_account.h"
 
 #include <functional>
 #include <memory>

@@ -2,19 +2,19 @@
 #ifndef TLMALLOC_MODULES_PE_IPCQ_HPP
 #define TLMALLOC_MODULES_PE_IPCQ_HPP
 
-#include "tlmalloc/detail/in_order.hpp"
-#include "tlmalloc/detail/message_token.hpp"
-#include "tlmalloc/detail/shared_resource.hpp"
-#include "tlmalloc/device/command.h"
-#include "tlmalloc/device/message_queue.h"
+#include "tlmalloc/base/time_account.h"
+#include "tlmalloc/command/command.h"
+#include "tlmalloc/config/messages.h"
+#include "tlmalloc/kernel/message_queue.h"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/message_token.hpp"
+#include "tlmalloc/modules/detail/shared_resource.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/message_ledger.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/parameters/messages.h"
-#include "tlmalloc/timing/time_account.h"
 
 #include <deque>
 #include <functional>

@@ -2,15 +2,15 @@
 #ifndef TLMALLOC_MODULES_PE_MMU_HPP
 #define TLMALLOC_MODULES_PE_MMU_HPP
 
-#include "tlmalloc/detail/time_queue.hpp"
-#include "tlmalloc/detail/transfer_extent.hpp"
+#include "tlmalloc/config/translation.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
-#include "tlmalloc/parameters/translation.h"
 
 #include <array>
 #include <functional>

@@ -2,17 +2,17 @@
 #ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
-#include "tlmalloc/detail/arrival_gate.hpp"
-#include "tlmalloc/detail/engine_load.hpp"
-#include "tlmalloc/device/tile_vector.h"
+#include "tlmalloc/base/time_account.h"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/config/execution.h"
 #include "tlmalloc/kernel/language.h"
+#include "tlmalloc/kernel/tile_vector.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/detail/arrival_gate.hpp"
+#include "tlmalloc/modules/detail/engine_load.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
-#include "tlmalloc/parameters/execution.h"
-#include "tlmalloc/timing/time_account.h"
-#include "tlmalloc/timing/timeline.h"
 
 #include <functional>
 #include <map>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_REQUESTER_HPP
 #define TLMALLOC_MODULES_REQUESTER_HPP
 
-#include "tlmalloc/device/guard.h"
+#include "tlmalloc/memory/guard.h"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>

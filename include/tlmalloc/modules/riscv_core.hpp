@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_MODULES_RISCV_CORE_HPP
 #define TLMALLOC_MODULES_RISCV_CORE_HPP
 
-#include "tlmalloc/device/mailbox.h"
-#include "tlmalloc/device/riscv_hart.h"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
+#include "tlmalloc/riscv/mailbox.h"
+#include "tlmalloc/riscv/riscv_hart.h"
 
 #include <cstdint>
 #include <memory>

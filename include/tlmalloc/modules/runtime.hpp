@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_MODULES_RUNTIME_HPP
 #define TLMALLOC_MODULES_RUNTIME_HPP
 
-#include "tlmalloc/device/placement.h"
-#include "tlmalloc/device/posting.h"
-#include "tlmalloc/device/tensor.h"
+#include "tlmalloc/command/posting.h"
+#include "tlmalloc/config/execution.h"
+#include "tlmalloc/kernel/placement.h"
+#include "tlmalloc/kernel/tensor_shards.h"
 #include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
-#include "tlmalloc/parameters/execution.h"
 
 #include <functional>
 #include <list>

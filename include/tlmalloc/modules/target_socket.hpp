@@ -2,10 +2,10 @@
 #ifndef TLMALLOC_MODULES_TARGET_SOCKET_HPP
 #define TLMALLOC_MODULES_TARGET_SOCKET_HPP
 
-#include "tlmalloc/detail/acting_for.hpp"
-#include "tlmalloc/detail/at_target.hpp"
-#include "tlmalloc/detail/in_order.hpp"
 #include "tlmalloc/modules/access_rights.hpp"
+#include "tlmalloc/modules/detail/acting_for.hpp"
+#include "tlmalloc/modules/detail/at_target.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/time.hpp"

@@ -2,10 +2,10 @@
 #ifndef TLMALLOC_MODULES_TCM_HPP
 #define TLMALLOC_MODULES_TCM_HPP
 
-#include "tlmalloc/detail/writes_under_way.hpp"
+#include "tlmalloc/base/timeline.h"
+#include "tlmalloc/config/memory.h"
+#include "tlmalloc/modules/detail/writes_under_way.hpp"
 #include "tlmalloc/modules/memory_module.hpp"
-#include "tlmalloc/parameters/memory.h"
-#include "tlmalloc/timing/timeline.h"
 
 namespace tlmalloc {
 

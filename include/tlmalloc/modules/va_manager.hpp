@@ -2,10 +2,10 @@
 #ifndef TLMALLOC_MODULES_VA_MANAGER_HPP
 #define TLMALLOC_MODULES_VA_MANAGER_HPP
 
-#include "tlmalloc/detail/in_order.hpp"
+#include "tlmalloc/config/translation.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/parameters/translation.h"
 
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>

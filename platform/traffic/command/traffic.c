@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "cli/read_text.h"
 #include "model/base/suggest.h"
-#include "tlmalloc/timing/timeline.h"
+#include "tlmalloc/base/timeline.h"
 #include "trace/address_trace.h"
 
 #include <errno.h>

@@ -1,0 +1,187 @@
+/* What one memory controller allocates: of a PE its HBM slice and its TCM, of a cube its SRAM or the memory of its
+ * M_CPU, of the host its memory, each served by a stack of its own (stack.h), physical addresses out (KernBench
+ * ADR-0048 D3 and D7, PEMemAllocator). */
+#ifndef TLMALLOC_MEMORY_PE_MEMORY_H
+#define TLMALLOC_MEMORY_PE_MEMORY_H
+
+#include "tlmalloc/arena/engine.h"
+#include "tlmalloc/base/phys_addr.h"
+#include "tlmalloc/memory/guard.h"
+#include "tlmalloc/memory/list_in_memory.h"
+#include "tlmalloc/stack/stack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tla_channel {
+    TLA_HBM,          /* of a PE: its slice */
+    TLA_TCM,          /* of a PE */
+    TLA_SRAM,         /* of a cube */
+    TLA_M_CPU_MEMORY, /* of a cube's M_CPU */
+    TLA_HOST_MEMORY,  /* of the host: DDR on its side of the link */
+    TLA_CHANNEL_COUNT
+} tla_channel;
+
+/* "hbm", "tcm", "sram", "m_cpu", "host"; NULL for a value that is none. */
+const char *tla_channel_name(tla_channel channel);
+
+/* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory", "host memory"; NULL for a value that is none. */
+const char *tla_channel_title(tla_channel channel);
+
+/* How many there are of it: one for each PE, for each cube, or one in all. */
+typedef enum tla_channel_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_channel_scope;
+
+tla_channel_scope tla_channel_scope_of(tla_channel channel);
+
+/* Address of a byte in the control window of the controller that has a channel; `pe` is not looked at where it is one
+ * of a cube, nor any of the three where it is the host's. TLA_INVALID_ARGUMENT for a place or an offset that is none.
+ */
+tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
+                               tla_paddr *pa);
+
+/* Which memory an address leads to. TLA_OUT_OF_RANGE when to none. */
+tla_status tla_channel_of(tla_paddr pa, tla_channel *channel);
+
+/* What the addresses of a controller's memories are: in ALLOC, FREE and every other command, in data and debug accesses
+ * and in DMI. */
+typedef enum tla_address_layout {
+    TLA_LAYOUT_KERNBENCH, /* sip, die, pe and what kind of memory it is, in 51 bits (phys_addr.h) */
+    TLA_LAYOUT_PLAIN      /* the memory's own base + offset */
+} tla_address_layout;
+
+typedef struct tla_pe_memory_config {
+    uint32_t sip, die, pe; /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's, all 0 the host's */
+    uint64_t hbm_slice_bytes;                /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
+    uint64_t tcm_bytes;                      /* at most TLA_SUB_UNIT_BYTES */
+    uint64_t tcm_reserved_bytes;             /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
+    tla_stack_policy hbm_policy, tcm_policy; /* a tla_policy, or a front over one */
+    uint64_t alignment;                      /* of all, as tla_arena_config; 0 = byte granular, as ADR-0048 */
+    bool validate;                           /* of all, as tla_stack_config */
+    uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
+    bool guarded;                /* validates frees, and tla_pe_memory_look works */
+    uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
+    uint64_t sram_bytes;         /* at most TLA_SUB_UNIT_BYTES */
+    uint64_t m_cpu_bytes;        /* at most TLA_M_CPU_MEMORY_BYTES */
+    tla_stack_policy sram_policy, m_cpu_policy;
+    tla_front_sizes hbm_front, tcm_front, sram_front, m_cpu_front; /* of the fronts that the policies name */
+    uint64_t host_bytes;                                           /* at most TLA_HOST_MEMORY_BYTES */
+    tla_stack_policy host_policy;
+    tla_front_sizes host_front;
+    tla_address_layout layout;
+    /* Plain: where a memory's first byte has its address, a multiple of the alignment; of memories that there are, no
+     * two overlap and none goes past 2^64, which one may end at. Every memory may have up to TLA_HOST_MEMORY_BYTES
+     * then, and sip, die and pe say only whose it is. A pe_mmu maps what lies below 2^51. */
+    uint64_t base[TLA_CHANNEL_COUNT];
+} tla_pe_memory_config;
+
+typedef struct tla_pe_memory tla_pe_memory;
+
+/* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other, plain bases too,
+ * and every memory can have its stack: TLA_OK, or TLA_INVALID_ARGUMENT with an error that names the member or the
+ * memory, what it is and what was expected. */
+tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
+
+/* Bytes of a channel, reserves included; 0: there is none. */
+uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_channel channel);
+
+/* Of these, those that can be allocated. */
+uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel channel);
+
+/* What serves a channel. */
+tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *config, tla_channel channel);
+
+/* Address of a byte of a channel. TLA_INVALID_ARGUMENT where there is none. */
+tla_status tla_pe_memory_address(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset,
+                                 tla_paddr *pa);
+
+/* Errors as tla_pe_memory_check_config and tla_stack_create; *memory is NULL then. */
+tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
+void tla_pe_memory_destroy(tla_pe_memory *memory);
+
+const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory);
+
+/* Who the following calls are made for (tla_who in .who); kept with each block of a guarded memory. */
+void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
+
+/* Errors as tla_stack_alloc. The second takes the default tensor. */
+tla_status tla_pe_memory_request(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                                 tla_paddr *pa, tla_work *work);
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work);
+
+/* Takes a block that somebody else has placed: as tla_stack_reserve, and TLA_INVALID_ARGUMENT for 0 bytes and
+ * TLA_OUT_OF_RANGE where the bytes are not in one of these memories. Not for a guarded memory, nor for one whose list
+ * is followed: TLA_UNSUPPORTED. */
+tla_status tla_pe_memory_place(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
+
+/* As tla_stack_trim. */
+tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work);
+
+/* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not in these memories, or lies in the
+ * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_stack_free. */
+tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
+
+/* As tla_stack_alloc_batch, and carved only where the list is followed, by a walk for each block. */
+tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                                       size_t n, tla_batch batch, tla_block *blocks, tla_work *work);
+
+/* As tla_stack_free_batch, for blocks of one channel that say the bytes which were asked for, TLA_NOT_OWNER for a
+ * guarded one of another context, and block by block where the list is followed, too: TLA_LIMIT when that could need
+ * more nodes than are left, though all may go. */
+tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, tla_block *blocks, size_t n,
+                                    size_t *freed, tla_work *work);
+
+/* The text of the last free that was refused by the guard, or by the channel's stack (tla_stack_last_error). */
+const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
+
+/* Which of the memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
+ * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
+tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
+                                uint64_t *offset);
+
+/* From now on a channel's list lies in memory (list_in_memory.h); allocations and frees add to its accesses, and fail
+ * as tla_list_in_memory_prepare. Called again, it starts anew from the free blocks of the moment. Errors as
+ * tla_list_in_memory_create; TLA_UNSUPPORTED with a front, too, whose own lists are not followed. */
+tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries);
+
+/* The list that is followed; NULL when none is. */
+tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
+
+/* As tla_arena_drive, for a channel's list; offsets that the engine is told begin at the memory's first byte.
+ * TLA_UNSUPPORTED, too, with a front that keeps lists of its own (slot_pool, mixed, lazy) and where the list is
+ * followed, which is TLA_UNSUPPORTED from then on. *error names the channel. */
+tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_channel channel, const tla_engine *engine, uint64_t nodes,
+                               tla_error *error);
+
+/* As tla_stack_granted, for a block at an offset of a channel: to be asked before it is freed. */
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block);
+
+/* As tla_guard_look, tla_guard_note, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory;
+ * else TLA_OK, nothing, nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
+tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+                              tla_error *error);
+void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access);
+void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range);
+tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
+                              tla_owner *owner);
+
+/* As tla_guard_set_shares, where the channel is guarded; else nothing. */
+void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_channel channel, const tla_guard_shares *shares);
+
+tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
+
+/* The stack of a channel, for what stack.h offers beyond this header: owners, snapshots, statistics of a front. Offsets
+ * there are those of the memory. NULL for a channel that is none. */
+tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_channel channel);
+
+/* Its arena (tla_stack_arena). */
+tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
+
+/* As tla_stack_explain; the text names the channel and its PE or cube. */
+tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

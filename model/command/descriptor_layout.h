@@ -1,0 +1,62 @@
+/* Where the fields of descriptors stand, and the words for what they may say. Internal to model/device. */
+#ifndef TLMALLOC_COMMAND_DESCRIPTOR_LAYOUT_H
+#define TLMALLOC_COMMAND_DESCRIPTOR_LAYOUT_H
+
+#include "base/little_endian.h"
+#include "descriptor.h"
+
+enum { DESCRIPTOR_MAGIC = 0x43414C54 }; /* "TLAC" */
+
+/* Bytes of descriptors, and places in them, headers included. */
+enum {
+    SCALAR_BYTES = 32,
+    ENTRIES_AT = 32,
+    VA_ALLOC_BYTES = 24,
+    TRIM_BYTES = 24,
+    ADDRESS_BYTES = 24,
+    PLACE_BYTES = 40,
+    KEY_BYTES = 32,
+    ALLOC_AND_MORE_BYTES = 40,
+    BLOCKS_AT = 24,
+    OBJECT_BLOCKS_AT = 72,
+    ARGUMENTS_AT = 72,
+    PE_DMA_BYTES = 80
+};
+
+enum { META_BYTES = 44 }; /* dtype, dimensions, 2 bytes 0, shape, positions */
+
+static inline void put(uint8_t *bytes, uint64_t value, unsigned nbytes) {
+    put_little_endian(bytes, value, nbytes);
+}
+
+static inline uint64_t get(const uint8_t *bytes, unsigned nbytes) {
+    return get_little_endian(bytes, nbytes);
+}
+
+static inline uint32_t get32(const uint8_t *bytes) {
+    return (uint32_t)get(bytes, 4);
+}
+
+static inline bool known_target(uint32_t target) {
+    return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
+}
+
+/* Of what stands behind the dimensions nothing is said. */
+static inline bool meta_is_right(const tla_mem_object_meta *meta) {
+    for (unsigned i = meta->dimensions; i < 6; i++)
+        if (meta->shape[i] != 0) return false;
+    return meta->dimensions <= 6;
+}
+
+/* Every program of a launch has a number below `programs`. */
+static inline bool programs_fit(uint32_t program, uint32_t programs, const tla_pe_set *pes) {
+    const uint32_t count = tla_pe_set_count(pes);
+    return program < programs && programs - program >= count;
+}
+
+/* What PUT and the answer to GET say of an object, and a block, as they stand in both (completion.c). */
+void tla_object_meta_put(const tla_mem_object_meta *meta, uint8_t bytes[META_BYTES]);
+tla_mem_object_meta tla_object_meta_get(const uint8_t bytes[META_BYTES]);
+void tla_placed_block_put(tla_placed_block block, uint8_t bytes[TLA_BLOCK_BYTES]);
+
+#endif

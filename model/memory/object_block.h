@@ -1,0 +1,100 @@
+/* A block of an object store, and who holds it. Internal to model/device. */
+#ifndef TLMALLOC_MEMORY_OBJECT_BLOCK_H
+#define TLMALLOC_MEMORY_OBJECT_BLOCK_H
+
+#include "cache/live_addresses.h"
+#include "tlmalloc/cache/mem_object.h"
+#include "tlmalloc/memory/object_store.h"
+
+enum { TLA_HOLD_REFERENCE, TLA_HOLD_PIN, TLA_HOLD_KINDS };
+
+typedef struct tla_holder {
+    uint64_t context; /* tla_who_context, or TLA_WHO_UNKNOWN */
+    uint64_t held[TLA_HOLD_KINDS];
+} tla_holder;
+
+typedef struct tla_object_block {
+    tla_object_store *store;
+    tla_channel channel;
+    tla_paddr pa;
+    uint64_t nbytes;                  /* as asked for */
+    uint64_t allocated_for;           /* the context; all there is to know until it is counted */
+    tla_mem_object *object;           /* its counts; NULL until it is counted */
+    tla_holder *holders;              /* when it is, in the order in which they came; each holds something */
+    size_t holder_count, holder_room; /* of the array */
+    bool going;                       /* it is being given back, whoever asks for that */
+    bool in_batch;                    /* named by the batch that is looked at, or given back by it */
+    struct tla_object_block *next;    /* of those that are gone, or that did not go */
+} tla_object_block;
+
+/* What a guard comes back with. */
+typedef struct tla_object_share {
+    tla_object_store *store;
+    tla_channel channel;
+} tla_object_share;
+
+struct tla_object_store {
+    tla_pe_memory *memory;
+    tla_object_watcher watcher;
+    tla_live_addresses blocks; /* by physical address */
+    tla_hot_cache *caches[TLA_CHANNEL_COUNT];
+    tla_object_block *gone;   /* given back by the call that is under way */
+    tla_object_block *stayed; /* would have gone with a reference that the cache has given up, and did not */
+    bool cache_gives_up;
+    tla_pin_monitor *monitor;
+    tla_object_share shares[TLA_CHANNEL_COUNT];
+    tla_object_stats stats[TLA_CHANNEL_COUNT];
+    tla_error refused;
+};
+
+/* The block that begins at pa, for a call that is named `what`. */
+tla_status tla_object_begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
+                            tla_work *work);
+
+/* From now on the block is counted. */
+tla_status tla_object_count(tla_object_block *block);
+
+/* Whether nbytes are those that the block was asked for, or granted. */
+bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);
+
+/* Whether `who` may give up a reference to the block, which is counted then; told as an error of the store. *holder
+ * (may be NULL) is whose. */
+tla_status tla_object_find_holder(tla_object_block *block, const char *what, uint64_t who, int kind,
+                                  tla_holder **holder);
+
+tla_status tla_object_drop_reference(tla_object_block *block, const char *what, uint64_t who, tla_object_counts *counts,
+                                     tla_work *work);
+
+/* A block has been given back: whoever watches is told. */
+void tla_object_tell(tla_object_store *store, tla_channel channel, tla_paddr pa, uint64_t granted);
+
+/* The block is none any more. */
+void tla_object_forget(tla_object_block *block);
+
+/* Blocks that are gone are none any more; references of the cache that could not go are nobody's. */
+void tla_object_sweep(tla_object_store *store);
+
+uint64_t tla_holder_context(uint64_t who);
+
+/* Makes room for one more holder, so that the next tla_holder_add cannot fail. TLA_NO_HOST_MEMORY: nothing changed. */
+tla_status tla_holder_reserve(tla_object_block *block);
+
+/* `who` holds one more. */
+void tla_holder_add(tla_object_block *block, uint64_t who, int kind);
+
+/* Of whom `who` may give up one; NULL: of nobody. */
+tla_holder *tla_holder_for(tla_object_block *block, uint64_t who, int kind);
+
+/* One less; one who holds nothing any more is none. */
+void tla_holder_drop(tla_object_block *block, tla_holder *holder, int kind);
+
+/* Nobody holds a pin any more. */
+void tla_holder_drop_pins(tla_object_block *block);
+
+/* Whether `who` may give up what `context` holds. */
+bool tla_holder_lets(uint64_t context, uint64_t who);
+
+/* Whether `who` may access the block: it holds something, or somebody unknown does. */
+bool tla_holder_is(const tla_object_block *block, uint64_t who);
+
+#endif

@@ -1,0 +1,387 @@
+/* Blocks by address, counted from the first call on that counts. */
+#include "tlmalloc/memory/object_store.h"
+
+#include "object_block.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static tla_object_block *find(const tla_object_store *store, tla_paddr pa) {
+    return tla_live_addresses_get(&store->blocks, pa.value);
+}
+
+/* What guards ask. An uncounted block is its owner's. */
+static tla_sharing sharing_of(void *context, uint64_t offset, uint64_t who) {
+    const tla_object_share *share = context;
+    tla_paddr pa;
+    if (tla_pe_memory_address(tla_pe_memory_get_config(share->store->memory), share->channel, offset, &pa))
+        return TLA_NOT_SHARED;
+    const tla_object_block *block = find(share->store, pa);
+    if (!block || !block->object) return TLA_NOT_SHARED;
+    return block->going || tla_holder_is(block, who) ? TLA_SHARED_WITH : TLA_SHARED_WITHOUT;
+}
+
+tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watcher *watcher, tla_object_store **out) {
+    *out = NULL;
+    tla_object_store *store = calloc(1, sizeof *store);
+    if (!store) return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_pin_monitor_create(UINT64_MAX, &store->monitor);
+    for (int i = 0; i < TLA_CHANNEL_COUNT && !status; i++)
+        status = tla_hot_cache_create(&store->caches[i]);
+    if (status) {
+        tla_object_store_destroy(store);
+        return status;
+    }
+    store->memory = memory;
+    if (watcher) store->watcher = *watcher;
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
+        store->shares[i].store = store;
+        store->shares[i].channel = (tla_channel)i;
+        tla_pe_memory_set_shares(memory, (tla_channel)i, &(tla_guard_shares){sharing_of, &store->shares[i]});
+    }
+    *out = store;
+    return TLA_OK;
+}
+
+void tla_object_forget(tla_object_block *block) {
+    tla_live_addresses_remove(&block->store->blocks, block->pa.value);
+    tla_mem_object_destroy(block->object, NULL);
+    free(block->holders);
+    free(block);
+}
+
+void tla_object_store_destroy(tla_object_store *store) {
+    if (!store) return;
+    for (int i = 0; i < TLA_CHANNEL_COUNT && store->memory; i++)
+        tla_pe_memory_set_shares(store->memory, (tla_channel)i, &(tla_guard_shares){0});
+    store->memory = NULL; /* so that nothing is given back */
+    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+        tla_hot_cache_destroy(store->caches[i], NULL);
+    tla_object_block *block;
+    for (size_t at = 0; (block = tla_live_addresses_walk(&store->blocks, &at)) != NULL;) {
+        tla_mem_object_destroy(block->object, NULL);
+        free(block->holders);
+        free(block);
+    }
+    tla_live_addresses_clear(&store->blocks);
+    tla_pin_monitor_destroy(store->monitor);
+    free(store);
+}
+
+/* ---- blocks ---- */
+
+tla_status tla_object_alloc(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
+                            uint64_t who, tla_paddr *pa, tla_work *work) {
+    store->refused.status = TLA_OK;
+    tla_object_block *block = calloc(1, sizeof *block);
+    tla_status status = block ? tla_live_addresses_reserve(&store->blocks) : TLA_NO_HOST_MEMORY;
+    if (!status) status = tla_pe_memory_request(store->memory, channel, request, pa, work);
+    if (status) {
+        free(block);
+        return status;
+    }
+    *block = (tla_object_block){.store = store,
+                                .channel = channel,
+                                .pa = *pa,
+                                .nbytes = request->nbytes,
+                                .allocated_for = tla_holder_context(who)};
+    tla_live_addresses_put(&store->blocks, pa->value, block);
+    store->stats[channel].references++;
+    return TLA_OK;
+}
+
+static uint64_t granted(const tla_object_store *store, tla_paddr pa, uint64_t nbytes) {
+    tla_channel channel;
+    uint64_t offset;
+    if (nbytes == 0 || tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), pa, 1, &channel, &offset))
+        return 0;
+    return tla_pe_memory_granted(store->memory, channel, (tla_block){offset, nbytes});
+}
+
+void tla_object_tell(tla_object_store *store, tla_channel channel, tla_paddr pa, uint64_t bytes) {
+    if (store->watcher.given_back) store->watcher.given_back(store->watcher.context, channel, pa, bytes);
+}
+
+static tla_status give_back(tla_object_store *store, tla_paddr pa, uint64_t nbytes, tla_work *work) {
+    const uint64_t bytes = granted(store, pa, nbytes);
+    tla_channel channel;
+    const tla_status status = tla_pe_memory_free(store->memory, pa, nbytes, work);
+    if (!status && !tla_channel_of(pa, &channel)) tla_object_tell(store, channel, pa, bytes);
+    return status;
+}
+
+/* The parent of all objects. */
+static tla_status give_object_back(void *context, uint64_t address, uint64_t nbytes, tla_work *work) {
+    tla_object_block *block = context;
+    tla_object_store *store = block->store;
+    (void)address, (void)nbytes;
+    if (!store->memory) return TLA_OK;
+    block->going = true;
+    const tla_status status = block->in_batch ? TLA_OK : give_back(store, block->pa, block->nbytes, work);
+    block->going = false;
+    tla_object_block **list = !status ? &store->gone : store->cache_gives_up ? &store->stayed : NULL;
+    if (list) {
+        block->next = *list;
+        *list = block;
+    }
+    return status;
+}
+
+void tla_object_sweep(tla_object_store *store) {
+    for (tla_object_block *block; (block = store->gone) != NULL;) {
+        store->gone = block->next;
+        tla_object_forget(block);
+    }
+    for (tla_object_block *block; (block = store->stayed) != NULL; store->stayed = block->next) {
+        tla_holder_add(block, TLA_WHO_UNKNOWN, TLA_HOLD_REFERENCE); /* nobody else holds it: there is room */
+        store->stats[block->channel].references++;
+    }
+}
+
+/* ---- counts ---- */
+
+tla_status tla_object_count(tla_object_block *block) {
+    if (block->object) return TLA_OK;
+    if (tla_holder_reserve(block)) return TLA_NO_HOST_MEMORY;
+    const tla_mem_object_config config = {.address = block->pa.value,
+                                          .nbytes = block->nbytes,
+                                          .used = block->nbytes,
+                                          .parent = {give_object_back, block},
+                                          .monitor = block->store->monitor};
+    const tla_status status = tla_mem_object_create(&config, &block->object);
+    if (status) return status;
+    block->holders[block->holder_count++] = (tla_holder){block->allocated_for, {[TLA_HOLD_REFERENCE] = 1}};
+    return TLA_OK;
+}
+
+static uint64_t held(const tla_object_block *block, int kind) {
+    if (!block->object) return kind == TLA_HOLD_REFERENCE;
+    return kind == TLA_HOLD_REFERENCE ? tla_mem_object_ref_count(block->object)
+                                      : tla_mem_object_pin_count(block->object);
+}
+
+/* Without what the cache holds. */
+static uint64_t held_by_contexts(const tla_object_block *block, int kind) {
+    uint64_t sum = block->object ? 0 : held(block, kind);
+    for (size_t i = 0; i < block->holder_count; i++)
+        sum += block->holders[i].held[kind];
+    return sum;
+}
+
+static tla_object_counts counts_of(const tla_object_block *block) {
+    return (tla_object_counts){block->channel, block->pa, block->nbytes, held(block, TLA_HOLD_REFERENCE),
+                               held(block, TLA_HOLD_PIN)};
+}
+
+/* The counts have changed. A block that nothing holds any more is none. */
+static void settled(tla_object_block *block, tla_object_counts *counts) {
+    if (counts) *counts = counts_of(block);
+    tla_object_sweep(block->store);
+}
+
+static const char *const kinds[TLA_HOLD_KINDS] = {"reference", "pin"};
+
+tla_status tla_object_begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
+                            tla_work *work) {
+    tla_channel channel;
+    uint64_t offset;
+    store->refused.status = TLA_OK;
+    if (work) work->metadata_lines++;
+    if (tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), pa, 1, &channel, &offset))
+        return tla_error_set(&store->refused, TLA_OUT_OF_RANGE, "%s of 0x%" PRIx64 ": not in these memories", what,
+                             pa.value);
+    *block = find(store, pa);
+    if (!*block)
+        return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": no block begins there", what,
+                             pa.value);
+    return TLA_OK;
+}
+
+tla_status tla_object_find_holder(tla_object_block *block, const char *what, uint64_t who, int kind,
+                                  tla_holder **holder) {
+    tla_error *error = &block->store->refused;
+    if (held_by_contexts(block, kind) == 0)
+        return tla_error_set(error, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it has no %s", what, block->pa.value,
+                             kinds[kind]);
+    if (!block->object && tla_holder_lets(block->allocated_for, who)) {
+        const tla_status status = tla_object_count(block);
+        if (status) return status;
+    }
+    *holder = block->object ? tla_holder_for(block, who, kind) : NULL;
+    if (*holder) return TLA_OK;
+    return tla_error_set(error, TLA_NOT_OWNER, "%s of 0x%" PRIx64 " by asid %" PRIu64 ": it holds no %s", what,
+                         block->pa.value, tla_who_context(who), kinds[kind]);
+}
+
+tla_status tla_object_ref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+                          tla_work *work) {
+    tla_object_block *block;
+    tla_status status = tla_object_begin(store, "REF", pa, &block, work);
+    if (!status) status = tla_object_count(block);
+    if (!status) status = tla_holder_reserve(block);
+    if (!status) status = tla_mem_object_ref_up(block->object);
+    if (status) return status;
+    tla_holder_add(block, who, TLA_HOLD_REFERENCE);
+    store->stats[block->channel].references++;
+    settled(block, counts);
+    return TLA_OK;
+}
+
+tla_status tla_object_drop_reference(tla_object_block *block, const char *what, uint64_t who, tla_object_counts *counts,
+                                     tla_work *work) {
+    tla_holder *holder;
+    tla_status status = tla_object_find_holder(block, what, who, TLA_HOLD_REFERENCE, &holder);
+    if (!status) status = tla_mem_object_ref_down(block->object, work);
+    if (status) return status;
+    tla_holder_drop(block, holder, TLA_HOLD_REFERENCE);
+    block->store->stats[block->channel].references--;
+    settled(block, counts);
+    return TLA_OK;
+}
+
+tla_status tla_object_unref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+                            tla_work *work) {
+    tla_object_block *block;
+    tla_status status = tla_object_begin(store, "UNREF", pa, &block, work);
+    return status ? status : tla_object_drop_reference(block, "UNREF", who, counts, work);
+}
+
+tla_status tla_object_pin(tla_object_store *store, tla_paddr pa, uint64_t who, uint64_t now_ps, uint64_t timeout_ps,
+                          tla_object_counts *counts, tla_work *work) {
+    tla_object_block *block;
+    tla_status status = tla_object_begin(store, "PIN", pa, &block, work);
+    if (!status) status = tla_object_count(block);
+    if (!status) status = tla_holder_reserve(block);
+    if (!status) status = tla_mem_object_pin_for(block->object, now_ps, timeout_ps);
+    if (status) return status;
+    tla_holder_add(block, who, TLA_HOLD_PIN);
+    store->stats[block->channel].pins++;
+    settled(block, counts);
+    return TLA_OK;
+}
+
+tla_status tla_object_unpin(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+                            tla_work *work) {
+    tla_object_block *block;
+    tla_holder *holder;
+    tla_status status = tla_object_begin(store, "UNPIN", pa, &block, work);
+    if (!status) status = tla_object_find_holder(block, "UNPIN", who, TLA_HOLD_PIN, &holder);
+    if (!status) status = tla_mem_object_unpin(block->object, work);
+    if (status) return status;
+    tla_holder_drop(block, holder, TLA_HOLD_PIN);
+    store->stats[block->channel].pins--;
+    settled(block, counts);
+    return TLA_OK;
+}
+
+/* ---- frees ---- */
+
+static bool overlaps(const tla_object_block *block, tla_paddr pa, uint64_t nbytes) {
+    return block->pa.value < pa.value + nbytes && pa.value < block->pa.value + block->nbytes;
+}
+
+/* Of the blocks that a free which trusts its caller takes with it: one that is counted, or any; NULL: there is none. */
+static tla_object_block *find_overlapped(const tla_object_store *store, tla_paddr pa, uint64_t nbytes, bool counted) {
+    tla_object_block *block;
+    for (size_t at = 0; (block = tla_live_addresses_walk(&store->blocks, &at)) != NULL;)
+        if (overlaps(block, pa, nbytes) && (block->object || !counted)) return block;
+    return NULL;
+}
+
+/* Whether a free there may say any range (ADR-0048 D2). */
+static bool is_trusting(const tla_object_store *store, tla_paddr pa) {
+    tla_channel channel;
+    if (tla_channel_of(pa, &channel)) return false;
+    const tla_stack_config stack = tla_pe_memory_stack_config(tla_pe_memory_get_config(store->memory), channel);
+    return !stack.validate && tla_stack_front(stack.policy) == TLA_FRONT_NONE;
+}
+
+/* A free of what is not counted. Only one that is trusted, and says another range than that of a block, can take others
+ * with it. */
+static tla_status free_as_told(tla_object_store *store, tla_object_block *block, tla_paddr pa, uint64_t nbytes,
+                               tla_work *work) {
+    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, pa);
+    const uint64_t bytes = takes_others ? granted(store, pa, nbytes) : 0;
+    if (takes_others && bytes <= UINT64_MAX - pa.value && find_overlapped(store, pa, bytes, true))
+        return tla_error_set(&store->refused, TLA_OVERLAP,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": a block there has references of its own",
+                             nbytes, pa.value);
+    tla_status status = give_back(store, pa, nbytes, work);
+    if (status) return status;
+    while (block || (takes_others && (block = find_overlapped(store, pa, bytes, false)) != NULL)) {
+        store->stats[block->channel].references--;
+        tla_object_forget(block);
+        block = NULL;
+    }
+    return TLA_OK;
+}
+
+bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes) {
+    const tla_pe_memory_config *config = tla_pe_memory_get_config(block->store->memory);
+    if (nbytes == block->nbytes) return true;
+    return tla_stack_front(tla_pe_memory_stack_config(config, block->channel).policy) == TLA_FRONT_NONE &&
+           granted(block->store, block->pa, nbytes) == granted(block->store, block->pa, block->nbytes);
+}
+
+tla_status tla_object_free(tla_object_store *store, tla_paddr pa, uint64_t nbytes, uint64_t who, uint64_t *references,
+                           tla_work *work) {
+    store->refused.status = TLA_OK;
+    *references = 0;
+    tla_object_block *block = find(store, pa);
+    if (!block || !block->object) return free_as_told(store, block, pa, nbytes, work);
+    if (work) work->metadata_lines++;
+    if (!tla_object_is_size(block, nbytes))
+        return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, nbytes,
+                             pa.value, block->nbytes);
+    tla_object_counts counts;
+    tla_status status = tla_object_drop_reference(block, "FREE", who, &counts, work);
+    if (!status) *references = counts.references;
+    return status;
+}
+
+/* ---- pins that time out ---- */
+
+bool tla_object_store_next_timeout(const tla_object_store *store, uint64_t *until_ps) {
+    return tla_pin_monitor_next(store->monitor, until_ps) != NULL;
+}
+
+tla_status tla_object_store_end_pins(tla_object_store *store, uint64_t now_ps, tla_object_counts *counts,
+                                     tla_work *work) {
+    uint64_t until_ps;
+    tla_mem_object *object = tla_pin_monitor_next(store->monitor, &until_ps);
+    if (!object || now_ps <= until_ps) return TLA_NOT_FOUND;
+    tla_object_block *block = find(store, (tla_paddr){tla_mem_object_address(object)});
+    const uint64_t pins = tla_mem_object_pin_count(object);
+    if (work) work->metadata_lines++;
+    tla_status status = tla_pin_monitor_end(store->monitor, object, work);
+    if (status) return status;
+    tla_holder_drop_pins(block);
+    store->stats[block->channel].pins -= pins;
+    store->stats[block->channel].timeouts++;
+    settled(block, counts);
+    return TLA_OK;
+}
+
+/* ---- what is said about it ---- */
+
+tla_status tla_object_look(const tla_object_store *store, tla_paddr pa, tla_object_counts *counts) {
+    tla_channel channel;
+    uint64_t offset;
+    if (tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), pa, 1, &channel, &offset))
+        return TLA_OUT_OF_RANGE;
+    const tla_object_block *block = find(store, pa);
+    if (!block) return TLA_NOT_ALLOCATED;
+    *counts = counts_of(block);
+    return TLA_OK;
+}
+
+tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_channel channel) {
+    tla_object_stats stats = store->stats[channel];
+    stats.cache = tla_hot_cache_get_stats(store->caches[channel]);
+    return stats;
+}
+
+const tla_error *tla_object_store_last_error(const tla_object_store *store) {
+    return &store->refused;
+}

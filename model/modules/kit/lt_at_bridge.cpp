@@ -1,0 +1,584 @@
+// The bridge's two sides: accesses and what they become, and the initiator of the base protocol.
+#include "tlmalloc/modules/lt_at_bridge.hpp"
+
+#include "base/request_split.h"
+#include "dmi.hpp"
+#include "payload.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tlmalloc {
+
+using tlm::tlm_generic_payload;
+using tlm::tlm_phase;
+using tlm::tlm_sync_enum;
+
+namespace {
+
+bool is_power_of_two(std::uint64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+bool is_enabled(const tlm_generic_payload &whole, std::uint64_t index) {
+    const std::uint8_t *const enables = whole.get_byte_enable_ptr();
+    return !enables || enables[index % whole.get_byte_enable_length()] == TLM_BYTE_ENABLED;
+}
+
+// How many of the next bytes of the data are enabled, up to `most`.
+std::uint64_t enabled_run(const tlm_generic_payload &whole, std::uint64_t index, std::uint64_t most) {
+    if (!whole.get_byte_enable_ptr()) return most;
+    std::uint64_t run = 0;
+    while (run < most && is_enabled(whole, index + run))
+        run++;
+    return run;
+}
+
+template <typename Part>
+void remove(std::vector<Part *> &from, Part &part) {
+    from.erase(std::remove(from.begin(), from.end(), &part), from.end());
+}
+
+} // namespace
+
+// A part of an access on its way. It keeps its bytes for as long as the target keeps the payload.
+struct lt_at_bridge::request : tlm_generic_payload {
+    enum class state { idle, waiting, sent, answered, ended };
+
+    request(tlm::tlm_mm_interface *manager, const lt_at_bridge &bridge) : tlm_generic_payload(manager), owner(bridge) {}
+    ~request() override { give_back(); }
+    request(const request &) = delete;
+    request &operator=(const request &) = delete;
+
+    // All attributes but the address, for its bytes.
+    void begin(tlm::tlm_command command, bool with_enables) {
+        const bool some = with_enables && !enables.empty();
+        set_command(command);
+        set_data_ptr(bytes.data());
+        set_data_length(static_cast<unsigned>(bytes.size()));
+        set_streaming_width(static_cast<unsigned>(bytes.size()));
+        set_byte_enable_ptr(some ? enables.data() : nullptr);
+        set_byte_enable_length(some ? static_cast<unsigned>(enables.size()) : 0);
+        set_dmi_allowed(false);
+        set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    }
+
+    bool touches(std::uint64_t from, std::uint64_t nbytes) const {
+        return from - get_address() < bytes.size() || get_address() - from < nbytes;
+    }
+
+    // The extensions of the whole; and which transfer this is a part of.
+    void lend(const tlm_generic_payload &whole) {
+        for (unsigned i = 0; i < tlm::max_num_extensions(); i++)
+            if (tlm::tlm_extension_base *const found = whole.get_extension(i)) {
+                set_extension(i, found);
+                lent.emplace_back(i, found);
+            }
+    }
+    void say_part_of(const transfer_extent &whole) {
+        extent = whole;
+        set_extension(&extent); // in place of that of the whole
+        lent.emplace_back(transfer_extent::ID, &extent);
+    }
+    void give_back() {
+        for (const auto &[number, extension] : lent)
+            if (get_extension(number) == extension) set_extension(number, nullptr);
+        lent.clear();
+    }
+
+    const lt_at_bridge &owner;
+    access *of = nullptr; // until its caller has gone
+    state is = state::idle;
+    bool to_end = false;                      // END_RESP is to be sent as a call
+    std::uint64_t index = 0;                  // of its first byte in the whole's data
+    std::uint64_t lead = 0, wanted = 0;       // which of its bytes are the whole's
+    std::vector<std::uint8_t> bytes, enables; // enables: none where all bytes are
+    request *first = nullptr;                 // reads what this one writes in part, until it is answered
+    request *then = nullptr;                  // of that one: this one
+    // Of a write in part that is on its way: which other bytes a debugger has written since, and what.
+    std::vector<std::pair<std::size_t, std::uint8_t>> debugged;
+    transfer_extent extent;
+    std::vector<std::pair<unsigned, tlm::tlm_extension_base *>> lent;
+};
+
+// An access whose caller waits.
+struct lt_at_bridge::access {
+    std::vector<request *> parts;
+    std::size_t left = 0; // parts that are not answered
+    sc_core::sc_event over;
+};
+
+// A caller's stay. When its thread is killed meanwhile the requests go on, with bytes of their own.
+class lt_at_bridge::call {
+  public:
+    call(lt_at_bridge &bridge, access &of) : bridge_(bridge), access_(of) {}
+    ~call() {
+        for (request *const part : access_.parts) {
+            part->give_back();
+            if (part->first) part->first->give_back();
+            part->of = nullptr;
+            part->release();
+        }
+        access_.parts.clear();
+        access_.over.cancel();
+        bridge_.idle_.push_back(&access_);
+    }
+    call(const call &) = delete;
+    call &operator=(const call &) = delete;
+
+  private:
+    lt_at_bridge &bridge_;
+    access &access_;
+};
+
+lt_at_bridge::lt_at_bridge(sc_core::sc_module_name name, const config &settings)
+    : instrumented(name, "lt_at_bridge"), in("in", *this, settings.accepted), config_(settings) {
+    check_config();
+    out.register_nb_transport_bw(this, &lt_at_bridge::nb_transport_bw);
+    out.register_invalidate_direct_mem_ptr(this, &lt_at_bridge::invalidate);
+    TLMALLOC_HAS_PROCESS(lt_at_bridge);
+    SC_METHOD(advance);
+    sensitive << agenda_changed_;
+    dont_initialize();
+}
+
+lt_at_bridge::~lt_at_bridge() = default;
+
+void lt_at_bridge::check_config() const {
+    const std::uint64_t smallest = config_.smallest, largest = config_.largest;
+    if (config_.outstanding == 0)
+        refuse_config("outstanding: a bridge needs a limit of requests without an answer, at least 1, not 0");
+    if (config_.capacity == 0)
+        refuse_config("capacity: a bridge needs the end of the memory behind it, in bytes, not 0; no_end where the "
+                      "target itself refuses what lies behind its end");
+    if (config_.capacity != no_end && config_.capacity - 1 > UINT64_MAX - config_.base)
+        refuse_config("base + capacity: the last byte would lie past 2^64");
+    if (!is_power_of_two(largest) || largest > UINT32_MAX)
+        refuse_config("largest: a power of two up to 2^31 is expected, not " + std::to_string(largest));
+    if (!is_power_of_two(smallest) || smallest > largest)
+        refuse_config("smallest: a power of two up to largest = " + std::to_string(largest) + " is expected, not " +
+                      std::to_string(smallest));
+    const bool ends = config_.capacity != no_end;
+    if (config_.base % smallest > 0 || (ends && config_.capacity % smallest > 0))
+        refuse_config("base and capacity must be multiples of smallest = " + std::to_string(smallest));
+}
+
+std::uint64_t lt_at_bridge::last() const {
+    return config_.capacity == no_end ? UINT64_MAX : config_.base + (config_.capacity - 1);
+}
+
+bool lt_at_bridge::reaches(std::uint64_t address, std::uint64_t nbytes) const {
+    return address >= config_.base && address <= last() && nbytes > 0 && nbytes - 1 <= last() - address;
+}
+
+// Of several requests, or of a read and a write, some could be made and the others not.
+bool lt_at_bridge::loses_exclusive(const tlm_generic_payload &payload) const {
+    const requester *const who = payload.get_extension<requester>();
+    if (!who || !who->exclusive) return false;
+    const tla_request_shape shape{config_.largest, config_.smallest, config_.powers_of_two};
+    const tla_request only = tla_request_next(&shape, payload.get_address(), payload.get_data_length());
+    return !config_.exclusive || payload.get_byte_enable_ptr() || payload_span(payload) < payload.get_data_length() ||
+           only.length != payload.get_data_length() || only.lead > 0;
+}
+
+// --- accesses --------------------------------------------------------------------------------------------------------
+
+void lt_at_bridge::serve(unsigned input, tlm_generic_payload &payload, sc_core::sc_time &delay) {
+    catch_up_with(delay);
+    arrival_gate::passage order(gate_, in.place_of(input));
+    if (refuses(payload)) return;
+    const visit here(this);
+    counts_.accesses++;
+    tlm::tlm_response_status status = check_attributes(payload);
+    if (status == tlm::TLM_OK_RESPONSE && !reaches(payload.get_address(), payload_span(payload)))
+        status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    if (status == tlm::TLM_OK_RESPONSE && loses_exclusive(payload)) status = tlm::TLM_COMMAND_ERROR_RESPONSE;
+    if (status == tlm::TLM_OK_RESPONSE && payload.get_command() != tlm::TLM_IGNORE_COMMAND)
+        status = transport(payload, order);
+    payload.set_response_status(status);
+    if (status != tlm::TLM_OK_RESPONSE) counts_.errors++;
+}
+
+// Waits until the last request is answered.
+tlm::tlm_response_status lt_at_bridge::transport(tlm_generic_payload &payload, arrival_gate::passage &order) {
+    if (idle_.empty()) {
+        accesses_.push_back(std::make_unique<access>());
+        idle_.push_back(accesses_.back().get());
+    }
+    access &mine = *idle_.back();
+    idle_.pop_back();
+    const call stay(*this, mine);
+    cut(payload, mine);
+    mine.left = mine.parts.size();
+    if (mine.left == 0) return tlm::TLM_OK_RESPONSE; // no byte is enabled
+    for (request *const part : mine.parts) {
+        part->acquire(); // until its response has ended
+        schedule(step::begin, *part, sc_core::SC_ZERO_TIME);
+    }
+    order.leave();
+    while (mine.left > 0)
+        sc_core::wait(mine.over);
+    return collect(mine, payload);
+}
+
+// Makes the requests: for each pass of a streaming access those for its bytes.
+void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
+    const tla_request_shape shape{config_.largest, config_.smallest, config_.powers_of_two};
+    const std::uint64_t length = whole.get_data_length(), span = payload_span(whole);
+    const transfer_extent *const found = whole.get_extension<transfer_extent>();
+    const transfer_extent around = found ? *found : transfer_extent();
+    for (std::uint64_t pass = 0; pass < length; pass += span) {
+        const std::uint64_t end = std::min(span, length - pass);
+        for (std::uint64_t offset = 0; offset < end;) {
+            const std::uint64_t run = run_of(whole, pass + offset, offset, end - offset);
+            if (run == 0) { // disabled, and the target would not know
+                offset++;
+                continue;
+            }
+            const tla_request next = tla_request_next(&shape, whole.get_address() + offset, run);
+            request &part = new_request();
+            into.parts.push_back(&part);
+            part.acquire(); // for the caller
+            part.of = &into;
+            part.index = pass + offset;
+            part.lead = next.lead;
+            part.wanted = next.wanted;
+            part.set_address(next.address);
+            fill(part, next.length, whole);
+            part.lend(whole);
+            if (found || next.wanted < span)
+                part.say_part_of({around.before + offset, around.after + (span - offset - next.wanted)});
+            if (merges() && whole.is_write() && !part.enables.empty()) read_first(part);
+            offset += next.wanted;
+        }
+    }
+}
+
+// How many bytes from `index` of the data and `offset` of the pass on, up to `most`, may become requests together: all
+// where the target takes byte enables, or where nothing is changed by what is too much, else those that are enabled.
+std::uint64_t lt_at_bridge::run_of(const tlm_generic_payload &whole, std::uint64_t index, std::uint64_t offset,
+                                   std::uint64_t most) const {
+    if (config_.byte_enables || !whole.get_byte_enable_ptr() || (merges() && whole.is_read())) return most;
+    const std::uint64_t run = enabled_run(whole, index, std::min(most, config_.largest));
+    if (!merges()) return run;
+    const std::uint64_t address = whole.get_address() + offset, lead = address % config_.smallest;
+    if (lead == 0 && run >= config_.smallest) return run - run % config_.smallest;
+    const std::uint64_t rest = std::min(most, config_.smallest - lead); // of one that is written in part
+    for (std::uint64_t i = 0; i < rest; i++)
+        if (is_enabled(whole, index + i)) return rest;
+    return 0;
+}
+
+// All attributes but the address; the bytes of a write, and the enables.
+void lt_at_bridge::fill(request &part, std::uint64_t length, const tlm_generic_payload &whole) const {
+    const std::uint8_t *const enables = whole.get_byte_enable_ptr();
+    const bool all = (!config_.byte_enables && !merges()) || (!enables && part.wanted == length);
+    part.bytes.assign(length, 0);
+    part.enables.assign(all ? 0 : length, TLM_BYTE_DISABLED);
+    if (whole.is_write()) std::copy_n(whole.get_data_ptr() + part.index, part.wanted, &part.bytes[part.lead]);
+    if (!all)
+        for (std::uint64_t i = 0; i < part.wanted; i++)
+            part.enables[part.lead + i] = is_enabled(whole, part.index + i) ? TLM_BYTE_ENABLED : TLM_BYTE_DISABLED;
+    if (std::find(part.enables.begin(), part.enables.end(), TLM_BYTE_DISABLED) == part.enables.end())
+        part.enables.clear();
+    part.begin(whole.get_command(), config_.byte_enables);
+}
+
+// What a request that writes only some of its bytes has to know of the others.
+void lt_at_bridge::read_first(request &part) {
+    request &first = new_request();
+    first.acquire(); // until its response has ended
+    part.first = &first;
+    first.then = &part;
+    first.lead = first.wanted = 0;
+    first.bytes.assign(part.bytes.size(), 0);
+    first.enables.clear();
+    first.set_address(part.get_address());
+    first.begin(tlm::TLM_READ_COMMAND, false);
+    first.lend(part);
+    counts_.merged++;
+}
+
+// The answer to the whole, and where that is OK the bytes of a read.
+tlm::tlm_response_status lt_at_bridge::collect(const access &of, tlm_generic_payload &whole) const {
+    bool dmi = config_.dmi && !(merges() && whole.is_write());
+    for (const request *const part : of.parts) {
+        if (part->get_response_status() != tlm::TLM_OK_RESPONSE)
+            return part->get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE ? tlm::TLM_GENERIC_ERROR_RESPONSE
+                                                                               : part->get_response_status();
+        dmi = dmi && part->is_dmi_allowed();
+    }
+    whole.set_dmi_allowed(dmi);
+    if (!whole.is_read()) return tlm::TLM_OK_RESPONSE;
+    for (const request *const part : of.parts)
+        for (std::uint64_t i = 0; i < part->wanted; i++)
+            if (part->enables.empty() || part->enables[part->lead + i] == TLM_BYTE_ENABLED)
+                whole.get_data_ptr()[part->index + i] = part->bytes[part->lead + i];
+    return tlm::TLM_OK_RESPONSE;
+}
+
+lt_at_bridge::request &lt_at_bridge::new_request() {
+    if (free_.empty()) {
+        requests_.push_back(std::make_unique<request>(static_cast<tlm::tlm_mm_interface *>(this), *this));
+        free_.push_back(requests_.back().get());
+    }
+    request &next = *free_.back();
+    free_.pop_back();
+    next.is = request::state::waiting;
+    next.to_end = false;
+    next.first = next.then = nullptr;
+    next.of = nullptr;
+    next.debugged.clear();
+    return next;
+}
+
+void lt_at_bridge::free(tlm_generic_payload *payload) {
+    payload->reset(); // extensions that the target left to go with it
+    auto *const part = static_cast<request *>(payload);
+    part->is = request::state::idle;
+    free_.push_back(part);
+}
+
+// --- four phases -----------------------------------------------------------------------------------------------------
+
+void lt_at_bridge::schedule(step what, request &part, const sc_core::sc_time &delay) {
+    agenda_.emplace(sc_core::sc_time_stamp() + delay, scheduled{what, &part});
+    agenda_changed_.notify(delay); // an earlier notification stands
+}
+
+// A method: does all that is due now, then waits for what is next.
+void lt_at_bridge::advance() {
+    const sc_core::sc_time now = sc_core::sc_time_stamp();
+    while (!agenda_.empty() && agenda_.begin()->first <= now) {
+        const scheduled next = agenda_.begin()->second;
+        agenda_.erase(agenda_.begin());
+        switch (next.what) {
+        case step::begin:
+            waiting_.push_back(next.part);
+            break;
+        case step::end_request:
+            if (open_ == next.part) open_ = nullptr;
+            break;
+        case step::respond:
+            if (open_ == next.part) open_ = nullptr;
+            finish(*next.part);
+            break;
+        }
+        while (!open_ && !waiting_.empty() && sent_.size() < config_.outstanding && may_go(*waiting_.front())) {
+            request &part = *waiting_.front();
+            waiting_.pop_front();
+            if (part.first) merging_.push_back(&part);
+            send(part.first ? *part.first : part);
+        }
+    }
+    if (!agenda_.empty())
+        agenda_changed_.notify(agenda_.begin()->first - now);
+    else if (in_reset() && !is_busy())
+        may_be_idle();
+}
+
+// Bytes that are read to be written back are nobody else's, from the read to the answer.
+bool lt_at_bridge::may_go(const request &next) const {
+    const auto touches = [&](const request *other) {
+        return other != &next && other->touches(next.get_address(), next.bytes.size());
+    };
+    return std::none_of(merging_.begin(), merging_.end(), touches) &&
+           (!next.first || std::none_of(sent_.begin(), sent_.end(), touches));
+}
+
+void lt_at_bridge::send(request &next) {
+    next.is = request::state::sent;
+    open_ = &next;
+    sent_.push_back(&next);
+    counts_.requests++;
+    counts_.peak_outstanding = std::max<std::uint64_t>(counts_.peak_outstanding, sent_.size());
+    outstanding_.set(to_ps(sc_core::sc_time_stamp()), sent_.size());
+    tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay;
+    const tlm_sync_enum answer = out->nb_transport_fw(next, phase, delay);
+    if (answer == tlm::TLM_ACCEPTED) return;
+    if (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ)
+        schedule(step::end_request, next, delay);
+    else if (answer == tlm::TLM_COMPLETED)
+        respond(next, false, delay);
+    else if (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP)
+        respond(next, true, delay);
+    else
+        violation("TLM_UPDATED to BEGIN_REQ with a phase that cannot follow it");
+}
+
+// The target has answered; it waits for END_RESP as a call if `to_end`.
+void lt_at_bridge::respond(request &part, bool to_end, const sc_core::sc_time &delay) {
+    if (part.is != request::state::sent) {
+        violation("a second answer to a request");
+        return;
+    }
+    part.is = request::state::answered;
+    part.to_end = to_end;
+    schedule(step::respond, part, delay);
+}
+
+tlm_sync_enum lt_at_bridge::nb_transport_bw(tlm_generic_payload &payload, tlm_phase &phase, sc_core::sc_time &delay) {
+    auto *const part = dynamic_cast<request *>(&payload);
+    if (phase != tlm::END_REQ && phase != tlm::BEGIN_RESP) {
+        if (phase == tlm::BEGIN_REQ || phase == tlm::END_RESP) violation("an initiator's phase on the backward path");
+        return tlm::TLM_ACCEPTED; // phases of other protocols
+    }
+    if (!part || &part->owner != this || part->is == request::state::idle || part->is == request::state::waiting) {
+        violation("an answer to what is no request under way");
+        return tlm::TLM_ACCEPTED;
+    }
+    if (phase == tlm::END_REQ) {
+        if (open_ != part) violation("END_REQ for a request that has ended");
+        schedule(step::end_request, *part, delay);
+        return tlm::TLM_ACCEPTED;
+    }
+    const bool expected = part->is == request::state::sent;
+    respond(*part, config_.ending == response_end::call, delay);
+    if (!expected || config_.ending == response_end::call) return tlm::TLM_ACCEPTED;
+    if (config_.ending == response_end::completed) return tlm::TLM_COMPLETED;
+    phase = tlm::END_RESP; // at the time of BEGIN_RESP
+    return tlm::TLM_UPDATED;
+}
+
+// The response of a request has come to its time.
+void lt_at_bridge::finish(request &part) {
+    part.is = request::state::ended;
+    remove(sent_, part);
+    remove(merging_, part);
+    if (!in_reset()) write_debugged(part); // a memory on the same line may be as new already
+    outstanding_.set(to_ps(sc_core::sc_time_stamp()), sent_.size());
+    counts_.bytes += part.wanted;
+    if (part.to_end) {
+        tlm_phase phase = tlm::END_RESP;
+        sc_core::sc_time delay;
+        out->nb_transport_fw(part, phase, delay); // the answer to END_RESP says nothing
+    }
+    if (part.then)
+        merge(*part.then, part);
+    else
+        answered(part);
+    part.release();
+}
+
+// The bytes that a write in part leaves as they are have been read: it is next.
+void lt_at_bridge::merge(request &into, request &read) {
+    into.first = nullptr;
+    read.give_back();
+    if (read.is_response_ok()) {
+        for (std::size_t i = 0; i < into.bytes.size(); i++)
+            if (into.enables[i] == TLM_BYTE_DISABLED) into.bytes[i] = read.bytes[i];
+        waiting_.push_front(&into);
+        return;
+    }
+    remove(merging_, into);
+    into.is = request::state::ended;
+    into.set_response_status(read.get_response_status());
+    answered(into);
+    into.release();
+}
+
+void lt_at_bridge::answered(request &part) {
+    if (part.of && --part.of->left == 0) part.of->over.notify(sc_core::SC_ZERO_TIME);
+}
+
+// What a debugger writes into bytes that are being read to be written back, or are on their way back.
+void lt_at_bridge::keep_in_merges(const tlm_generic_payload &written) {
+    for (request *const part : merging_)
+        for (std::size_t i = 0; i < part->bytes.size(); i++) {
+            const std::uint64_t at = part->get_address() + i - written.get_address();
+            if (at >= written.get_data_length() || part->enables[i] == TLM_BYTE_ENABLED) continue;
+            const std::uint8_t byte = written.get_data_ptr()[at];
+            if (part->is != request::state::waiting) { // the target has the bytes that it is to write
+                part->debugged.emplace_back(i, byte);
+                continue;
+            }
+            part->bytes[i] = byte;
+            if (part->first) part->enables[i] = TLM_BYTE_ENABLED; // what is read may be older
+        }
+}
+
+// And what it reads there: the target may have written back what was there before.
+void lt_at_bridge::show_merges(tlm_generic_payload &read) const {
+    for (const request *const part : merging_)
+        for (const auto &[index, byte] : part->debugged) {
+            const std::uint64_t at = part->get_address() + index - read.get_address();
+            if (at < read.get_data_length()) read.get_data_ptr()[at] = byte;
+        }
+}
+
+// The target has written what was there before a debugger came: it is to have what he wrote.
+void lt_at_bridge::write_debugged(const request &part) {
+    for (const auto &[index, byte] : part.debugged) {
+        std::uint8_t data = byte;
+        tlm_generic_payload again;
+        again.set_command(tlm::TLM_WRITE_COMMAND);
+        again.set_address(part.get_address() + index);
+        again.set_data_ptr(&data);
+        again.set_data_length(1);
+        again.set_streaming_width(1);
+        out->transport_dbg(again);
+    }
+}
+
+void lt_at_bridge::violation(const char *what) {
+    counts_.protocol_errors++;
+    SC_REPORT_WARNING("/tlmalloc/lt_at_bridge/protocol", (std::string(name()) + ": " + what).c_str());
+}
+
+// --- what passes through ---------------------------------------------------------------------------------------------
+
+unsigned lt_at_bridge::debug(tlm_generic_payload &payload) {
+    const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
+    if (!payload.get_data_ptr() || !reaches(address, length)) return 0;
+    const tla_request_shape shape{config_.largest, 1, false};
+    std::uint64_t moved = 0;
+    while (moved < length) {
+        const tla_request next = tla_request_next(&shape, address + moved, length - moved);
+        tlm_generic_payload part;
+        part.set_command(payload.get_command());
+        part.set_address(next.address);
+        part.set_data_ptr(payload.get_data_ptr() + moved);
+        part.set_data_length(static_cast<unsigned>(next.length));
+        part.set_streaming_width(static_cast<unsigned>(next.length));
+        const unsigned answered = out->transport_dbg(part);
+        if (answered == next.length && payload.is_write()) keep_in_merges(part);
+        if (answered == next.length && payload.is_read()) show_merges(part);
+        moved += answered;
+        if (answered < next.length) break;
+    }
+    return static_cast<unsigned>(moved);
+}
+
+bool lt_at_bridge::grant_dmi(unsigned, tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    const std::uint64_t address = payload.get_address();
+    if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
+    if (!reaches(address, 1)) return refuse_dmi(dmi, {address, address});
+    if (merges() && payload.is_write()) return refuse_dmi(dmi, {config_.base, last()});
+    const bool granted = out->get_direct_mem_ptr(payload, dmi);
+    const std::uint64_t behind_first = last() - config_.base, nbytes = behind_first + (behind_first < UINT64_MAX);
+    const bool seen = translate_dmi(dmi, granted, {config_.base, nbytes, config_.base}, 0);
+    if (seen && merges()) dmi.allow_read();
+    return seen;
+}
+
+void lt_at_bridge::invalidate(sc_dt::uint64 first, sc_dt::uint64 end) {
+    if (first <= last() && end >= config_.base)
+        in.withdraw_dmi(std::max<std::uint64_t>(first, config_.base), std::min<std::uint64_t>(end, last()));
+}
+
+std::vector<statistics_part> lt_at_bridge::list_statistics() const {
+    return {{{{"accesses", counts_.accesses, "accesses", "calls, and requests in four phases"},
+              {"errors", counts_.errors, "accesses", "answered with an error"},
+              {"requests", counts_.requests, "requests", "sent in four phases"},
+              {"bytes", counts_.bytes, "bytes", "of accesses, by answered requests"},
+              {"merged", counts_.merged, "requests", "of these, reads of what is written in part"},
+              {"peak_outstanding", counts_.peak_outstanding, "requests", "without an answer, at most"},
+              {"protocol_errors", counts_.protocol_errors, "calls", "of the target, against the base protocol"}}}};
+}
+
+} // namespace tlmalloc

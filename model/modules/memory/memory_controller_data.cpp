@@ -1,0 +1,403 @@
+// The bytes behind a memory controller: accesses by address, under guard, and direct memory pointers.
+#include "tlmalloc/modules/memory_controller.hpp"
+
+#include "modules/kit/dmi.hpp"
+#include "modules/kit/payload.hpp"
+#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+// False when the payload has been answered: it leads nowhere.
+bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) {
+    // An access without bytes is located like one byte; the memory behind then refuses it as it should.
+    const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
+    const std::uint64_t in_slice = address - slice_base_, slice_bytes = config_.memory.hbm_slice_bytes;
+    if (in_slice < slice_bytes && span <= slice_bytes - in_slice) {
+        where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
+    } else if (tla_pe_memory_locate(&config_.memory, {address}, span, &where.channel, &where.offset)) {
+        data_errors_++;
+        payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        return false;
+    }
+    return true;
+}
+
+// --- exclusive accesses ----------------------------------------------------------------------------------------------
+
+// Bytes of a memory are written, or free.
+void memory_controller::break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+    tla_exclusive_monitor &monitor = monitors_[channel];
+    if (monitor.count == 0 || nbytes == 0) return;
+    tla_exclusive_monitor_break(&monitor, offset, offset + (nbytes - 1));
+    offer_unreserved(channel);
+}
+
+// What a core has reserved, in whichever memory: it has one reservation at most.
+void memory_controller::drop_reservation(std::uint32_t core) {
+    for (int number = 0; number < TLA_CHANNEL_COUNT; number++) {
+        if (monitors_[number].count == 0) continue;
+        tla_exclusive_monitor_release(&monitors_[number], core);
+        offer_unreserved(static_cast<tla_channel>(number));
+    }
+}
+
+// An access has been answered without being made. A conditional store ends what its core had reserved all the same, as
+// one of RISC-V does.
+void memory_controller::not_made(const tlm::tlm_generic_payload &payload) {
+    const requester *const who = payload.get_extension<requester>();
+    if (who && who->exclusive && payload.is_write()) drop_reservation(who->initiator);
+}
+
+// Some bytes of a memory are not reserved any more: who was refused a pointer may ask again when none of them is.
+void memory_controller::offer_unreserved(tla_channel channel) {
+    bool &refused = reserved_refused_[channel];
+    if (!refused || monitors_[channel].count > 0) return;
+    refused = false;
+    in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
+}
+
+// A write that its memory has not answered. A memory that makes callers wait makes it some
+// time until then: after the simulation has come to where its initiator is ahead, in a queue behind others.
+class memory_controller::write_under_way {
+  public:
+    write_under_way(memory_controller &of, const place &where, std::uint64_t nbytes, bool exclusive, bool to_note)
+        : of_(of), next_(of.writes_), where_(where), nbytes_(nbytes), exclusive_(exclusive), to_note_(to_note) {
+        if (next_) next_->before_ = this;
+        of_.writes_ = this;
+    }
+    ~write_under_way() {
+        (before_ ? before_->next_ : of_.writes_) = next_;
+        if (next_) next_->before_ = before_;
+    }
+    write_under_way(const write_under_way &) = delete;
+    write_under_way &operator=(const write_under_way &) = delete;
+
+    const write_under_way *next() const { return next_; }
+    bool is_exclusive() const { return exclusive_; }
+    bool to_note() const { return to_note_; } // for the guard, once it has been made
+    bool touches(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
+        return where_.channel == channel && where_.offset <= last && where_.offset + (nbytes_ - 1) >= first;
+    }
+
+  private:
+    memory_controller &of_;
+    write_under_way *before_ = nullptr, *next_;
+    const place where_;
+    const std::uint64_t nbytes_;
+    const bool exclusive_, to_note_;
+};
+
+bool memory_controller::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last,
+                                         bool exclusively) const {
+    for (const write_under_way *one = writes_; one; one = one->next())
+        if ((one->is_exclusive() || !exclusively) && one->touches(channel, first, last)) return true;
+    return false;
+}
+
+// An exclusive write that is to be made may still be on its way: another that came later must not be made before it,
+// and be overwritten by what was read before both. What touches the same bytes as such a one keeps its place behind it.
+bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bool write) const {
+    const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
+    const auto touches = [&](const held &one) {
+        return one.where.channel == where.channel && one.where.offset <= last &&
+               one.where.offset + (one.nbytes - 1) >= where.offset;
+    };
+    return (write && is_being_written(where.channel, where.offset, last, true)) ||
+           std::any_of(held_.begin(), held_.end(), touches);
+}
+
+// From the first exclusive access on all decide when they are due. What came before is passed on already,
+// and may be due later.
+bool memory_controller::arrives_in_order(const in_order_request &request, const requester *who) {
+    keeps_order_ = keeps_order_ || (who && who->exclusive);
+    if (!keeps_order_ && request.payload->is_write())
+        written_until_ps_ = std::max<std::uint64_t>(written_until_ps_, request.at_ps);
+    return keeps_order_ || config_.guard != TLA_GUARD_OFF;
+}
+
+// Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
+// answered: it is not to be made.
+bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who) {
+    const std::uint64_t span = payload_span(payload);
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE) {
+        not_made(payload);
+        return false; // nothing is touched
+    }
+    if (payload.get_byte_enable_ptr() || span < payload.get_data_length()) {
+        payload.set_response_status(payload.get_byte_enable_ptr() ? tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE
+                                                                  : tlm::TLM_BURST_ERROR_RESPONSE);
+        not_made(payload);
+        return true;
+    }
+    tla_exclusive_monitor &monitor = monitors_[where.channel];
+    const std::uint64_t first = where.offset, last = first + (span - 1);
+    if (payload.is_read()) {
+        drop_reservation(who.initiator);
+        // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
+        if (is_being_written(where.channel, first, last, false)) return false;
+        if (time_queue::of_simulation().now_ps() < written_until_ps_) return false;
+        if (tla_exclusive_monitor_reserve(&monitor, who.initiator, first, last)) {
+            payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
+            return true;
+        }
+        if (dmi_granted_) in.withdraw_dmi(base(where.channel) + first, base(where.channel) + last);
+        return false;
+    }
+    if (tla_exclusive_monitor_holds(&monitor, who.initiator, first, last)) {
+        break_reservations(where.channel, first, span);
+        return false;
+    }
+    not_made(payload);
+    who.exclusive = false;
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    return true;
+}
+
+// The payload as the memory is to see it: an offset, and nothing exclusive, which is done with here.
+memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload &payload, const place &where,
+                                                        requester *who) {
+    const passed_on what{payload.get_address(), where, who && who->exclusive, nullptr};
+    if (what.exclusive) who->exclusive = false;
+    payload.set_address(where.offset);
+    return what;
+}
+
+// The memory has answered.
+void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passed_on &what) {
+    payload.set_address(what.address);
+    tla_exclusive_monitor &monitor = monitors_[what.where.channel];
+    if (what.exclusive) {
+        requester *const who = payload.get_extension<requester>();
+        who->exclusive = true;
+        if (payload.is_read() && payload.is_response_error()) drop_reservation(who->initiator);
+    }
+    std::uint64_t first = 0, last = UINT64_MAX;
+    if (!config_.dmi || (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
+        payload.set_dmi_allowed(false);
+    if (payload.is_response_error()) data_errors_++;
+}
+
+// --- accesses --------------------------------------------------------------------------------------------------------
+
+// Nothing is shared here but what the guard knows and what is reserved, so only their checks have to be made in order.
+void memory_controller::begin(in_order_request &request, unsigned port) {
+    if (refuses(*request.payload)) {
+        request.finish();
+        return;
+    }
+    begun();
+    requester *const who = request.payload->get_extension<requester>();
+    if (!arrives_in_order(request, who)) {
+        arrive(request, port, who);
+        return;
+    }
+    request.push(nullptr, this);
+    request.arrive_at(resource_.number(), port, [](void *context, std::uint64_t) {
+        auto &r = *static_cast<in_order_request *>(context);
+        static_cast<memory_controller *>(r.pop().module)
+            ->arrive(r, 0, r.payload->get_extension<requester>()); // they come in order
+    });
+}
+
+void memory_controller::arrive(in_order_request &request, unsigned input, requester *who) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    place where{};
+    bool to_note = false;
+    if (!locate(payload, where) ||
+        (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, request.at_ps, to_note))) {
+        not_made(payload);
+        ended();
+        request.finish();
+        return;
+    }
+    request.at_ps += config_.latency_ps;
+    go_on(request, input, where, to_note, who);
+}
+
+// It may be made; and an exclusive write, if nobody has come between.
+void memory_controller::go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
+                              requester *who) {
+    tlm::tlm_generic_payload &payload = *request.payload;
+    const std::uint64_t span = payload_span(payload);
+    if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write())) {
+        request.comes_last = false; // others go on with it
+        held_.push_back({where, std::max<std::uint64_t>(span, 1), &request, input, to_note});
+        return;
+    }
+    if (who && who->exclusive) {
+        if (answers_exclusive(payload, where, *who)) {
+            ended();
+            request.finish();
+            return;
+        }
+    } else if (payload.is_write()) {
+        break_reservations(where.channel, where.offset, span);
+    }
+    // Now, so that a read which arrives before the answer knows of it; but somebody else's memory may refuse a write.
+    outlet &memory = to_memory_[where.channel];
+    if (to_note && !memory.calls()) note(where, payload, request.at_ps);
+    in_order_request::frame &frame = request.push(
+        [](void *self, in_order_request &r) {
+            const passed_on what = r.pop().state<passed_on>();
+            auto &controller = *static_cast<memory_controller *>(self);
+            controller.came_back(*r.payload, what);
+            if (what.write && what.write->to_note() && controller.memory_ && r.payload->is_response_ok())
+                controller.note(what.where, *r.payload, r.at_ps);
+            delete what.write;
+            const std::uint64_t at_ps = r.at_ps;
+            controller.ended();
+            r.finish();
+            if (what.write && what.exclusive) controller.go_on_behind_exclusive_writes(at_ps);
+        },
+        this);
+    passed_on &what = frame.state<passed_on>();
+    what = pass_on(payload, where, who);
+    if (memory.calls() && payload.is_write())
+        what.write = new write_under_way(*this, where, span, what.exclusive, to_note);
+    memory.send(request, input);
+}
+
+// An exclusive write is over.
+void memory_controller::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
+    std::list<held> waiting;
+    waiting.swap(held_);
+    for (const held &one : waiting) {
+        one.request->at_ps = std::max(one.request->at_ps, at_ps);
+        go_on(*one.request, one.input, one.where, one.to_note, one.request->payload->get_extension<requester>());
+    }
+}
+
+unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    const std::uint64_t address = payload.get_address();
+    if (tla_pe_memory_locate(&config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
+    payload.set_address(offset);
+    const unsigned moved = socket_of(channel)->transport_dbg(payload);
+    payload.set_address(address);
+    if (payload.is_write()) break_reservations(channel, offset, moved);
+    if (memory_ && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
+    return moved;
+}
+
+// First byte of a memory in physical addresses; 0 when the configuration names none.
+std::uint64_t memory_controller::base(tla_channel channel) const {
+    tla_paddr pa{};
+    tla_pe_memory_address(&config_.memory, channel, 0, &pa);
+    return pa.value;
+}
+
+bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+    const std::uint64_t address = payload.get_address();
+    tla_channel channel = TLA_HBM;
+    std::uint64_t offset = 0;
+    if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
+    if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
+        return refuse_dmi(dmi, {address, address});
+    tla_block visible{0, bytes_of(channel)};
+    if (config_.guard != TLA_GUARD_OFF) {
+        const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
+        if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
+            tla_pe_memory_look(memory_.get(), channel, &any, nullptr))
+            return refuse_dmi(dmi, {address, address});
+    }
+    if (monitors_[channel].count > 0) {
+        std::uint64_t first = visible.offset, last = visible.offset + (visible.nbytes - 1);
+        if (!tla_exclusive_monitor_cut(&monitors_[channel], offset, &first, &last)) {
+            reserved_refused_[channel] = true;
+            return refuse_dmi(dmi, {base(channel) + first, base(channel) + last});
+        }
+        visible = {first, last - first + 1};
+    }
+    payload.set_address(offset);
+    bool granted = socket_of(channel)->get_direct_mem_ptr(payload, dmi);
+    payload.set_address(address);
+    const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
+    granted = translate_dmi(dmi, granted, view, config_.latency_ps);
+    if (granted && config_.guard != TLA_GUARD_OFF) tla_pe_memory_trust(memory_.get(), channel, visible);
+    dmi_granted_ = dmi_granted_ || granted;
+    return granted;
+}
+
+void memory_controller::invalidate(int number, sc_dt::uint64 first, sc_dt::uint64 last) {
+    const auto channel = static_cast<tla_channel>(number);
+    if (!has(channel)) return;
+    if (const auto seen = address_view{0, bytes_of(channel), base(channel)}.translate({first, last}))
+        in.withdraw_dmi(seen->first, seen->last);
+}
+
+// --- guarded memory --------------------------------------------------------------------------------------------------
+
+tla_guard_access memory_controller::guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
+                                                   std::uint64_t at_ps) const {
+    const std::uint64_t end = where.offset + payload_span(payload), size = bytes_of(where.channel);
+    std::uint64_t before = 0, after = 0;
+    if (const transfer_extent *whole = payload.get_extension<transfer_extent>()) { // what lies in this memory
+        before = std::min(whole->before, where.offset);
+        after = end < size ? std::min(whole->after, size - end) : 0;
+    }
+    return {payload.is_write(),
+            where.offset,
+            payload.get_data_length(),
+            payload_span(payload),
+            payload.get_byte_enable_ptr(),
+            payload.get_byte_enable_length(),
+            who_asks(payload),
+            at_ps,
+            before,
+            after};
+}
+
+// An access has been made.
+void memory_controller::note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps) {
+    const tla_guard_access access = guarded_access(payload, where, at_ps);
+    tla_pe_memory_note(memory_.get(), where.channel, &access);
+}
+
+// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
+// `to_note` says whether what it does is to be noted.
+bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps,
+                                      bool &to_note) {
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
+        return false; // touches nothing
+    const tla_guard_access access = guarded_access(payload, where, at_ps);
+    tla_error error{};
+    tla_status status = ensure_allocators();
+    if (!status) status = tla_pe_memory_look(memory_.get(), where.channel, &access, &error);
+    const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
+    to_note = memory_ && !no_such_place;
+    // What somebody else's memory has not answered yet may be written when the read comes there.
+    const std::uint64_t last = where.offset + (std::max<std::uint64_t>(payload_span(payload), 1) - 1);
+    if (status == TLA_NEVER_WRITTEN && is_being_written(where.channel, where.offset, last, false)) return false;
+    if (!status) return false;
+    statistics &counts = statistics_[where.channel];
+    counts.use_after_free += status == TLA_USE_AFTER_FREE;
+    counts.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
+    counts.not_owner += status == TLA_NOT_OWNER;
+    counts.never_written += status == TLA_NEVER_WRITTEN;
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard", (std::string(name()) + ": " + tla_status_name(status) +
+                                                            ": " + (*error.text ? error.text : tla_status_text(status)))
+                                                               .c_str());
+    if (config_.guard != TLA_GUARD_ERROR) return false;
+    data_errors_++;
+    payload.set_response_status(no_such_place ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return true;
+}
+
+void memory_controller::poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+    std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(nbytes, 65536), 0xdd);
+    for (std::uint64_t done = 0; done < nbytes; done += bytes.size()) {
+        tlm::tlm_generic_payload payload;
+        payload.set_command(tlm::TLM_WRITE_COMMAND);
+        payload.set_address(offset + done);
+        payload.set_data_ptr(bytes.data());
+        payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(bytes.size(), nbytes - done)));
+        socket_of(channel)->transport_dbg(payload);
+    }
+}
+
+} // namespace tlmalloc

@@ -1,0 +1,51 @@
+// The pool in front of the host's driver: which memory is which of its devices, and what their controllers answered.
+#ifndef TLMALLOC_MODULES_PLATFORM_HOST_POOL_HPP
+#define TLMALLOC_MODULES_PLATFORM_HOST_POOL_HPP
+
+#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/modules/runtime.hpp"
+
+#include <deque>
+
+namespace tlmalloc {
+
+// Every memory is a device of the pool, whose driver is a call of the host's driver with a command to the memory's
+// controller. Before a request fails, the blocks that are kept of its memory are given back, and it is tried again.
+class runtime::pool {
+  public:
+    explicit pool(runtime &of);
+    ~pool();
+
+    // As the controller would answer; of what the pool itself served, what the controller said last.
+    tla_completion take(tla_channel memory, const shard &s, std::uint32_t correlation_id);
+    tla_completion give_back(tla_channel memory, const shard &s, std::uint32_t correlation_id);
+
+    // Gives everything that is kept back to the controllers; the first refusal that stays one, and where.
+    tla_completion empty(std::uint32_t correlation_id, tla_channel &memory, pe_location &where);
+
+    pool_counts statistics() const;
+
+  private:
+    struct place {
+        tla_channel memory;
+        pe_location where;
+        tla_completion last;
+        std::uint32_t correlation_id; // of the call that is under way
+    };
+    static tla_status alloc(void *self, std::uint32_t device, std::uint64_t nbytes, std::uint64_t *address,
+                            tla_work *work);
+    static tla_status free(void *self, std::uint32_t device, std::uint64_t address, std::uint64_t nbytes,
+                           tla_work *work);
+    std::uint32_t device_of(tla_channel memory, const pe_location &where);
+    // Runs an operation of the pool on a memory; answered with its status.
+    tla_completion run(std::uint32_t device, std::uint32_t correlation_id,
+                       const std::function<tla_status()> &operation);
+
+    runtime &of_;
+    bool closed_ = false;
+    std::deque<place> places_; // by number of the device
+    std::unique_ptr<tla_caching_pool, tla_status (*)(tla_caching_pool *)> made_;
+};
+
+} // namespace tlmalloc
+#endif

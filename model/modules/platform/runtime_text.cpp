@@ -1,0 +1,81 @@
+// Texts of the runtime's errors.
+#include "runtime_text.hpp"
+
+#include "tlmalloc/cache/shortage.h"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+std::string to_string(const pe_location &pe) {
+    return "sip" + std::to_string(pe.sip) + ".cube" + std::to_string(pe.cube) + ".pe" + std::to_string(pe.pe);
+}
+
+std::string to_string(const tla_location &place) {
+    const std::string sip = "sip" + std::to_string(place.sip), cube = sip + ".cube" + std::to_string(place.cube);
+    switch (place.kind) {
+    case TLA_LOCATION_PE:
+        return to_string(pe_location{place.sip, place.cube, place.pe});
+    case TLA_LOCATION_M_CPU:
+        return cube + ".m_cpu";
+    case TLA_LOCATION_IO_CPU:
+        return sip + ".io_cpu";
+    case TLA_LOCATION_NONE:
+        break;
+    }
+    return "";
+}
+
+const char *refusal_text(tla_status status) {
+    return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
+}
+
+namespace {
+
+bool of_controller(std::uint32_t opcode) {
+    return opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE || opcode == TLA_OP_TRIM;
+}
+
+} // namespace
+
+std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                     std::uint64_t reserved, const segment_key &segmented) {
+    const bool of_alloc = completion.opcode == TLA_OP_ALLOC || completion.opcode == TLA_OP_EVICT;
+    const std::uint64_t trimmed = of_alloc ? completion.value : 0;
+    const std::uint64_t takes = of_alloc ? std::max(completion.nbytes, nbytes) : nbytes;
+    const bool smaller_helps = !segmented.text.empty() && takes > nbytes && completion.largest_free >= nbytes;
+    const auto number = [](std::uint64_t n) { return std::to_string(n); };
+    return what + " overflow: requested " + number(nbytes) + " bytes" +
+           (takes > nbytes && takes != UINT64_MAX ? " (a block of " + number(takes) + ")" : "") + ", " +
+           number(completion.total_free) + " free" +
+           (trimmed ? " (" + number(trimmed) + " of them come back with a TRIM)" : "") + ", largest free block " +
+           number(completion.largest_free) + ": " +
+           tla_shortage_say(completion.status, takes, completion.total_free, reserved, trimmed).text +
+           (smaller_helps ? "; or set " + segmented.text + " to less: so large a segment is not free" : "");
+}
+
+#define IDS " (correlation %u, request %u)"
+
+tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
+                   std::uint64_t reserved, const segment_key &segmented) {
+    const unsigned correlation = completion.correlation_id, request = completion.request_id;
+    const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
+        return tla_error_set(error, TLA_LIMIT,
+                             "%s: no node is left for one more block on the free list: controller.list_reserve holds "
+                             "the nodes" IDS,
+                             what.c_str(), correlation, request);
+    if (!out_of_memory || nbytes == 0)
+        return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), refusal_text(completion.status),
+                             correlation, request);
+    tla_error_set(error, completion.status, "%s" IDS, shortage(what, completion, nbytes, reserved, segmented).c_str(),
+                  correlation, request);
+    if (error) {
+        error->requested = nbytes;
+        error->total_free = completion.total_free;
+        error->largest_free = completion.largest_free;
+    }
+    return completion.status;
+}
+
+} // namespace tlmalloc

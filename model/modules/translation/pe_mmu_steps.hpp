@@ -1,0 +1,126 @@
+// What a pe_mmu does in time: accesses and commands that take their time step by step (mmu_steps.h).
+#ifndef TLMALLOC_MODULES_TRANSLATION_PE_MMU_STEPS_HPP
+#define TLMALLOC_MODULES_TRANSLATION_PE_MMU_STEPS_HPP
+
+#include "split_access.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
+#include "tlmalloc/vm/mmu_steps.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace tlmalloc {
+
+class pe_mmu::steps final : private in_order_request::holder {
+  public:
+    explicit steps(pe_mmu &mmu);
+
+    void lead_on(); // where the sockets lead: once they are bound
+    void begin(in_order_request &request, unsigned port);
+    void end_waiting();                     // a reset begins
+    void make_new();                        // and ends
+    void changed(std::uint64_t visible_ps); // mappings, as can be seen from then on
+    // With the tables in memory, the calling thread waits. at_ps: when it begins, and when it has ended.
+    tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
+                      tla_error &error);
+
+  private:
+    struct job;
+
+    // A request to the MMU for the front of what is left of an access, and the transactions made for it: the reads of
+    // its walk, then, of an access that is split, its piece.
+    struct part {
+        job *of = nullptr;
+        part *after = nullptr; // the next in the order of addresses
+        tla_mmu_request lookup{};
+        in_order_request request;
+        lent_payload payload;
+        requester who;                   // of a read of a walk
+        std::vector<std::uint8_t> bytes; // the same
+        access_part piece;
+        transfer_extent extent;
+    };
+
+    // An access that is being translated, or whose pieces are on their way.
+    struct job {
+        steps *owner = nullptr;
+        in_order_request *request = nullptr; // while it is here
+        tla_mmu_access wanted{};
+        part *first = nullptr;
+        std::size_t open = 0; // parts that are not done, then pieces that are not answered
+        std::uint64_t end_ps = 0;
+        tlm::tlm_response_status response = tlm::TLM_OK_RESPONSE;
+        route where;
+        job *earlier = nullptr, *later = nullptr; // in the order of arrival, until they move on
+        bool held = false;                        // translated, behind an earlier one
+        bool asked = false;                       // the host, because of byte asked_va
+        bool served = false, asked_again = false;
+        std::uint64_t asked_va = 0, patience_ps = 0;
+        in_order_request fault;
+        tlm::tlm_generic_payload fault_payload;
+        page_fault::bytes fault_record{};
+    };
+
+    void arrive(in_order_request &request, std::uint64_t at_ps);
+    void payload_goes(in_order_request &request) override;
+    void translate(job &j, std::uint64_t at_ps);
+    part &look_up(job &j, part *before, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t at_ps);
+    void add_rest(part &from, std::uint64_t at_ps);
+    void go_on(part &p, std::uint64_t now_ps);
+    void step(part &p, std::uint64_t now_ps, const void *bytes);
+    void tell_news(std::uint64_t now_ps);
+    void show_walks(std::uint64_t now_ps);
+    void read(part &p);
+    void finish_part(part &p);
+    void settle(job &j);
+    void move_on(job &j, std::uint64_t now_ps);
+    bool is_behind(const job &j) const;
+    std::uint64_t sent_before(const job &j, std::uint64_t now_ps);
+    void enter_order(job &j);
+    void leave_order(job &j);
+    void release_held(std::uint64_t now_ps);
+    bool ask_host(job &j, std::uint64_t va);
+    bool is_mapped(const job &j, std::uint64_t at_ps) const;
+    void host_answered(job &j, std::uint64_t at_ps);
+    bool wait_for_change(job &j);
+    void lose_patience(std::uint64_t at_ps);
+    void retry(job &j, std::uint64_t at_ps);
+    void pass_on(job &j);
+    void pass_on_pieces(job &j);
+    void end_piece(part &p);
+    void answer(job &j);
+
+    void perform(const tla_mmu_bus_work &todo);
+    static void wait_until(std::uint64_t at_ps);
+
+    job &new_job();
+    part &new_part(job &j, part *before);
+    void recycle_parts(job &j);
+    void recycle(job &j);
+
+    pe_mmu &mmu_;
+    outlet out_, walk_, fault_;
+    shared_resource resource_;
+    std::deque<job> jobs_; // all there ever were
+    std::deque<part> parts_;
+    std::vector<job *> idle_jobs_;
+    std::vector<part *> idle_parts_;
+    std::vector<job *> waiting_;             // for a mapping that the host has promised
+    job *first_ = nullptr, *last_ = nullptr; // that have arrived and not moved on
+    std::size_t writes_ = 0, held_ = 0;      // among them
+    struct leaving {
+        tla_mmu_access what;
+        std::uint64_t at_ps;
+    };
+    std::deque<leaving> sent_; // that leave at times which lie ahead
+    sc_core::sc_event walk_ended_;
+    bool draining_ = false;
+    std::uint32_t walks_shown_ = 0;
+};
+
+} // namespace tlmalloc
+#endif

@@ -1,0 +1,61 @@
+/* What a front of a stack can do; one file for each, front_NAME.c. Internal to model/pool. */
+#ifndef TLMALLOC_STACK_FRONT_H
+#define TLMALLOC_STACK_FRONT_H
+
+#include "tlmalloc/stack/stack.h"
+#include "tlmalloc/stack/stack_watch.h"
+
+typedef struct tla_front_kind {
+    const char *name; /* NULL: the placement itself */
+    bool over_placement;
+    bool has_own_ranges; /* no arena of the stack's is under it */
+    /* What of a configuration it cannot stand; NULL: nothing. */
+    tla_status (*check)(const tla_stack_config *config, tla_error *error);
+    /* Makes stack->state; *error may stay untouched. NULL: there is none. */
+    tla_status (*make)(tla_stack *stack, tla_error *error);
+    void (*destroy)(tla_stack *stack);
+    /* nbytes of the request are rounded up to the alignment. */
+    tla_status (*alloc)(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work);
+    uint64_t (*granted)(const tla_stack *stack, tla_block block);
+    tla_status (*free)(tla_stack *stack, tla_block block, tla_work *work);
+    tla_status (*trim)(tla_stack *stack, tla_work *work); /* NULL: nothing to do */
+    /* tla_stack_trim_serves; NULL: a trim never helps. */
+    uint64_t (*trim_serves)(const tla_stack *stack, const tla_stack_request *request);
+    /* tla_stack_takes; NULL: what was asked for. */
+    uint64_t (*takes)(const tla_stack *stack, const tla_stack_request *request);
+    /* tla_stack_next_growth and tla_stack_advance; NULL: its range is what it is. */
+    bool (*next_growth)(const tla_stack *stack, uint64_t *when_ps);
+    tla_status (*advance)(tla_stack *stack, uint64_t now_ps, tla_work *work);
+    tla_status (*explain)(const tla_stack *stack, const char *what, const tla_stack_request *request, tla_error *error);
+    tla_stack_stats (*stats)(const tla_stack *stack);
+} tla_front_kind;
+
+extern const tla_front_kind tla_front_none, tla_front_caching_pool, tla_front_segment_cache, tla_front_growing_pool,
+    tla_front_slot_pool, tla_front_mixed, tla_front_lazy;
+
+/* NULL for a value that is none. */
+const tla_front_kind *tla_front_kind_of(tla_front front);
+
+struct tla_stack {
+    tla_stack_config config;
+    const tla_front_kind *front;
+    tla_arena *arena;      /* NULL where no placement is under the front, or it has its own */
+    tla_arena_set set;     /* of it alone: the front's only device */
+    tla_arena *live;       /* of blocks as they were asked for, with a front and validation */
+    void *state;           /* the front's */
+    tla_owner owner;       /* who the calls are made for */
+    tla_stack_watch watch; /* or NULL */
+    void *watch_context;
+    uint64_t used, peak_used; /* bytes granted, of a front */
+    uint64_t restored;        /* bytes of the arena that a snapshot left in use */
+};
+
+/* The statistics of a front that has had at most `peak_reserved` bytes from the arena, as it counts them. */
+tla_stack_stats tla_front_stats_over_arena(const tla_stack *stack, uint64_t peak_reserved);
+
+/* Tell whoever watches (stack_watch.h) of an alloc that was decided, and of a free that was done. */
+void tla_stack_tell_alloc(const tla_stack *stack, const tla_stack_request *request, tla_status status,
+                          const tla_block *granted);
+void tla_stack_tell_free(const tla_stack *stack, tla_block block);
+
+#endif

@@ -1,0 +1,43 @@
+/* What the parts of a shape are added with. */
+#include "topology/topology_build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+uint64_t tla_topology_wire_ps(uint64_t length_um, uint64_t wire_ps_per_mm) {
+    return (length_um * wire_ps_per_mm + 500) / 1000;
+}
+
+uint32_t tla_build_node(tla_topology_builder *b, tla_node_kind kind, tla_spot at, uint64_t overhead_ps,
+                        const char *format, ...) {
+    if (b->status) return TLA_NO_NODE;
+    tla_topology_node node = {.kind = kind,
+                              .x_um = at.x_um,
+                              .y_um = at.y_um,
+                              .overhead_ps = overhead_ps,
+                              .store_and_forward = kind == TLA_NODE_PCIE_EP};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(node.name, sizeof node.name, format, arguments);
+    va_end(arguments);
+    b->status = tla_topology_add_node(b->topology, &node, b->error);
+    return b->status ? TLA_NO_NODE : tla_topology_node_count(b->topology) - 1;
+}
+
+void tla_build_link(tla_topology_builder *b, uint32_t from, uint32_t to, uint64_t length_um, uint64_t routing,
+                    uint64_t bandwidth) {
+    tla_build_weighed_link(b, from, to, length_um, routing, routing, bandwidth);
+}
+
+void tla_build_weighed_link(tla_topology_builder *b, uint32_t from, uint32_t to, uint64_t length_um, uint64_t routing,
+                            uint64_t routing_at_end, uint64_t bandwidth) {
+    if (b->status) return;
+    const tla_topology_link link = {.from = from,
+                                    .to = to,
+                                    .length_um = length_um,
+                                    .routing = routing,
+                                    .routing_at_end = routing_at_end,
+                                    .latency_ps = tla_topology_wire_ps(length_um, b->shape->wire_ps_per_mm),
+                                    .bandwidth = bandwidth};
+    b->status = tla_topology_add_link(b->topology, &link, b->error);
+}
