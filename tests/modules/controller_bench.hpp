@@ -20,7 +20,7 @@ inline memory_controller::config small(unsigned queue_depth = 16) {
     return config;
 }
 
-// Where the bytes of this PE are, by the address map of model/device/README.md.
+// Where the bytes of this PE are, by the address map of model/base/README.md.
 inline std::uint64_t hbm(std::uint64_t offset) {
     return std::uint64_t{1} << 47 | std::uint64_t{2} << 42 | std::uint64_t{1} << 37 | (3 * slice_bytes + offset);
 }
