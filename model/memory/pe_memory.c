@@ -17,63 +17,6 @@ struct tla_pe_memory {
     tla_error refused; /* by the guard; status TLA_OK when the last free was not */
 };
 
-static const struct {
-    const char *name, *title;
-    tla_unit unit;
-    tla_channel_scope scope;
-} channels[TLA_CHANNEL_COUNT] = {
-    [TLA_HBM] = {"hbm", "HBM", TLA_UNIT_HBM, TLA_SCOPE_PE},
-    [TLA_TCM] = {"tcm", "TCM", TLA_UNIT_TCM, TLA_SCOPE_PE},
-    [TLA_SRAM] = {"sram", "SRAM", TLA_UNIT_SRAM, TLA_SCOPE_CUBE},
-    [TLA_M_CPU_MEMORY] = {"m_cpu", "M_CPU memory", TLA_UNIT_M_CPU, TLA_SCOPE_CUBE},
-    [TLA_HOST_MEMORY] = {"host", "host memory", TLA_UNIT_HOST_MEMORY, TLA_SCOPE_HOST},
-};
-
-const char *tla_channel_name(tla_channel channel) {
-    return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].name : NULL;
-}
-
-const char *tla_channel_title(tla_channel channel) {
-    return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].title : NULL;
-}
-
-tla_channel_scope tla_channel_scope_of(tla_channel channel) {
-    return channels[channel].scope;
-}
-
-tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
-                               tla_paddr *pa) {
-    switch (channel) {
-    case TLA_HBM:
-    case TLA_TCM:
-        return tla_paddr_pe_control(sip, die, pe, TLA_CONTROL_MEMORY_CONTROLLER, offset, pa);
-    case TLA_SRAM:
-        return tla_paddr_sram_control(sip, die, offset, pa);
-    case TLA_M_CPU_MEMORY:
-        return tla_paddr_m_cpu_memory_control(sip, die, offset, pa);
-    case TLA_HOST_MEMORY:
-        return tla_paddr_host_memory_control(offset, pa);
-    default:
-        return TLA_INVALID_ARGUMENT;
-    }
-}
-
-static tla_status channel_of(const tla_paddr_fields *f, tla_channel *channel) {
-    if (f->unit == TLA_UNIT_M_CPU && f->offset < TLA_CONTROL_BLOCK_BYTES) return TLA_OUT_OF_RANGE; /* its window */
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
-        if (channels[i].unit == f->unit) {
-            *channel = (tla_channel)i;
-            return TLA_OK;
-        }
-    return TLA_OUT_OF_RANGE;
-}
-
-tla_status tla_channel_of(tla_paddr pa, tla_channel *channel) {
-    tla_paddr_fields f;
-    tla_status status = tla_paddr_decode(pa, &f);
-    return status ? status : channel_of(&f, channel);
-}
-
 /* A channel as the configuration has it. */
 typedef struct extent {
     uint64_t first;           /* byte of its unit */
@@ -116,10 +59,10 @@ tla_status tla_pe_memory_address(const tla_pe_memory_config *c, tla_channel chan
         pa->value = c->base[channel] + offset;
         return TLA_OK;
     }
-    const bool of_host = channels[channel].scope == TLA_SCOPE_HOST;
+    const bool of_host = tla_channel_scope_of(channel) == TLA_SCOPE_HOST;
     return tla_paddr_encode(&(tla_paddr_fields){.sip = of_host ? 0 : c->sip,
                                                 .die = of_host ? TLA_HOST_DIE : c->die,
-                                                .unit = channels[channel].unit,
+                                                .unit = tla_channel_unit(channel),
                                                 .pe = channel == TLA_TCM ? c->pe : 0,
                                                 .offset = e.first + offset},
                             pa);
@@ -140,7 +83,7 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
     size_t count = 0;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         const uint64_t bytes = extent_of(c, (tla_channel)channel).bytes, base = c->base[channel];
-        const char *title = channels[channel].title;
+        const char *title = tla_channel_title(channel);
         if (bytes == 0) continue;
         if (c->alignment > 1 && base % c->alignment)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
@@ -158,7 +101,7 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
     const tla_address_window *a = &windows[second - 1], *b = &windows[second];
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
                          "%s at 0x%" PRIx64 " .. 0x%" PRIx64 " and %s at 0x%" PRIx64 " .. 0x%" PRIx64 " overlap",
-                         channels[a->target].title, a->base, a->base + (a->size - 1), channels[b->target].title,
+                         tla_channel_title(a->target), a->base, a->base + (a->size - 1), tla_channel_title(b->target),
                          b->base, b->base + (b->size - 1));
 }
 
@@ -199,7 +142,7 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         const tla_stack_config stack = tla_pe_memory_stack_config(c, (tla_channel)channel);
         tla_error why;
         if (tla_stack_check_config(&stack, &why))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", channels[channel].title, why.text);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_channel_title(channel), why.text);
     }
     return plain ? check_bases(c, error) : TLA_OK;
 }
@@ -353,7 +296,7 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     tla_owner owner = {0};
     memory->refused.status = TLA_OK;
     if (guard) {
-        status = tla_guard_may_free(guard, offset, memory->owner, channels[channel].title, &memory->refused);
+        status = tla_guard_may_free(guard, offset, memory->owner, tla_channel_title(channel), &memory->refused);
         if (status) return status;
         tla_arena_find(tla_stack_live(memory->stacks[channel]), offset, &block, &owner);
     }
@@ -413,7 +356,8 @@ static tla_status free_guarded_batch(tla_pe_memory *memory, tla_channel channel,
     } *known = calloc(n + 1, sizeof *known);
     tla_status status = known ? TLA_OK : TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < n && !status; i++) {
-        status = tla_guard_may_free(guard, blocks[i].offset, memory->owner, channels[channel].title, &memory->refused);
+        status =
+            tla_guard_may_free(guard, blocks[i].offset, memory->owner, tla_channel_title(channel), &memory->refused);
         if (!status)
             tla_arena_find(tla_stack_live(memory->stacks[channel]), blocks[i].offset, &known[i].block, &known[i].owner);
     }
@@ -464,9 +408,9 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     tla_paddr_fields f;
     tla_status status = tla_paddr_decode(pa, &f);
     tla_channel found = TLA_HBM;
-    if (!status) status = channel_of(&f, &found);
+    if (!status) status = tla_channel_of_fields(&f, &found);
     if (status) return status;
-    if (channels[found].scope != TLA_SCOPE_HOST && (f.sip != c->sip || f.die != c->die)) return TLA_OUT_OF_RANGE;
+    if (tla_channel_scope_of(found) != TLA_SCOPE_HOST && (f.sip != c->sip || f.die != c->die)) return TLA_OUT_OF_RANGE;
     if (found == TLA_TCM && f.pe != c->pe) return TLA_OUT_OF_RANGE;
     extent e = extent_of(c, found);
     if (f.offset < e.first || f.offset - e.first >= e.bytes || nbytes > e.bytes - (f.offset - e.first))
@@ -483,7 +427,7 @@ uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel,
 tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
                               tla_error *error) {
     if (!memory->guards[channel]) return TLA_OK;
-    return tla_guard_look(memory->guards[channel], access, channels[channel].title, error);
+    return tla_guard_look(memory->guards[channel], access, tla_channel_title(channel), error);
 }
 
 void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access) {
@@ -511,14 +455,14 @@ tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
     const tla_pe_memory_config *c = &memory->config;
     char what[80];
-    const int length = snprintf(what, sizeof what, "%s", channels[channel].title);
+    const int length = snprintf(what, sizeof what, "%s", tla_channel_title(channel));
     char *const place = what + length;
     const size_t room = sizeof what - (size_t)length;
     if (c->layout == TLA_LAYOUT_PLAIN)
         *place = '\0'; /* in a platform of its own */
-    else if (channels[channel].scope == TLA_SCOPE_PE)
+    else if (tla_channel_scope_of(channel) == TLA_SCOPE_PE)
         snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, c->sip, c->die, c->pe);
-    else if (channels[channel].scope == TLA_SCOPE_CUBE)
+    else if (tla_channel_scope_of(channel) == TLA_SCOPE_CUBE)
         snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32, c->sip, c->die);
     return tla_stack_explain(memory->stacks[channel], what, &(tla_stack_request){.nbytes = nbytes}, error);
 }

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 #define TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 
-#include "tlmalloc/cache/shortage.h"
+#include "tlmalloc/segments/segment_gap.h"
 #include "trace/torch_program.h"
 #include "trace/torch_recorded.h"
 

@@ -6,6 +6,7 @@
 #include "cli/message.h"
 #include "cli/read_text.h"
 #include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/cache/shortage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

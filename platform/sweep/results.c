@@ -14,17 +14,6 @@ static tla_status execute(sqlite3 *database, const char *path, const char *sql, 
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? TLA_OK : results_told(database, path, error);
 }
 
-char *results_about(sqlite3 *database, const char *what) {
-    sqlite3_stmt *statement = NULL;
-    char *text = NULL;
-    if (sqlite3_prepare_v2(database, "SELECT value FROM sweep WHERE name = ?1", -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_bind_text(statement, 1, what, -1, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
-        text = strdup((const char *)sqlite3_column_text(statement, 0));
-    sqlite3_finalize(statement);
-    return text;
-}
-
 /* ---- making ---- */
 
 static void put_about(sqlite3 *database, const char *what, const char *text) {

@@ -80,6 +80,17 @@ bool results_number(sqlite3 *database, const char *sql, sqlite3_int64 *number) {
     return found;
 }
 
+char *results_about(sqlite3 *database, const char *what) {
+    sqlite3_stmt *statement = NULL;
+    char *text = NULL;
+    if (sqlite3_prepare_v2(database, "SELECT value FROM sweep WHERE name = ?1", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(statement, 1, what, -1, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+        text = strdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return text;
+}
+
 /* Whether pages, rows and indices agree. */
 static tla_status check_pages(sqlite3 *database, const char *path, tla_error *error) {
     sqlite3_stmt *statement = NULL;

@@ -1,5 +1,5 @@
 /* A sweep given back. */
-#include "sweep.h"
+#include "sweep_file.h"
 
 #include <stdlib.h>
 
@@ -37,4 +37,11 @@ void sweep_clear(sweep *s) {
     free(s->input);
     free(s->workload);
     *s = (sweep){0};
+}
+
+void *sweep_grow(tla_loader *loader, void *items, size_t count, size_t size) {
+    if (count & (count - 1)) return items; /* room for the next power of two */
+    void *grown = realloc(items, (count ? 2 * count : 1) * size);
+    if (!grown) loader->no_memory = true;
+    return grown;
 }

@@ -23,13 +23,6 @@ static char *copy_of(tla_loader *loader, const char *text) {
     return copy;
 }
 
-void *sweep_grow(tla_loader *loader, void *items, size_t count, size_t size) {
-    if (count & (count - 1)) return items; /* room for the next power of two */
-    void *grown = realloc(items, (count ? 2 * count : 1) * size);
-    if (!grown) loader->no_memory = true;
-    return grown;
-}
-
 static void add_text(tla_loader *loader, sweep_written **list, size_t *count, const char *name, const char *text,
                      tla_place at) {
     sweep_written *grown = sweep_grow(loader, *list, *count, sizeof **list);

@@ -1,47 +1,6 @@
 /* What the entries ahead say of what was not recorded: on a copy of the cache it is tried out. */
 #include "trace/torch_replayer.h"
 
-/* What stands before the next request: completed frees and segment events. */
-typedef struct stretch {
-    const torch_entry *request; /* NULL: something else comes first */
-    size_t end;                 /* the entry of the request, or of what else comes */
-    bool gives, takes;          /* memory went back, was taken */
-} stretch;
-
-/* A snapshot is no part of what a request or an empty_cache does; behind what was taken it is passed over. */
-static stretch look_ahead(const torch_replayer *r) {
-    stretch s = {.end = r->at};
-    for (; s.end < r->device->entry_count; s.end++) {
-        const torch_entry *e = &r->device->entries[s.end];
-        switch (e->action) {
-        case TORCH_ALLOC:
-        case TORCH_OOM:
-            s.request = e;
-            return s;
-        case TORCH_FREE_COMPLETED:
-            break;
-        case TORCH_SEGMENT_ALLOC:
-        case TORCH_SEGMENT_MAP:
-            s.takes = true;
-            break;
-        case TORCH_SEGMENT_FREE:
-        case TORCH_SEGMENT_UNMAP:
-            s.gives = true;
-            break;
-        case TORCH_SNAPSHOT:
-            if (s.takes) break;
-            return s;
-        default:
-            return s;
-        }
-    }
-    return s;
-}
-
-const torch_entry *torch_request_ahead(const torch_replayer *r) {
-    return look_ahead(r).request;
-}
-
 bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request) {
     return tla_segment_cache_can_serve_from(cache, r->snapshot->pools[request->pool], request->stream, request->nbytes);
 }
@@ -147,7 +106,7 @@ static tla_status try_course(const torch_replayer *r, torch_course course, size_
 }
 
 /* The first course that gives all entries up to the request and could have been; of none the best one. */
-static tla_status choose_course(torch_replayer *r, const stretch *s) {
+static tla_status choose_course(torch_replayer *r, const torch_stretch *s) {
     static const torch_course courses[] = {
         {0}, {.waited = true}, {.emptied = true}, {.limited = true}, {.waited = true, .limited = true}};
     uint64_t all = r->result->equal, best = 0;
@@ -166,21 +125,21 @@ static tla_status choose_course(torch_replayer *r, const stretch *s) {
 }
 
 /* Without memory that goes back a request waits only when memory is out, or for less to be mapped. */
-static bool is_open(const torch_replayer *r, const stretch *s) {
+static bool is_open(const torch_replayer *r, const torch_stretch *s) {
     if (!s->request) return false;
     return s->gives || ((s->takes || s->request->action == TORCH_OOM) && !torch_can_serve(r, r->cache, s->request));
 }
 
 tla_status torch_find_course(torch_replayer *r) {
     if (r->at < r->course_end) return TLA_OK;
-    const stretch s = look_ahead(r);
+    const torch_stretch s = torch_look_ahead(r);
     r->course = (torch_course){.emptied = !s.request};
     r->course_end = s.end;
     return is_open(r, &s) ? choose_course(r, &s) : TLA_OK;
 }
 
 bool torch_may_have_waited(const torch_replayer *r) {
-    const stretch s = look_ahead(r);
+    const torch_stretch s = torch_look_ahead(r);
     if (!is_open(r, &s) || torch_can_serve(r, r->cache, s.request)) return false;
     return s.gives || s.request->action == TORCH_OOM || r->config.expandable;
 }

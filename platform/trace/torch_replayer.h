@@ -52,6 +52,21 @@ typedef struct torch_replayer {
     uint64_t refused; /* bytes that the driver refused first; 0: none */
 } torch_replayer;
 
+/* ---- torch_stretch.c ---- */
+
+/* What stands before the next request: completed frees and segment events. */
+typedef struct torch_stretch {
+    const torch_entry *request; /* NULL: something else comes first */
+    size_t end;                 /* the entry of the request, or of what else comes */
+    bool gives, takes;          /* memory went back, was taken */
+} torch_stretch;
+
+/* A snapshot is no part of what a request or an empty_cache does; behind what was taken it is passed over. */
+torch_stretch torch_look_ahead(const torch_replayer *r);
+
+/* The next request behind segment events and completed frees; NULL when something else comes first. */
+const torch_entry *torch_request_ahead(const torch_replayer *r);
+
 /* ---- torch_driver.c ---- */
 
 /* The next entry that is no snapshot; NULL at the end, and after a difference. A snapshot in front of it is compared
@@ -79,10 +94,12 @@ void torch_replayer_synchronize(void *context);
 /* Bytes that their owners have freed and other streams use. */
 uint64_t torch_replayer_pending(const torch_replayer *r);
 
-/* ---- torch_ahead.c: all return TLA_OK or TLA_NO_HOST_MEMORY ---- */
+/* ---- torch_request.c ---- */
 
-/* The next request behind segment events and completed frees; NULL when something else comes first. */
-const torch_entry *torch_request_ahead(const torch_replayer *r);
+/* Makes the request, compares what comes of it, and goes behind it. */
+tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e);
+
+/* ---- torch_ahead.c: all return TLA_OK or TLA_NO_HOST_MEMORY ---- */
 
 bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request);
 
@@ -127,9 +144,6 @@ enum { TORCH_SIZES_MAX = 19 };
 size_t torch_likely_sizes(const torch_start *start, uint64_t sizes[TORCH_SIZES_MAX]);
 
 /* ---- torch_recorded.c ---- */
-
-/* Makes the request, compares what comes of it, and goes behind it. */
-tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e);
 
 /* All entries, and the end; the result is in r->result. TLA_OK or TLA_NO_HOST_MEMORY. */
 tla_status torch_replayer_play(torch_replayer *r);

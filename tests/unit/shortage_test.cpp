@@ -1,6 +1,7 @@
 // Every byte of the gap in one class: by hand, and against what the cache really gives back.
 #include "seeded_random.hpp"
 #include "tlmalloc/cache/shortage.h"
+#include "tlmalloc/segments/segment_gap.h"
 
 #include <cstdlib>
 #include <memory>

@@ -67,8 +67,9 @@
 #ifndef TLMALLOC_COMMAND_COMMAND_H
 #define TLMALLOC_COMMAND_COMMAND_H
 
+#include "tlmalloc/base/memory_kind.h"
 #include "tlmalloc/cache/mem_object.h"
-#include "tlmalloc/memory/pe_memory.h"
+#include "tlmalloc/stack/stack.h"
 #include "tlmalloc/vm/page_table.h"
 
 #ifdef __cplusplus

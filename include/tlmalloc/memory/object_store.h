@@ -24,6 +24,7 @@
 
 #include "tlmalloc/cache/hot_cache.h"
 #include "tlmalloc/command/command.h"
+#include "tlmalloc/memory/pe_memory.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 //
 // Each rule runs in a process of its own (fork), in a simulation of its own, behind a base_protocol_checker; a rule
 // whose process dies or takes too long has failed. Call it before any module is made in the calling process. Rule names
-// are those of model/modules/CONFORMANCE.md, which says what in IEEE 1666-2011 each rests on.
+// are those of model/testing/README.md, which says what in IEEE 1666-2011 each rests on.
 #ifndef TLMALLOC_TESTING_CONFORMANCE_HPP
 #define TLMALLOC_TESTING_CONFORMANCE_HPP
 
