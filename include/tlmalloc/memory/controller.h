@@ -1,0 +1,142 @@
+/* What a memory controller decides: commands on the memories that it owns, the references, pins and keys of their
+ * blocks, faults by plan, and what is due without a command. A module, firmware's host or a replay carries the
+ * decisions out, and charges for their receipts.
+ *
+ * The memories come into being with the first command (KernBench ADR-0048 D5). No clock: times are the caller's
+ * picoseconds, and ascend. Not thread safe; one owner at a time. */
+#ifndef TLMALLOC_MEMORY_CONTROLLER_H
+#define TLMALLOC_MEMORY_CONTROLLER_H
+
+#include "tlmalloc/command/command.h"
+#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/memory/object_store.h"
+#include "tlmalloc/memory/pe_memory.h"
+#include "tlmalloc/stack/stack_watch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TLA_CONTROLLER_NO_OWNER UINT32_MAX
+
+/* Makes the engine that walks the free list of a memory with this placement and so many units of its alignment, for
+ * tla_pe_memory_drive; *engine stays untouched where the receipt alone says what a command costs. Errors with a text.
+ */
+typedef struct tla_engine_maker {
+    tla_status (*make)(void *context, tla_policy placement, uint64_t units, tla_engine *engine, tla_error *error);
+    void *context;
+} tla_engine_maker;
+
+typedef struct tla_controller_config {
+    tla_pe_memory_config memory;
+    tla_free_list_place free_list;
+    uint64_t list_reserve;         /* bytes for the nodes of a list that lies in memory */
+    uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
+    tla_engine_maker engine_maker; /* make NULL: no engines */
+    uint64_t engine_nodes;         /* as tla_pe_memory_drive */
+    uint32_t
+        owner_port; /* where the owner of the HBM slice sends PLACE and FREE; TLA_CONTROLLER_NO_OWNER: there is none */
+    tla_fault_plan faults;
+} tla_controller_config;
+
+/* Commands about one memory, refused ones included; PLACE is an ALLOC. */
+typedef struct tla_controller_counts {
+    uint64_t allocs, frees, trims, refs, unrefs, pins, unpins, batches, puts, gets, removes, evicts;
+    uint64_t not_owner;          /* refused for the sender's address space */
+    uint64_t engine_differences; /* answered by the engine otherwise than by the core */
+    uint64_t commits;            /* of a memory that grows (front `lazy`) */
+    uint64_t nodes_visited, driver_calls;
+} tla_controller_counts;
+
+/* What a command, or what was due, has come to. Pointers are valid until the next call. */
+typedef struct tla_controller_outcome {
+    tla_completion completion; /* of a command; service_ps is the caller's to add */
+    tla_work work;             /* the receipt; none where the owner of the slice has the list */
+    tla_channel memory;        /* which one it was about; the first one where it was about none */
+    uint64_t offset;           /* there, of the address that the command names */
+    tla_arena_stats arena;     /* of that memory, afterwards */
+    const uint8_t *result;     /* what a GET or an ALLOC_BATCH leaves in the command area */
+    size_t result_length;
+    const tla_error *refusal;    /* for a person, of a controller that validates or guards; NULL: none */
+    const tla_error *difference; /* the first one of this memory's engine; NULL: none */
+} tla_controller_outcome;
+
+/* Who is told what, while a call is under way; he must not call the controller. NULL: nobody. */
+typedef struct tla_controller_watch {
+    /* These bytes of a block, as granted, are free again. */
+    void (*released)(void *context, tla_channel memory, uint64_t offset, uint64_t nbytes);
+    /* A memory has decided a request (tla_stack_set_watch). */
+    void (*decided)(void *context, tla_channel memory, const tla_stack_deed *deed);
+    void *context;
+} tla_controller_watch;
+
+typedef struct tla_controller tla_controller;
+
+/* Whether there can be such a controller: TLA_OK, or TLA_INVALID_ARGUMENT, TLA_UNSUPPORTED or TLA_NO_HOST_MEMORY with a
+ * text that names the member. */
+tla_status tla_controller_check_config(const tla_controller_config *config, tla_error *error);
+
+/* TLA_NO_HOST_MEMORY; *controller is NULL then. Of a configuration that tla_controller_check_config refuses every
+ * command fails. */
+tla_status tla_controller_create(const tla_controller_config *config, tla_controller **controller);
+
+/* NULL is allowed. */
+void tla_controller_destroy(tla_controller *controller);
+
+/* As it was created, at a time from which memories grow anew. Counts stay. */
+void tla_controller_reset(tla_controller *controller, uint64_t at_ps);
+
+/* Brings the memories into being, where they are not yet. TLA_NO_HOST_MEMORY; the next call tries again. */
+tla_status tla_controller_begin(tla_controller *controller);
+
+/* Puts a memory's free list into a recorded state (arena_snapshot.h). TLA_UNSUPPORTED for a slice with an owner; else
+ * as tla_stack_restore, and TLA_LIMIT where a list in memory is too short for its free blocks. */
+tla_status tla_controller_restore(tla_controller *controller, tla_channel memory, const char *text, size_t length,
+                                  tla_error *error);
+
+/* What is due by itself, one thing at a time: the next commit of a memory that grows, due at until_ps at the latest;
+ * the end of pins that hold until before until_ps, for the block where they end first. *at_ps is when it is done.
+ * TLA_NOT_FOUND: nothing is due. TLA_NO_HOST_MEMORY, or that the memory does not take a block back: it stays due. */
+tla_status tla_controller_commit(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
+                                 tla_controller_outcome *outcome);
+tla_status tla_controller_end_pins(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
+                                   tla_controller_outcome *outcome);
+
+/* When the next commit is due, and the last time at which the pins that end next hold; false: never. */
+bool tla_controller_next_commit(const tla_controller *controller, uint64_t *at_ps);
+bool tla_controller_next_timeout(const tla_controller *controller, uint64_t *until_ps);
+
+/* Whether the fault plan refuses a command that arrives now; asked once for each, before tla_controller_execute. */
+bool tla_controller_refuses(tla_controller *controller, uint64_t at_ps);
+
+/* Carries a command of a port out, for `who` (tla_who, or TLA_WHO_UNKNOWN), after what was due has been done. The
+ * completion has the status and everything else of command.h. TLA_NO_HOST_MEMORY when there are no memories: the
+ * completion says so, and nothing was done. */
+void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t who, const tla_command *command,
+                            uint64_t at_ps, tla_controller_outcome *outcome);
+
+/* Of a memory, those of an untouched one before the first command. */
+tla_stack_stats tla_controller_get_stats(const tla_controller *controller, tla_channel memory);
+tla_object_stats tla_controller_get_objects(const tla_controller *controller, tla_channel memory);
+tla_controller_counts tla_controller_get_counts(const tla_controller *controller, tla_channel memory);
+
+/* Commands that the fault plan has refused. */
+uint64_t tla_controller_get_refused(const tla_controller *controller);
+
+/* Whether a command has counted blocks, or entered them under keys. */
+bool tla_controller_uses_objects(const tla_controller *controller);
+
+/* Whether all that was allocated since the beginning, or since tla_controller_restore, has been given back and joined,
+ * but for what a front keeps until it is trimmed. */
+bool tla_controller_is_as_at_the_beginning(const tla_controller *controller, tla_channel memory);
+
+/* The memories, for what accesses ask (guard, lists in memory); NULL before the first command. */
+tla_pe_memory *tla_controller_memory(tla_controller *controller);
+
+/* Before the first command. */
+void tla_controller_set_watch(tla_controller *controller, tla_controller_watch watch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

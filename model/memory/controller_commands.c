@@ -1,0 +1,365 @@
+/* What a command to a memory controller does. */
+#include "controller_parts.h"
+
+/* ---- where a command leads ---- */
+
+/* A command while it is carried out. */
+typedef struct execution {
+    tla_controller *controller;
+    tla_object_store *objects;
+    const tla_command *command;
+    uint64_t who, at_ps;
+    tla_controller_outcome *outcome;
+    tla_completion *answer; /* the outcome's */
+    tla_work *work;         /* likewise */
+    tla_controller_counts *counts;
+    bool leads_to_memory; /* the address that the command names */
+} execution;
+
+static bool names_memory(const tla_command *command) {
+    switch (command->opcode) {
+    case TLA_OP_ALLOC:
+    case TLA_OP_TRIM:
+    case TLA_OP_ALLOC_BATCH:
+    case TLA_OP_EVICT:
+    case TLA_OP_GET:
+    case TLA_OP_REMOVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool names_blocks(const tla_command *command) {
+    return command->opcode == TLA_OP_FREE_BATCH || command->opcode == TLA_OP_PUT;
+}
+
+/* An address that leads to no memory is about the first one, whose figures the refusal is told with. */
+static void locate(execution *e) {
+    const tla_command *command = e->command;
+    tla_channel memory = e->controller->first;
+    if (names_memory(command)) {
+        memory = command->channel;
+    } else if (!names_blocks(command) || command->count > 0) {
+        const tla_paddr pa = names_blocks(command) ? command->blocks[0].pa : command->pa;
+        e->leads_to_memory = !tla_pe_memory_locate(&e->controller->config.memory, pa, 1, &memory, &e->outcome->offset);
+    }
+    e->outcome->memory = memory;
+    e->counts = &e->controller->counts[memory];
+}
+
+/* Whether the command is about the HBM slice, and somebody else places its blocks. */
+static bool is_about_owned(const execution *e) {
+    const tla_controller_config *c = &e->controller->config;
+    if (!tla_controller_is_owned(c)) return false;
+    if (names_memory(e->command) || e->leads_to_memory)
+        if (e->outcome->memory == TLA_HBM) return true;
+    for (uint32_t i = 1; names_blocks(e->command) && i < e->command->count; i++) {
+        tla_channel memory;
+        uint64_t offset;
+        if (tla_pe_memory_locate(&c->memory, e->command->blocks[i].pa, 1, &memory, &offset)) continue;
+        if (memory == TLA_HBM) return true;
+    }
+    return false;
+}
+
+static void is_about(execution *e, tla_channel memory) {
+    e->outcome->memory = memory;
+    e->counts = &e->controller->counts[memory];
+}
+
+/* ---- one block ---- */
+
+/* What the sender of a request that failed for want of memory can do about it. */
+static void tell_shortage(execution *e, const tla_stack_request *request) {
+    const tla_stack *stack = tla_pe_memory_stack(e->controller->memory, e->outcome->memory);
+    e->answer->value = 0;
+    if (e->answer->status != TLA_EXHAUSTED && e->answer->status != TLA_FRAGMENTED) return;
+    e->answer->value = tla_stack_trim_serves(stack, request);
+    e->answer->nbytes = tla_stack_takes(stack, request);
+}
+
+/* For a person; the sender has the completion. */
+static void tell_refusal(execution *e) {
+    const tla_controller *c = e->controller;
+    if (!e->answer->status || (!c->config.memory.validate && !c->config.memory.guarded)) return;
+    const tla_error *of_store = tla_object_store_last_error(e->objects);
+    e->outcome->refusal = of_store->status ? of_store : tla_pe_memory_last_error(c->memory, e->outcome->memory);
+}
+
+/* The block of a PLACE has been taken by the owner of the slice. */
+static void place(execution *e) {
+    e->counts->allocs++;
+    e->answer->status = tla_pe_memory_place(e->controller->memory, e->command->pa, e->command->nbytes, NULL);
+}
+
+static void allocate(execution *e) {
+    const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
+    tla_paddr pa = {0};
+    e->counts->allocs++;
+    e->answer->status = tla_object_alloc(e->objects, e->outcome->memory, &request, e->who, &pa, e->work);
+    e->answer->value = pa.value;
+    if (e->answer->status) tell_shortage(e, &request);
+}
+
+static void evict(execution *e) {
+    const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
+    tla_paddr pa = {0};
+    e->counts->evicts++;
+    e->answer->status =
+        tla_object_evict(e->objects, e->outcome->memory, &request, e->command->busy, e->who, &pa, e->work);
+    e->answer->value = pa.value;
+    if (e->answer->status) tell_shortage(e, &request);
+}
+
+static void trim(execution *e) {
+    e->counts->trims++;
+    e->answer->status = tla_pe_memory_trim(e->controller->memory, e->outcome->memory, &e->answer->nbytes, e->work);
+}
+
+static void give_back(execution *e) {
+    e->counts->frees++;
+    e->answer->status =
+        tla_object_free(e->objects, e->command->pa, e->command->nbytes, e->who, &e->answer->value, e->work);
+    tell_refusal(e);
+}
+
+/* REF, UNREF, PIN, UNPIN. */
+static void count(execution *e) {
+    const tla_paddr pa = e->command->pa;
+    const uint64_t timeout = e->command->timeout_ps ? e->command->timeout_ps : UINT64_MAX;
+    tla_object_counts left = {0};
+    switch (e->command->opcode) {
+    case TLA_OP_REF:
+        e->counts->refs++;
+        e->answer->status = tla_object_ref(e->objects, pa, e->who, &left, e->work);
+        break;
+    case TLA_OP_UNREF:
+        e->counts->unrefs++;
+        e->answer->status = tla_object_unref(e->objects, pa, e->who, &left, e->work);
+        break;
+    case TLA_OP_PIN:
+        e->counts->pins++;
+        e->answer->status = tla_object_pin(e->objects, pa, e->who, e->at_ps, timeout, &left, e->work);
+        break;
+    default:
+        e->counts->unpins++;
+        e->answer->status = tla_object_unpin(e->objects, pa, e->who, &left, e->work);
+        break;
+    }
+    const bool of_references = e->command->opcode == TLA_OP_REF || e->command->opcode == TLA_OP_UNREF;
+    e->answer->value = of_references ? left.references : left.pins;
+    e->answer->nbytes = left.nbytes;
+    e->controller->uses_objects = true;
+    tell_refusal(e);
+}
+
+/* ---- batches, and objects under keys ---- */
+
+static uint64_t bytes_of(const tla_placed_block *blocks, size_t n) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += blocks[i].nbytes;
+    return sum;
+}
+
+/* What the command leaves in the command area. */
+static void leave(execution *e, size_t length) {
+    e->outcome->result = e->controller->result;
+    e->outcome->result_length = length;
+}
+
+static void allocate_batch(execution *e) {
+    const tla_command *command = e->command;
+    const tla_stack_request request = {command->nbytes, command->stream, command->format};
+    tla_placed_block *blocks = e->controller->blocks;
+    e->counts->batches++;
+    e->answer->status = tla_object_alloc_batch(e->objects, e->outcome->memory, &request, command->count, command->batch,
+                                               e->who, blocks, e->work);
+    if (e->answer->status) return;
+    e->answer->value = command->count > 0 ? blocks[0].pa.value : 0;
+    e->answer->nbytes = bytes_of(blocks, command->count);
+    leave(e, tla_batch_result_encode(blocks, command->count, e->controller->result));
+}
+
+static void free_batch(execution *e) {
+    const tla_command *command = e->command;
+    size_t freed = 0, failed = 0;
+    e->counts->batches++;
+    e->answer->status =
+        tla_object_free_batch(e->objects, command->blocks, command->count, e->who, &freed, &failed, e->work);
+    e->answer->value = e->answer->status ? failed : freed;
+    if (!e->answer->status) e->answer->nbytes = bytes_of(command->blocks, command->count);
+    tell_refusal(e);
+}
+
+static void put(execution *e) {
+    const tla_command *command = e->command;
+    bool added = false;
+    e->counts->puts++;
+    e->answer->status =
+        tla_object_put(e->objects, command->key, &command->meta, command->blocks, command->count, &added, e->work);
+    e->answer->value = added;
+    for (uint32_t i = 0; i < command->count && !e->answer->status; i++) {
+        tla_object_counts of = {0};
+        tla_object_look(e->objects, command->blocks[i].pa, &of);
+        e->answer->nbytes += of.nbytes;
+    }
+    tell_refusal(e);
+}
+
+static void get(execution *e) {
+    tla_placed_block *blocks = e->controller->blocks;
+    tla_mem_object_meta meta = {0};
+    size_t n = 0;
+    e->counts->gets++;
+    e->answer->status = tla_object_get(e->objects, e->outcome->memory, e->command->key, e->who, &meta, blocks,
+                                       TLA_COMMAND_MAX_BLOCKS, &n, e->work);
+    tell_refusal(e);
+    if (e->answer->status) return;
+    e->answer->value = blocks[0].pa.value;
+    e->answer->nbytes = bytes_of(blocks, n);
+    leave(e, tla_object_result_encode(&meta, blocks, (uint32_t)n, e->controller->result));
+}
+
+static void take_out(execution *e) {
+    size_t n = 0;
+    e->counts->removes++;
+    e->answer->status = tla_object_remove(e->objects, e->outcome->memory, e->command->key, &n, e->work);
+    e->answer->value = n;
+    tell_refusal(e);
+}
+
+static void execute_group(execution *e) {
+    e->controller->uses_objects = true;
+    if (e->command->opcode != TLA_OP_EVICT) e->answer->nbytes = 0;
+    switch (e->command->opcode) {
+    case TLA_OP_ALLOC_BATCH:
+        allocate_batch(e);
+        return;
+    case TLA_OP_FREE_BATCH:
+        free_batch(e);
+        return;
+    case TLA_OP_PUT:
+        put(e);
+        return;
+    case TLA_OP_GET:
+        get(e);
+        return;
+    case TLA_OP_REMOVE:
+        take_out(e);
+        return;
+    default:
+        evict(e);
+    }
+}
+
+/* ---- all commands ---- */
+
+static void execute(execution *e) {
+    switch (e->command->opcode) {
+    case TLA_OP_ALLOC:
+        allocate(e);
+        return;
+    case TLA_OP_FREE:
+        give_back(e);
+        return;
+    case TLA_OP_TRIM:
+        trim(e);
+        return;
+    case TLA_OP_REF:
+    case TLA_OP_UNREF:
+    case TLA_OP_PIN:
+    case TLA_OP_UNPIN:
+        count(e);
+        return;
+    case TLA_OP_ALLOC_BATCH:
+    case TLA_OP_FREE_BATCH:
+    case TLA_OP_PUT:
+    case TLA_OP_GET:
+    case TLA_OP_REMOVE:
+    case TLA_OP_EVICT:
+        execute_group(e);
+        return;
+    case TLA_OP_PLACE: /* of a slice without an owner */
+        is_about(e, e->controller->first);
+        e->answer->status = TLA_UNSUPPORTED;
+        return;
+    default:
+        e->answer->status = TLA_BAD_COMMAND;
+    }
+}
+
+/* A slice with an owner has its blocks placed by PLACE and FREE, at one port; the list is the owner's, and so is its
+ * price. */
+static void execute_owned(execution *e, uint32_t port) {
+    const tla_opcode opcode = e->command->opcode;
+    if (port != e->controller->config.owner_port || (opcode != TLA_OP_PLACE && opcode != TLA_OP_FREE)) {
+        is_about(e, TLA_HBM);
+        e->answer->status = TLA_UNSUPPORTED;
+    } else if (opcode == TLA_OP_PLACE) {
+        is_about(e, TLA_HBM);
+        place(e);
+    } else {
+        give_back(e);
+    }
+    *e->work = (tla_work){0};
+}
+
+/* Whose block it is from now on, if it becomes one. */
+static tla_owner owner_of(const execution *e, uint32_t port) {
+    const tla_command *command = e->command;
+    const bool takes =
+        command->opcode == TLA_OP_ALLOC || command->opcode == TLA_OP_ALLOC_BATCH || command->opcode == TLA_OP_EVICT;
+    return (tla_owner){takes ? command->object : command->request_id,
+                       e->controller->config.memory.guarded ? e->who : port, e->at_ps};
+}
+
+static void tell_difference(execution *e) {
+    static const tla_error unknown = {TLA_ENGINE_DIFFERS, "the engine answers otherwise than the core"};
+    if (e->answer->status != TLA_ENGINE_DIFFERS || e->counts->engine_differences++ > 0) return;
+    const tla_error *said = tla_arena_difference(tla_pe_memory_arena(e->controller->memory, e->outcome->memory));
+    e->outcome->difference = said ? said : &unknown;
+}
+
+static tla_completion answer_to(const tla_command *command, tla_status status) {
+    return (tla_completion){.correlation_id = command->correlation_id,
+                            .request_id = command->request_id,
+                            .status = status,
+                            .opcode = command->opcode,
+                            .nbytes = command->nbytes};
+}
+
+bool tla_controller_refuses(tla_controller *c, uint64_t at_ps) {
+    const bool refuses = tla_faults_refuse(&c->faults, at_ps);
+    c->refused += refuses;
+    return refuses;
+}
+
+void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, const tla_command *command, uint64_t at_ps,
+                            tla_controller_outcome *outcome) {
+    *outcome = (tla_controller_outcome){.completion = answer_to(command, tla_controller_begin(c)), .memory = c->first};
+    if (outcome->completion.status) return;
+    execution e = {.controller = c,
+                   .objects = c->objects,
+                   .command = command,
+                   .who = who,
+                   .at_ps = at_ps,
+                   .outcome = outcome,
+                   .answer = &outcome->completion,
+                   .work = &outcome->work};
+    locate(&e);
+    tla_pe_memory_set_owner(c->memory, owner_of(&e, port));
+    if (is_about_owned(&e))
+        execute_owned(&e, port);
+    else
+        execute(&e);
+    e.counts->not_owner += e.answer->status == TLA_NOT_OWNER;
+    tell_difference(&e);
+    outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
+    outcome->completion.total_free = outcome->arena.free;
+    outcome->completion.largest_free = outcome->arena.largest_free;
+    outcome->completion.nodes_visited = outcome->work.nodes_visited;
+    e.counts->nodes_visited += outcome->work.nodes_visited;
+    e.counts->driver_calls += outcome->work.driver_calls;
+}
