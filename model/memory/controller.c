@@ -155,17 +155,19 @@ tla_status tla_controller_begin(tla_controller *c) {
     return TLA_OK;
 }
 
-tla_status tla_controller_restore(tla_controller *c, tla_channel memory, const char *text, size_t length,
-                                  tla_error *error) {
+tla_status tla_controller_restore(tla_controller *c, tla_channel memory, const char *name, const char *text,
+                                  size_t length, tla_error *error) {
     if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
-        return tla_error_set(error, TLA_UNSUPPORTED, "a snapshot was found of a slice whose blocks its owner places");
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s: a snapshot was found of a slice whose blocks its owner places", name);
     tla_status status = tla_controller_begin(c);
-    if (status) return tla_error_set(error, status, "no allocators");
+    if (status) return tla_error_set(error, status, "%s: no allocators", name);
     status = tla_stack_restore(tla_pe_memory_stack(c->memory, memory), text, length, error);
     if (status) return status;
     c->beginning[memory] = tla_pe_memory_get_stats(c->memory, memory);
     status = follow_lists(&c->config, c->memory);
-    return status ? tla_error_set(error, status, "list_reserve is too small for the snapshot's free blocks") : TLA_OK;
+    return status ? tla_error_set(error, status, "%s: list_reserve is too small for the snapshot's free blocks", name)
+                  : TLA_OK;
 }
 
 /* ---- what is due by itself ---- */

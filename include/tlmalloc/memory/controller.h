@@ -89,10 +89,11 @@ void tla_controller_reset(tla_controller *controller, uint64_t at_ps);
 /* Brings the memories into being, where they are not yet. TLA_NO_HOST_MEMORY; the next call tries again. */
 tla_status tla_controller_begin(tla_controller *controller);
 
-/* Puts a memory's free list into a recorded state (arena_snapshot.h). TLA_UNSUPPORTED for a slice with an owner; else
- * as tla_stack_restore, and TLA_LIMIT where a list in memory is too short for its free blocks. */
-tla_status tla_controller_restore(tla_controller *controller, tla_channel memory, const char *text, size_t length,
-                                  tla_error *error);
+/* Puts a memory's free list into a recorded state (arena_snapshot.h); `name` is the controller's, for texts.
+ * TLA_UNSUPPORTED for a slice with an owner; else as tla_stack_restore, and TLA_LIMIT where a list in memory is too
+ * short for its free blocks. */
+tla_status tla_controller_restore(tla_controller *controller, tla_channel memory, const char *name, const char *text,
+                                  size_t length, tla_error *error);
 
 /* What is due by itself, one thing at a time: the next commit of a memory that grows, due at until_ps at the latest;
  * the end of pins that hold until before until_ps, for the block where they end first. *at_ps is when it is done.

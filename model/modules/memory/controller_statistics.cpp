@@ -1,47 +1,67 @@
-// What a memory controller counts, and shows in waveforms.
-#include "tlmalloc/modules/memory_controller.hpp"
-
-#include "tlmalloc/modules/time.hpp"
+// What a memory controller counts, for reports.
+#include "controller_accesses.hpp"
+#include "controller_work.hpp"
 
 #include <iterator>
-#include <string>
 #include <vector>
 
 namespace tlmalloc {
 
+static tla_front front_of(const tla_pe_memory_config &config, tla_channel channel) {
+    return tla_stack_front(tla_pe_memory_stack_config(&config, channel).policy);
+}
+
+static bool has_front(const tla_pe_memory_config &config, tla_channel channel) {
+    return tla_pe_memory_bytes(&config, channel) > 0 && front_of(config, channel) != TLA_FRONT_NONE;
+}
+
 memory_controller::statistics memory_controller::get_statistics(tla_channel channel) const {
-    statistics result = statistics_[channel];
-    if (objects_) result.objects = tla_object_store_get_stats(objects_.get(), channel);
-    if (has_front(channel) && has(channel)) {
-        const tla_stack_stats stack = front_statistics(channel);
-        result.arena = stack.memory;
+    statistics result;
+    static_cast<command_counts &>(result) = work_->counts(channel);
+    static_cast<tla_controller_counts &>(result) = tla_controller_get_counts(core_.get(), channel);
+    work_->add_list_counts(channel, result);
+    const accesses::guard_counts &wrong = accesses_->wrong(channel);
+    result.use_after_free = wrong.use_after_free;
+    result.out_of_bounds = wrong.out_of_bounds;
+    result.not_owner += wrong.not_owner;
+    result.never_written = wrong.never_written;
+    const tla_stack_stats stack = tla_controller_get_stats(core_.get(), channel);
+    result.arena = stack.memory;
+    if (has_front(config_.memory, channel)) {
         result.held = stack.held;
         result.peak_reserved = stack.peak_reserved;
-    } else {
-        result.arena = memory_ ? tla_pe_memory_get_stats(memory_.get(), channel) : untouched_[channel].memory;
     }
+    result.objects = tla_controller_get_objects(core_.get(), channel);
     return result;
 }
 
-tla_stack_stats memory_controller::front_statistics(tla_channel channel) const {
-    return memory_ ? tla_stack_get_stats(tla_pe_memory_stack(memory_.get(), channel)) : untouched_[channel];
-}
-
-// What the sender of a request that failed for want of memory can do about it.
-void memory_controller::tell_shortage(tla_channel channel, const tla_stack_request &request,
-                                      tla_completion &completion) const {
-    completion.value = 0;
-    if (completion.status != TLA_EXHAUSTED && completion.status != TLA_FRAGMENTED) return;
-    const tla_stack *stack = tla_pe_memory_stack(memory_.get(), channel);
-    completion.value = tla_stack_trim_serves(stack, &request);
-    completion.nbytes = tla_stack_takes(stack, &request);
+static std::vector<statistic> object_statistics(const memory_controller::statistics &of) {
+    return {
+        {"refs", of.refs, "commands", "REF, refused ones included"},
+        {"unrefs", of.unrefs, "commands", "UNREF, refused ones included"},
+        {"references", of.objects.references, "references", "to live blocks now, those of their ALLOCs too"},
+        {"pin_commands", of.pins, "commands", "PIN, refused ones included"},
+        {"unpins", of.unpins, "commands", "UNPIN, refused ones included"},
+        {"pins", of.objects.pins, "pins", "on live blocks now"},
+        {"pin_timeouts", of.objects.timeouts, "blocks", "whose pins have timed out"},
+        {"batches", of.batches, "commands", "ALLOC_BATCH and FREE_BATCH, refused ones included"},
+        {"puts", of.puts, "commands", "PUT, refused ones included"},
+        {"gets", of.gets, "commands", "GET, refused ones included"},
+        {"removes", of.removes, "commands", "REMOVE, refused ones included"},
+        {"evicts", of.evicts, "commands", "EVICT, refused ones included"},
+        {"cached_objects", of.objects.cache.entries, "objects", "under a key now"},
+        {"cache_hits", of.objects.hits, "commands", "GET of a key that was there"},
+        {"cache_misses", of.objects.misses, "commands", "GET of a key that was not"},
+        {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT"},
+        {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found nothing to evict and is to come back"}};
 }
 
 std::vector<statistics_part> memory_controller::list_statistics() const {
     std::vector<statistics_part> parts;
     for (const tla_channel channel : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY}) {
-        if (!has(channel) && statistics_[channel].allocs == 0) continue;
         const statistics s = get_statistics(channel);
+        const bool has = tla_pe_memory_bytes(&config_.memory, channel) > 0;
+        if (!has && s.allocs == 0) continue;
         parts.push_back({{{"allocs", s.allocs, "commands", "ALLOC, refused ones included"},
                           {"frees", s.frees, "commands", "FREE, refused ones included"},
                           {"failed", s.failed, "commands", "that were refused"},
@@ -65,14 +85,16 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                           {"busy_ps", s.busy_ps, "ps", "the engine worked for this channel"}},
                          "channel",
                          tla_channel_name(channel)});
-        if (grows(channel)) {
+        if (has && front_of(config_.memory, channel) == TLA_FRONT_LAZY) {
             parts.back().statistics.push_back(
                 {"committed_bytes", s.arena.capacity, "bytes", "of the memory, until now"});
             parts.back().statistics.push_back({"commits", s.commits, "commits", "that let memory in"});
         }
-        const std::vector<statistic> of_objects = object_statistics(s);
-        parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
-        if (!has_front(channel)) continue;
+        if (tla_controller_uses_objects(core_.get())) {
+            const std::vector<statistic> of_objects = object_statistics(s);
+            parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
+        }
+        if (front_of(config_.memory, channel) == TLA_FRONT_NONE) continue;
         const statistic of_front[] = {
             {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for requests of their kind"},
             {"peak_reserved_bytes", s.peak_reserved, "bytes", "taken from the placement below the front, at most"},
@@ -81,39 +103,8 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
         parts.back().statistics.insert(parts.back().statistics.end(), std::begin(of_front), std::end(of_front));
     }
     parts.front().statistics.push_back(
-        {"refused_commands", refused_, "commands", "refused by the fault plan, of all channels"});
+        {"refused_commands", refused(), "commands", "refused by the fault plan, of all channels"});
     return parts;
-}
-
-// --- waveforms -------------------------------------------------------------------------------------------------------
-
-void memory_controller::show_begin(const tla_service &service) {
-    queue_depth_.add(service.accepted_ps, 1);
-    queue_depth_.add(service.start_ps, -1);
-    busy_.set(service.start_ps, 1);
-}
-
-void memory_controller::show_memory(tla_channel channel, const tla_arena_stats &stats, std::uint64_t at_ps) {
-    channel_figures &figures = channel_figures_[channel];
-    figures.used.set(at_ps, stats.used);
-    figures.largest_free.set(at_ps, stats.largest_free);
-    figures.free_blocks.set(at_ps, stats.free_blocks);
-    figures.fragmentation.set(at_ps, tla_arena_fragmentation_permille(&stats));
-    if (has_front(channel)) figures.held.set(at_ps, front_statistics(channel).held);
-    if (grows(channel)) figures.committed.set(at_ps, stats.capacity);
-}
-
-void memory_controller::show_end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats,
-                                 std::uint64_t nodes) {
-    busy_.set(service.done_ps, 0);
-    nodes_visited_.set(service.done_ps, nodes);
-    show_memory(channel, stats, service.done_ps);
-    if (!config_.object_signals) return;
-    const tla_object_stats objects = tla_object_store_get_stats(objects_.get(), channel);
-    object_figures_[channel].references.set(service.done_ps, objects.references);
-    object_figures_[channel].pins.set(service.done_ps, objects.pins);
-    object_figures_[channel].cached.set(service.done_ps, objects.cache.entries);
-    object_figures_[channel].evicted.set(service.done_ps, objects.cache.evicted);
 }
 
 } // namespace tlmalloc

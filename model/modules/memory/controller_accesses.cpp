@@ -1,24 +1,96 @@
-// The bytes behind a memory controller: accesses by address, under guard, and direct memory pointers.
-#include "tlmalloc/modules/memory_controller.hpp"
+// The accesses that come in to a memory controller.
+#include "controller_accesses.hpp"
 
 #include "modules/kit/dmi.hpp"
 #include "modules/kit/payload.hpp"
 #include "tlmalloc/modules/detail/transfer_extent.hpp"
-#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
 
 namespace tlmalloc {
 
+memory_controller::accesses::~accesses() {
+    for (tla_exclusive_monitor &monitor : monitors_)
+        tla_exclusive_monitor_clear(&monitor);
+}
+
+memory_controller::memory_socket &memory_controller::accesses::socket_of(tla_channel channel) {
+    memory_socket *const sockets[TLA_CHANNEL_COUNT] = {&of_.slice, &of_.tcm, &of_.sram, &of_.m_cpu_memory,
+                                                       &of_.host_memory};
+    return *sockets[channel];
+}
+
+void memory_controller::accesses::connect() {
+    slice_base_ = base(TLA_HBM);
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
+        socket_of(static_cast<tla_channel>(channel))
+            .register_invalidate_direct_mem_ptr(this, &accesses::invalidate, channel);
+}
+
+// Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
+// its first byte must answer them at its last.
+void memory_controller::accesses::check_size(tla_channel channel) {
+    static const char *const members[TLA_CHANNEL_COUNT] = {"hbm_slice_bytes", "tcm_bytes", "sram_bytes", "m_cpu_bytes",
+                                                           "host_bytes"};
+    memory_socket &memory = socket_of(channel);
+    const std::uint64_t nbytes = bytes_of(channel);
+    const auto answers = [&](std::uint64_t address) {
+        std::uint8_t byte = 0;
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_address(address);
+        payload.set_data_ptr(&byte);
+        payload.set_data_length(1);
+        return memory->transport_dbg(payload) == 1;
+    };
+    if (memory.size() == 0)
+        of_.refuse_config(std::string(memory.basename()) + " is not bound, though " + members[channel] + " is above 0");
+    if (!answers(0) || answers(nbytes - 1)) return;
+    of_.refuse_config(std::string(of_.name()) + ": the memory at " + memory.basename() + " ends before byte " +
+                      std::to_string(nbytes - 1) + ", the last by " + members[channel] + " = " +
+                      std::to_string(nbytes));
+}
+
+void memory_controller::accesses::find_memories() {
+    for (const tla_channel channel : of_.channels()) {
+        check_size(channel);
+        to_memory_[channel].lead_to(*socket_of(channel).operator->(), socket_of(channel).name());
+    }
+}
+
+void memory_controller::accesses::released(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+    const std::uint64_t first = base(channel) + offset;
+    if (dmi_granted_) of_.in.withdraw_dmi(first, first + (nbytes - 1));
+    break_reservations(channel, offset, nbytes);
+    if (of_.config_.poison) poison(channel, offset, nbytes);
+}
+
+void memory_controller::accesses::begin_reset() {
+    for (const tla_channel channel : of_.channels())
+        of_.in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
+    dmi_granted_ = false;
+}
+
+void memory_controller::accesses::make_new() {
+    for (tla_exclusive_monitor &monitor : monitors_)
+        tla_exclusive_monitor_clear(&monitor);
+    std::fill(std::begin(reserved_refused_), std::end(reserved_refused_), false); // all pointers have been withdrawn
+}
+
+// --- where accesses lead ---------------------------------------------------------------------------------------------
+
 // False when the payload has been answered: it leads nowhere.
-bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) {
+bool memory_controller::accesses::locate(tlm::tlm_generic_payload &payload, place &where) {
     // An access without bytes is located like one byte; the memory behind then refuses it as it should.
     const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
-    const std::uint64_t in_slice = address - slice_base_, slice_bytes = config_.memory.hbm_slice_bytes;
+    const std::uint64_t in_slice = address - slice_base_, slice_bytes = of_.config_.memory.hbm_slice_bytes;
     if (in_slice < slice_bytes && span <= slice_bytes - in_slice) {
         where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
-    } else if (tla_pe_memory_locate(&config_.memory, {address}, span, &where.channel, &where.offset)) {
+    } else if (tla_pe_memory_locate(&of_.config_.memory, {address}, span, &where.channel, &where.offset)) {
         data_errors_++;
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
         return false;
@@ -29,7 +101,7 @@ bool memory_controller::locate(tlm::tlm_generic_payload &payload, place &where) 
 // --- exclusive accesses ----------------------------------------------------------------------------------------------
 
 // Bytes of a memory are written, or free.
-void memory_controller::break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+void memory_controller::accesses::break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
     tla_exclusive_monitor &monitor = monitors_[channel];
     if (monitor.count == 0 || nbytes == 0) return;
     tla_exclusive_monitor_break(&monitor, offset, offset + (nbytes - 1));
@@ -37,7 +109,7 @@ void memory_controller::break_reservations(tla_channel channel, std::uint64_t of
 }
 
 // What a core has reserved, in whichever memory: it has one reservation at most.
-void memory_controller::drop_reservation(std::uint32_t core) {
+void memory_controller::accesses::drop_reservation(std::uint32_t core) {
     for (int number = 0; number < TLA_CHANNEL_COUNT; number++) {
         if (monitors_[number].count == 0) continue;
         tla_exclusive_monitor_release(&monitors_[number], core);
@@ -47,24 +119,24 @@ void memory_controller::drop_reservation(std::uint32_t core) {
 
 // An access has been answered without being made. A conditional store ends what its core had reserved all the same, as
 // one of RISC-V does.
-void memory_controller::not_made(const tlm::tlm_generic_payload &payload) {
+void memory_controller::accesses::not_made(const tlm::tlm_generic_payload &payload) {
     const requester *const who = payload.get_extension<requester>();
     if (who && who->exclusive && payload.is_write()) drop_reservation(who->initiator);
 }
 
 // Some bytes of a memory are not reserved any more: who was refused a pointer may ask again when none of them is.
-void memory_controller::offer_unreserved(tla_channel channel) {
+void memory_controller::accesses::offer_unreserved(tla_channel channel) {
     bool &refused = reserved_refused_[channel];
     if (!refused || monitors_[channel].count > 0) return;
     refused = false;
-    in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
+    of_.in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
 }
 
 // A write that its memory has not answered. A memory that makes callers wait makes it some
 // time until then: after the simulation has come to where its initiator is ahead, in a queue behind others.
-class memory_controller::write_under_way {
+class memory_controller::accesses::write_under_way {
   public:
-    write_under_way(memory_controller &of, const place &where, std::uint64_t nbytes, bool exclusive, bool to_note)
+    write_under_way(accesses &of, const place &where, std::uint64_t nbytes, bool exclusive, bool to_note)
         : of_(of), next_(of.writes_), where_(where), nbytes_(nbytes), exclusive_(exclusive), to_note_(to_note) {
         if (next_) next_->before_ = this;
         of_.writes_ = this;
@@ -84,15 +156,15 @@ class memory_controller::write_under_way {
     }
 
   private:
-    memory_controller &of_;
+    accesses &of_;
     write_under_way *before_ = nullptr, *next_;
     const place where_;
     const std::uint64_t nbytes_;
     const bool exclusive_, to_note_;
 };
 
-bool memory_controller::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last,
-                                         bool exclusively) const {
+bool memory_controller::accesses::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last,
+                                                   bool exclusively) const {
     for (const write_under_way *one = writes_; one; one = one->next())
         if ((one->is_exclusive() || !exclusively) && one->touches(channel, first, last)) return true;
     return false;
@@ -100,7 +172,7 @@ bool memory_controller::is_being_written(tla_channel channel, std::uint64_t firs
 
 // An exclusive write that is to be made may still be on its way: another that came later must not be made before it,
 // and be overwritten by what was read before both. What touches the same bytes as such a one keeps its place behind it.
-bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bool write) const {
+bool memory_controller::accesses::has_to_wait(const place &where, std::uint64_t nbytes, bool write) const {
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
     const auto touches = [&](const held &one) {
         return one.where.channel == where.channel && one.where.offset <= last &&
@@ -112,16 +184,17 @@ bool memory_controller::has_to_wait(const place &where, std::uint64_t nbytes, bo
 
 // From the first exclusive access on all decide when they are due. What came before is passed on already,
 // and may be due later.
-bool memory_controller::arrives_in_order(const in_order_request &request, const requester *who) {
+bool memory_controller::accesses::arrives_in_order(const in_order_request &request, const requester *who) {
     keeps_order_ = keeps_order_ || (who && who->exclusive);
     if (!keeps_order_ && request.payload->is_write())
         written_until_ps_ = std::max<std::uint64_t>(written_until_ps_, request.at_ps);
-    return keeps_order_ || config_.guard != TLA_GUARD_OFF;
+    return keeps_order_ || is_guarded();
 }
 
 // Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
 // answered: it is not to be made.
-bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who) {
+bool memory_controller::accesses::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where,
+                                                    requester &who) {
     const std::uint64_t span = payload_span(payload);
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE) {
         not_made(payload);
@@ -144,7 +217,7 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
         }
-        if (dmi_granted_) in.withdraw_dmi(base(where.channel) + first, base(where.channel) + last);
+        if (dmi_granted_) of_.in.withdraw_dmi(base(where.channel) + first, base(where.channel) + last);
         return false;
     }
     if (tla_exclusive_monitor_holds(&monitor, who.initiator, first, last)) {
@@ -158,8 +231,8 @@ bool memory_controller::answers_exclusive(tlm::tlm_generic_payload &payload, con
 }
 
 // The payload as the memory is to see it: an offset, and nothing exclusive, which is done with here.
-memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload &payload, const place &where,
-                                                        requester *who) {
+memory_controller::accesses::passed_on memory_controller::accesses::pass_on(tlm::tlm_generic_payload &payload,
+                                                                            const place &where, requester *who) {
     const passed_on what{payload.get_address(), where, who && who->exclusive, nullptr};
     if (what.exclusive) who->exclusive = false;
     payload.set_address(where.offset);
@@ -167,7 +240,7 @@ memory_controller::passed_on memory_controller::pass_on(tlm::tlm_generic_payload
 }
 
 // The memory has answered.
-void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passed_on &what) {
+void memory_controller::accesses::came_back(tlm::tlm_generic_payload &payload, const passed_on &what) {
     payload.set_address(what.address);
     tla_exclusive_monitor &monitor = monitors_[what.where.channel];
     if (what.exclusive) {
@@ -176,7 +249,8 @@ void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passe
         if (payload.is_read() && payload.is_response_error()) drop_reservation(who->initiator);
     }
     std::uint64_t first = 0, last = UINT64_MAX;
-    if (!config_.dmi || (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
+    if (!of_.config_.dmi ||
+        (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
         payload.set_dmi_allowed(false);
     if (payload.is_response_error()) data_errors_++;
 }
@@ -184,12 +258,12 @@ void memory_controller::came_back(tlm::tlm_generic_payload &payload, const passe
 // --- accesses --------------------------------------------------------------------------------------------------------
 
 // Nothing is shared here but what the guard knows and what is reserved, so only their checks have to be made in order.
-void memory_controller::begin(in_order_request &request, unsigned port) {
-    if (refuses(*request.payload)) {
+void memory_controller::accesses::begin(in_order_request &request, unsigned port) {
+    if (of_.refuses(*request.payload)) {
         request.finish();
         return;
     }
-    begun();
+    of_.begun();
     requester *const who = request.payload->get_extension<requester>();
     if (!arrives_in_order(request, who)) {
         arrive(request, port, who);
@@ -198,29 +272,28 @@ void memory_controller::begin(in_order_request &request, unsigned port) {
     request.push(nullptr, this);
     request.arrive_at(resource_.number(), port, [](void *context, std::uint64_t) {
         auto &r = *static_cast<in_order_request *>(context);
-        static_cast<memory_controller *>(r.pop().module)
+        static_cast<accesses *>(r.pop().module)
             ->arrive(r, 0, r.payload->get_extension<requester>()); // they come in order
     });
 }
 
-void memory_controller::arrive(in_order_request &request, unsigned input, requester *who) {
+void memory_controller::accesses::arrive(in_order_request &request, unsigned input, requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     place where{};
     bool to_note = false;
-    if (!locate(payload, where) ||
-        (config_.guard != TLA_GUARD_OFF && guard_refuses(where, payload, request.at_ps, to_note))) {
+    if (!locate(payload, where) || (is_guarded() && guard_refuses(where, payload, request.at_ps, to_note))) {
         not_made(payload);
-        ended();
+        of_.ended();
         request.finish();
         return;
     }
-    request.at_ps += config_.latency_ps;
+    request.at_ps += of_.config_.latency_ps;
     go_on(request, input, where, to_note, who);
 }
 
 // It may be made; and an exclusive write, if nobody has come between.
-void memory_controller::go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
-                              requester *who) {
+void memory_controller::accesses::go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
+                                        requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t span = payload_span(payload);
     if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write())) {
@@ -230,7 +303,7 @@ void memory_controller::go_on(in_order_request &request, unsigned input, const p
     }
     if (who && who->exclusive) {
         if (answers_exclusive(payload, where, *who)) {
-            ended();
+            of_.ended();
             request.finish();
             return;
         }
@@ -243,13 +316,13 @@ void memory_controller::go_on(in_order_request &request, unsigned input, const p
     in_order_request::frame &frame = request.push(
         [](void *self, in_order_request &r) {
             const passed_on what = r.pop().state<passed_on>();
-            auto &controller = *static_cast<memory_controller *>(self);
+            auto &controller = *static_cast<accesses *>(self);
             controller.came_back(*r.payload, what);
-            if (what.write && what.write->to_note() && controller.memory_ && r.payload->is_response_ok())
+            if (what.write && what.write->to_note() && controller.memory() && r.payload->is_response_ok())
                 controller.note(what.where, *r.payload, r.at_ps);
             delete what.write;
             const std::uint64_t at_ps = r.at_ps;
-            controller.ended();
+            controller.of_.ended();
             r.finish();
             if (what.write && what.exclusive) controller.go_on_behind_exclusive_writes(at_ps);
         },
@@ -262,7 +335,7 @@ void memory_controller::go_on(in_order_request &request, unsigned input, const p
 }
 
 // An exclusive write is over.
-void memory_controller::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
+void memory_controller::accesses::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
     std::list<held> waiting;
     waiting.swap(held_);
     for (const held &one : waiting) {
@@ -271,38 +344,38 @@ void memory_controller::go_on_behind_exclusive_writes(std::uint64_t at_ps) {
     }
 }
 
-unsigned memory_controller::debug(tlm::tlm_generic_payload &payload) {
+unsigned memory_controller::accesses::debug(tlm::tlm_generic_payload &payload) {
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
     const std::uint64_t address = payload.get_address();
-    if (tla_pe_memory_locate(&config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
+    if (tla_pe_memory_locate(&of_.config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
     payload.set_address(offset);
     const unsigned moved = socket_of(channel)->transport_dbg(payload);
     payload.set_address(address);
     if (payload.is_write()) break_reservations(channel, offset, moved);
-    if (memory_ && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory_.get(), channel, {offset, moved});
+    if (memory() && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory(), channel, {offset, moved});
     return moved;
 }
 
 // First byte of a memory in physical addresses; 0 when the configuration names none.
-std::uint64_t memory_controller::base(tla_channel channel) const {
+std::uint64_t memory_controller::accesses::base(tla_channel channel) const {
     tla_paddr pa{};
-    tla_pe_memory_address(&config_.memory, channel, 0, &pa);
+    tla_pe_memory_address(&of_.config_.memory, channel, 0, &pa);
     return pa.value;
 }
 
-bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
+bool memory_controller::accesses::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     const std::uint64_t address = payload.get_address();
     tla_channel channel = TLA_HBM;
     std::uint64_t offset = 0;
-    if (!config_.dmi || in_reset()) return refuse_dmi(dmi);
-    if (tla_pe_memory_locate(&config_.memory, {address}, 1, &channel, &offset))
+    if (!of_.config_.dmi || of_.in_reset()) return refuse_dmi(dmi);
+    if (tla_pe_memory_locate(&of_.config_.memory, {address}, 1, &channel, &offset))
         return refuse_dmi(dmi, {address, address});
     tla_block visible{0, bytes_of(channel)};
-    if (config_.guard != TLA_GUARD_OFF) {
+    if (is_guarded()) {
         const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
-        if (ensure_allocators() || tla_pe_memory_find(memory_.get(), channel, offset, &visible, nullptr) ||
-            tla_pe_memory_look(memory_.get(), channel, &any, nullptr))
+        if (tla_controller_begin(of_.core_.get()) || tla_pe_memory_find(memory(), channel, offset, &visible, nullptr) ||
+            tla_pe_memory_look(memory(), channel, &any, nullptr))
             return refuse_dmi(dmi, {address, address});
     }
     if (monitors_[channel].count > 0) {
@@ -317,23 +390,23 @@ bool memory_controller::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, t
     bool granted = socket_of(channel)->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
     const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
-    granted = translate_dmi(dmi, granted, view, config_.latency_ps);
-    if (granted && config_.guard != TLA_GUARD_OFF) tla_pe_memory_trust(memory_.get(), channel, visible);
+    granted = translate_dmi(dmi, granted, view, of_.config_.latency_ps);
+    if (granted && is_guarded()) tla_pe_memory_trust(memory(), channel, visible);
     dmi_granted_ = dmi_granted_ || granted;
     return granted;
 }
 
-void memory_controller::invalidate(int number, sc_dt::uint64 first, sc_dt::uint64 last) {
+void memory_controller::accesses::invalidate(int number, sc_dt::uint64 first, sc_dt::uint64 last) {
     const auto channel = static_cast<tla_channel>(number);
-    if (!has(channel)) return;
+    if (bytes_of(channel) == 0) return;
     if (const auto seen = address_view{0, bytes_of(channel), base(channel)}.translate({first, last}))
-        in.withdraw_dmi(seen->first, seen->last);
+        of_.in.withdraw_dmi(seen->first, seen->last);
 }
 
 // --- guarded memory --------------------------------------------------------------------------------------------------
 
-tla_guard_access memory_controller::guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
-                                                   std::uint64_t at_ps) const {
+tla_guard_access memory_controller::accesses::guarded_access(const tlm::tlm_generic_payload &payload,
+                                                             const place &where, std::uint64_t at_ps) const {
     const std::uint64_t end = where.offset + payload_span(payload), size = bytes_of(where.channel);
     std::uint64_t before = 0, after = 0;
     if (const transfer_extent *whole = payload.get_extension<transfer_extent>()) { // what lies in this memory
@@ -353,42 +426,43 @@ tla_guard_access memory_controller::guarded_access(const tlm::tlm_generic_payloa
 }
 
 // An access has been made.
-void memory_controller::note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps) {
+void memory_controller::accesses::note(const place &where, const tlm::tlm_generic_payload &payload,
+                                       std::uint64_t at_ps) {
     const tla_guard_access access = guarded_access(payload, where, at_ps);
-    tla_pe_memory_note(memory_.get(), where.channel, &access);
+    tla_pe_memory_note(memory(), where.channel, &access);
 }
 
 // Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
 // `to_note` says whether what it does is to be noted.
-bool memory_controller::guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps,
-                                      bool &to_note) {
+bool memory_controller::accesses::guard_refuses(const place &where, tlm::tlm_generic_payload &payload,
+                                                std::uint64_t at_ps, bool &to_note) {
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
         return false; // touches nothing
     const tla_guard_access access = guarded_access(payload, where, at_ps);
     tla_error error{};
-    tla_status status = ensure_allocators();
-    if (!status) status = tla_pe_memory_look(memory_.get(), where.channel, &access, &error);
+    tla_status status = tla_controller_begin(of_.core_.get());
+    if (!status) status = tla_pe_memory_look(memory(), where.channel, &access, &error);
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
-    to_note = memory_ && !no_such_place;
+    to_note = memory() && !no_such_place;
     // What somebody else's memory has not answered yet may be written when the read comes there.
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(payload_span(payload), 1) - 1);
     if (status == TLA_NEVER_WRITTEN && is_being_written(where.channel, where.offset, last, false)) return false;
     if (!status) return false;
-    statistics &counts = statistics_[where.channel];
+    guard_counts &counts = wrong_[where.channel];
     counts.use_after_free += status == TLA_USE_AFTER_FREE;
     counts.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
     counts.not_owner += status == TLA_NOT_OWNER;
     counts.never_written += status == TLA_NEVER_WRITTEN;
-    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard", (std::string(name()) + ": " + tla_status_name(status) +
+    SC_REPORT_WARNING("/tlmalloc/memory_controller/guard", (std::string(of_.name()) + ": " + tla_status_name(status) +
                                                             ": " + (*error.text ? error.text : tla_status_text(status)))
                                                                .c_str());
-    if (config_.guard != TLA_GUARD_ERROR) return false;
+    if (of_.config_.guard != TLA_GUARD_ERROR) return false;
     data_errors_++;
     payload.set_response_status(no_such_place ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
     return true;
 }
 
-void memory_controller::poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+void memory_controller::accesses::poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(nbytes, 65536), 0xdd);
     for (std::uint64_t done = 0; done < nbytes; done += bytes.size()) {
         tlm::tlm_generic_payload payload;

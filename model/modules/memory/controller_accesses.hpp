@@ -1,0 +1,108 @@
+// The accesses that come in to a memory controller: by address to a memory, under guard, exclusive ones, pointers.
+#ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_ACCESSES_HPP
+#define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_ACCESSES_HPP
+
+#include "tlmalloc/memory/exclusive_monitor.h"
+#include "tlmalloc/modules/detail/in_order.hpp"
+#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/memory_controller.hpp"
+#include "tlmalloc/modules/requester.hpp"
+
+#include <list>
+
+namespace tlmalloc {
+
+class memory_controller::accesses final : public untimed_target, public in_order_target {
+  public:
+    explicit accesses(memory_controller &of) : of_(of) {}
+    accesses(const accesses &) = delete;
+    accesses &operator=(const accesses &) = delete;
+    ~accesses();
+
+    // To the sockets, when the controller has them.
+    void connect();
+
+    // When elaboration is over: refuses the configuration where a memory is missing or too small.
+    void find_memories();
+
+    // These bytes of a block are free again: pointers to them are withdrawn, reservations end.
+    void released(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
+
+    void begin_reset();
+    void make_new();
+
+    memory_socket &socket_of(tla_channel channel);
+    std::uint64_t base(tla_channel channel) const; // physical address of its first byte
+    std::uint64_t data_errors() const { return data_errors_; }
+
+    // Accesses that the guard found wrong, of one memory.
+    struct guard_counts {
+        std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
+    };
+    const guard_counts &wrong(tla_channel channel) const { return wrong_[channel]; }
+
+  private:
+    struct place { // where an access goes
+        tla_channel channel;
+        std::uint64_t offset;
+    };
+    class write_under_way;
+    struct passed_on { // what an access was when it came
+        std::uint64_t address;
+        place where;
+        bool exclusive;
+        write_under_way *write; // of a write to a memory that makes callers wait
+    };
+    struct held { // an access behind an exclusive write
+        place where;
+        std::uint64_t nbytes;
+        in_order_request *request;
+        unsigned input;
+        bool to_note;
+    };
+
+    void begin(in_order_request &request, unsigned port) override;
+    unsigned debug(tlm::tlm_generic_payload &payload) override;
+    bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
+    void arrive(in_order_request &request, unsigned input, requester *who);
+    void go_on(in_order_request &request, unsigned input, const place &where, bool to_note, requester *who);
+    void go_on_behind_exclusive_writes(std::uint64_t at_ps);
+    bool locate(tlm::tlm_generic_payload &payload, place &where);
+    static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
+    void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
+    bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who);
+    void break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
+    void drop_reservation(std::uint32_t core);
+    void not_made(const tlm::tlm_generic_payload &payload);
+    void offer_unreserved(tla_channel channel);
+    bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last, bool exclusively) const;
+    bool has_to_wait(const place &where, std::uint64_t nbytes, bool write) const;
+    bool arrives_in_order(const in_order_request &request, const requester *who);
+    void invalidate(int channel, sc_dt::uint64 first, sc_dt::uint64 last);
+    bool guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps, bool &to_note);
+    tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
+                                    std::uint64_t at_ps) const;
+    void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
+    void poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
+    void check_size(tla_channel channel);
+    bool is_guarded() const { return of_.config_.guard != TLA_GUARD_OFF; }
+    tla_pe_memory *memory() const { return tla_controller_memory(of_.core_.get()); }
+    std::uint64_t bytes_of(tla_channel channel) const { return tla_pe_memory_bytes(&of_.config_.memory, channel); }
+
+    memory_controller &of_;
+    outlet to_memory_[TLA_CHANNEL_COUNT];
+    shared_resource resource_{shared_resource::kind::controller, of_.name()};
+    tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
+    bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
+    write_under_way *writes_ = nullptr;          // of callers who wait for their memory
+    std::list<held> held_;                       // in the order in which they came
+    bool keeps_order_ = false;                   // an exclusive access has come
+    std::uint64_t written_until_ps_ = 0;         // when the latest write comes that came before it
+    bool dmi_granted_ = false;                   // somebody may hold a pointer
+    std::uint64_t slice_base_ = 0;               // physical address of the slice's first byte, if there is one
+    std::uint64_t data_errors_ = 0;
+    guard_counts wrong_[TLA_CHANNEL_COUNT];
+};
+
+} // namespace tlmalloc
+#endif

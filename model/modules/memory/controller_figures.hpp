@@ -1,0 +1,42 @@
+// What a memory controller shows in waveforms.
+#ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_FIGURES_HPP
+#define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_FIGURES_HPP
+
+#include "tlmalloc/modules/memory_controller.hpp"
+
+#include <deque>
+#include <string>
+
+namespace tlmalloc {
+
+class memory_controller::figures {
+  public:
+    explicit figures(memory_controller &of);
+    figures(const figures &) = delete;
+    figures &operator=(const figures &) = delete;
+
+    // A command, or what is due by itself, waits for the engine, and begins there.
+    void begin(const tla_service &service);
+
+    // It is done: the memory that it was about, and how many nodes of its list were visited.
+    void end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
+
+    void show(tla_channel channel, const tla_arena_stats &stats, std::uint64_t at_ps);
+
+  private:
+    struct of_memory {
+        figure *used, *largest_free, *free_blocks, *fragmentation, *held, *committed;
+        figure *references, *pins, *cached, *evicted;
+        bool has_front, grows;
+    };
+    figure *add(tla_channel channel, const char *name, unsigned bits, bool shown);
+
+    memory_controller &of_;
+    std::deque<std::string> names_;
+    std::deque<figure> figures_;
+    of_memory memories_[TLA_CHANNEL_COUNT]{};
+    figure *queue_depth_, *busy_, *nodes_visited_;
+};
+
+} // namespace tlmalloc
+#endif

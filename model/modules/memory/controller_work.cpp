@@ -1,0 +1,190 @@
+// What a memory controller decides (controller.h), at its time and for its price.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "controller_work.hpp"
+
+#include "controller_accesses.hpp"
+#include "controller_figures.hpp"
+#include "tlmalloc/modules/time.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tlmalloc {
+
+memory_controller::work::work(memory_controller &of) : of_(of) {
+    for (const tla_channel channel : of.channels())
+        grows_ =
+            grows_ || tla_stack_front(tla_pe_memory_stack_config(&of.config_.memory, channel).policy) == TLA_FRONT_LAZY;
+    set_watch({});
+    if (!grows_) return;
+    sc_core::sc_spawn_options method;
+    method.spawn_method();
+    sc_core::sc_spawn([this] { grow_by_itself(); }, sc_core::sc_gen_unique_name("grow_by_itself"), &method);
+}
+
+void memory_controller::work::set_watch(watch who) {
+    watch_ = std::move(who);
+    tla_controller_watch told{};
+    told.context = &of_;
+    told.released = [](void *self, tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+        static_cast<memory_controller *>(self)->accesses_->released(channel, offset, nbytes);
+    };
+    if (watch_.decided)
+        told.decided = [](void *self, tla_channel channel, const tla_stack_deed *deed) {
+            static_cast<memory_controller *>(self)->work_->watch_.decided(channel, *deed);
+        };
+    tla_controller_set_watch(of_.core_.get(), told);
+}
+
+void memory_controller::work::make_new(std::uint64_t now_ps) {
+    tla_controller_reset(of_.core_.get(), now_ps);
+    std::fill(std::begin(list_ready_ps_), std::end(list_ready_ps_), now_ps);
+    grows_anew_.notify(sc_core::SC_ZERO_TIME);
+}
+
+// --- commands --------------------------------------------------------------------------------------------------------
+
+std::uint64_t memory_controller::work::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    tla_controller *const core = of_.core_.get();
+    tla_status status = TLA_OK;
+    if (tla_controller_refuses(core, arrival_ps)) {
+        status = TLA_BUSY;
+        SC_REPORT_WARNING(
+            "/tlmalloc/memory_controller/fault",
+            (std::string(of_.name()) + ": port " + std::to_string(port) + ": a command was refused").c_str());
+    } else {
+        status = tla_controller_begin(core);
+        if (!status) status = commit_until(arrival_ps);
+    }
+    if (status) {
+        tla_completion completion = control_window::answer_to(command, status);
+        completion.nbytes = command.nbytes;
+        of_.control.complete(port, completion, arrival_ps);
+        return arrival_ps;
+    }
+    end_pins(arrival_ps);
+    tla_controller_outcome outcome;
+    tla_controller_execute(core, port, of_.control.sender(), &command, arrival_ps, &outcome);
+    tell(command, arrival_ps, outcome);
+    watch_pins();
+    const std::vector<std::uint8_t> result(outcome.result, outcome.result + outcome.result_length);
+    outcome.completion.service_ps = begin(outcome, arrival_ps);
+    const tla_service service =
+        of_.control.finish(port, outcome.completion, arrival_ps, counts_[outcome.memory], result);
+    end(outcome, service);
+    return service.accepted_ps;
+}
+
+// Warnings for a person, and whoever records references.
+void memory_controller::work::tell(const tla_command &command, std::uint64_t arrival_ps,
+                                   const tla_controller_outcome &outcome) const {
+    const std::string name = of_.name();
+    const bool is_free = command.opcode == TLA_OP_FREE;
+    if (outcome.refusal)
+        SC_REPORT_WARNING(is_free ? "/tlmalloc/memory_controller/free" : "/tlmalloc/memory_controller/reference",
+                          (name + ": " + outcome.refusal->text).c_str());
+    if (outcome.difference)
+        SC_REPORT_WARNING("/tlmalloc/memory_controller/engine",
+                          (name + ": " + tla_channel_title(outcome.memory) + ": " + outcome.difference->text).c_str());
+    const bool of_references = command.opcode == TLA_OP_REF || command.opcode == TLA_OP_UNREF || is_free;
+    if (watch_.counted && of_references && !outcome.completion.status && outcome.completion.value > 0)
+        watch_.counted(outcome.memory, outcome.offset, command.opcode == TLA_OP_REF, outcome.completion.value,
+                       arrival_ps);
+}
+
+// The engine turns to something that came at arrival_ps: how long that takes. A command that needs a list begins when
+// that has done what goes on behind its last answer.
+std::uint64_t memory_controller::work::begin(const tla_controller_outcome &outcome, std::uint64_t arrival_ps) {
+    if (outcome.work.list_requests > 0) of_.control.wait_until(list_ready_ps_[outcome.memory]);
+    of_.figures_->begin(of_.control.look(arrival_ps));
+    std::uint64_t service_ps = tla_cost_price(&of_.config_.cost, &outcome.work);
+    if (of_.config_.free_list != TLA_LIST_REGISTERS)
+        service_ps += walk_list(outcome.memory, of_.control.look(arrival_ps).start_ps);
+    return service_ps;
+}
+
+void memory_controller::work::end(const tla_controller_outcome &outcome, const tla_service &service) {
+    if (outcome.work.list_requests > 0)
+        list_ready_ps_[outcome.memory] = service.done_ps + tla_cost_behind(&of_.config_.cost, &outcome.work);
+    of_.figures_->end(outcome.memory, service, outcome.arena, outcome.work.nodes_visited);
+}
+
+// --- what is due by itself -------------------------------------------------------------------------------------------
+
+// It takes the engine as a command does.
+tla_service memory_controller::work::charge(const tla_controller_outcome &outcome, std::uint64_t at_ps) {
+    const std::uint64_t service_ps = begin(outcome, at_ps);
+    const tla_service service = of_.control.occupy(at_ps, service_ps);
+    counts_[outcome.memory].busy_ps += service_ps;
+    end(outcome, service);
+    return service;
+}
+
+// TLA_NO_HOST_MEMORY: the commits before it are done, and the rest comes with the next call.
+tla_status memory_controller::work::commit_until(std::uint64_t until_ps) {
+    tla_controller_outcome outcome;
+    std::uint64_t at_ps = 0;
+    tla_status status = TLA_OK;
+    while (grows_ && !(status = tla_controller_commit(of_.core_.get(), until_ps, &at_ps, &outcome))) {
+        const tla_service service = charge(outcome, at_ps);
+        if (of_.grown) of_.grown(outcome.memory, outcome.arena, service.done_ps);
+    }
+    return status == TLA_NOT_FOUND ? TLA_OK : status;
+}
+
+// A method: comes back when the next commit is due. Without host memory it gives up, and commands let memory in.
+void memory_controller::work::grow_by_itself() {
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    std::uint64_t next_ps = 0;
+    if (of_.in_reset() || tla_controller_begin(of_.core_.get()) || commit_until(now_ps) ||
+        !tla_controller_next_commit(of_.core_.get(), &next_ps))
+        sc_core::next_trigger(grows_anew_); // comes when the reset is over
+    else
+        sc_core::next_trigger(from_ps(next_ps - now_ps), grows_anew_);
+}
+
+// The pins that have timed out before at_ps; what a memory does not take back stays pinned until it does.
+void memory_controller::work::end_pins(std::uint64_t at_ps) {
+    tla_controller_outcome outcome;
+    std::uint64_t ended_ps = 0;
+    while (!tla_controller_end_pins(of_.core_.get(), at_ps, &ended_ps, &outcome)) {
+        charge(outcome, ended_ps);
+        if (watches_pins_) pins_changed_.notify(sc_core::SC_ZERO_TIME);
+    }
+}
+
+// A process, from the first pin on, that looks when the next one times out.
+void memory_controller::work::watch_pins() {
+    tla_controller *const core = of_.core_.get();
+    std::uint64_t until = 0;
+    if (watches_pins_) {
+        pins_changed_.notify(sc_core::SC_ZERO_TIME);
+        return;
+    }
+    if (!tla_controller_next_timeout(core, &until)) return;
+    watches_pins_ = true;
+    sc_core::sc_spawn(
+        [this, core] {
+            for (;;) {
+                std::uint64_t next = 0;
+                if (!tla_controller_next_timeout(core, &next)) {
+                    sc_core::wait(pins_changed_);
+                    continue;
+                }
+                const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
+                if (now <= next) {
+                    sc_core::wait(from_ps(next + 1 - now), pins_changed_);
+                    continue;
+                }
+                of_.control.between_commands([this, now] { end_pins(now); });
+                std::uint64_t still = 0; // what the memory did not take back is tried again with every command
+                if (tla_controller_next_timeout(core, &still) && still == next) sc_core::wait(pins_changed_);
+            }
+        },
+        sc_core::sc_gen_unique_name("pins"));
+}
+
+} // namespace tlmalloc

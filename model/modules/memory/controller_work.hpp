@@ -1,0 +1,52 @@
+// The engine's work in a memory controller, with its time: commands, and what is due by itself.
+#ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_WORK_HPP
+#define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_WORK_HPP
+
+#include "tlmalloc/modules/memory_controller.hpp"
+
+#include <cstdint>
+
+namespace tlmalloc {
+
+class memory_controller::work {
+  public:
+    explicit work(memory_controller &of);
+    work(const work &) = delete;
+    work &operator=(const work &) = delete;
+
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
+    void set_watch(watch who);
+    void make_new(std::uint64_t now_ps);
+
+    const command_counts &counts(tla_channel channel) const { return counts_[channel]; }
+    void add_list_counts(tla_channel channel, statistics &to) const;
+
+    bool list_is_in_slice() const;
+
+  private:
+    struct list_counts {
+        std::uint64_t reads = 0, writes = 0, hits = 0, errors = 0, took_ps = 0;
+    };
+    void tell(const tla_command &command, std::uint64_t arrival_ps, const tla_controller_outcome &outcome) const;
+    std::uint64_t begin(const tla_controller_outcome &outcome, std::uint64_t arrival_ps);
+    void end(const tla_controller_outcome &outcome, const tla_service &service);
+    tla_service charge(const tla_controller_outcome &outcome, std::uint64_t at_ps);
+    tla_status commit_until(std::uint64_t until_ps);
+    void end_pins(std::uint64_t at_ps);
+    void watch_pins();
+    void grow_by_itself();
+    std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
+    bool access_node(const tla_list_access &access, std::uint64_t &local);
+
+    memory_controller &of_;
+    watch watch_;
+    bool watches_pins_ = false; // there is a process that does
+    sc_core::sc_event pins_changed_, grows_anew_;
+    bool grows_ = false; // some memory does by itself
+    command_counts counts_[TLA_CHANNEL_COUNT];
+    list_counts list_counts_[TLA_CHANNEL_COUNT];
+    std::uint64_t list_ready_ps_[TLA_CHANNEL_COUNT]{}; // when what a list does behind its last answer is done
+};
+
+} // namespace tlmalloc
+#endif
