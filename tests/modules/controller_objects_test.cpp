@@ -2,6 +2,7 @@
 // memory, waveform and report.
 #include "../unit/seeded_random.hpp"
 #include "object_commands.hpp"
+#include "tlmalloc/arena/arena_snapshot.h"
 #include "tlmalloc/modules/waveform.hpp"
 
 #include <fstream>
