@@ -83,7 +83,7 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
     size_t count = 0;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         const uint64_t bytes = extent_of(c, (tla_channel)channel).bytes, base = c->base[channel];
-        const char *title = tla_channel_title(channel);
+        const char *title = tla_channel_title((tla_channel)channel);
         if (bytes == 0) continue;
         if (c->alignment > 1 && base % c->alignment)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
@@ -142,7 +142,8 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         const tla_stack_config stack = tla_pe_memory_stack_config(c, (tla_channel)channel);
         tla_error why;
         if (tla_stack_check_config(&stack, &why))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_channel_title(channel), why.text);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_channel_title((tla_channel)channel),
+                                 why.text);
     }
     return plain ? check_bases(c, error) : TLA_OK;
 }

@@ -25,7 +25,8 @@ namespace tlmalloc {
 // the configuration says. Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in these memories or an
 // access that runs off its end; else what the memory answers.
 //
-// Fronts, guard, exclusive accesses, DMI, lists in memory, engines, faults and resets: model/modules/memory/MEMORY_CONTROLLER.md.
+// Fronts, guard, exclusive accesses, DMI, lists in memory, engines, faults and resets:
+// model/modules/memory/MEMORY_CONTROLLER.md.
 class memory_controller : public instrumented, public resettable, private command_handler {
     class accesses; // what comes in by `in`
     class figures;  // what waveforms show
