@@ -185,8 +185,24 @@ class runtime {
     virtual void call_ends() {}
     virtual bool ends_calls() const { return false; }
 
-    // Does the work of a call, unless it is not to begin; `what` is for the error of one that has been ended.
-    tla_status as_call(const char *what, tla_error *error, const std::function<tla_status()> &work);
+    // One call, from beginning to end, also of a thread that is killed; `what` is for the error of one that is ended.
+    class call {
+      public:
+        call(runtime &host, std::string what, tla_error *error);
+        ~call();
+        call(const call &) = delete;
+        call &operator=(const call &) = delete;
+
+        bool may_begin() const;
+
+        // The status of the call, which did its work with `status`: TLA_RESET, with a text, if it is ended.
+        tla_status result(tla_status status) const;
+
+      private:
+        runtime &host_;
+        const std::string what_;
+        tla_error *const error_;
+    };
 
     // Drops tensors, blocks and what the pool keeps, and numbers commands from 1 again; nobody is told. No call is
     // under way. What has been counted goes on, but for the pool's counts.
@@ -245,9 +261,10 @@ class runtime {
     std::uint64_t retries_ = 0;
 
   private:
-    struct letter {
+    struct addressed_command {
         std::uint64_t port_address;
         tla_command command;
+        std::uint32_t sip; // whose memory it is about: a device of the driver
     };
     struct refused_page {
         pe_location pe;
@@ -260,49 +277,54 @@ class runtime {
         std::uint64_t total_free, largest_free;
     };
 
-    // What the calls do whose names these are like.
-    tla_status try_to_make(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
-    tla_status try_to_free(tensor *which, tla_error *error);
-    tla_status try_to_trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error);
-    tla_status try_to_clean_up(tla_error *error);
     tla_status try_to_dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
                                tla_error *error, launched *result);
 
     tla_status dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what, tla_error *error,
                         launched *result);
-    // A command of what the host was asked for under this number.
-    tla_command message(tla_opcode opcode, tla_target target, std::uint32_t correlation_id);
-    std::vector<tla_completion> send_all(way to, const std::vector<letter> &letters, unsigned tries_left);
-    void send_once(way to, const std::vector<letter> &letters, const std::vector<std::size_t> &which,
-                   std::vector<tla_completion> &completions);
-    tla_status va_command(tla_command &command, tla_completion &completion);
+
+    // A command of the call with this number.
+    static tla_command new_command(tla_opcode opcode, tla_target target, std::uint32_t correlation_id);
+
+    // One about a block, to a port of the controller of its memory; `object` is for an ALLOC (guard.h).
+    static addressed_command to_controller(unsigned port, tla_opcode opcode, tla_channel memory, const shard &s,
+                                           std::uint32_t correlation_id, std::uint32_t object = 0);
+
+    // Numbers the commands and sends them all at once, but for those to one port: the second is sent when the first is
+    // answered. Those that are refused for now are sent again. Completions in their order; the status of one whose
+    // write was refused is TLA_BUS_ERROR.
+    std::vector<tla_completion> send_commands(way to, std::vector<addressed_command> commands);
+
+    // One ALLOC or FREE as a call of the driver; without a driver, when its port is free.
+    tla_completion call_driver(const addressed_command &what);
+    bool has_driver() const { return settings_.driver.kind != TLA_HOST_DRIVER_NONE; }
+    tla_status va_command(const tla_command &command, tla_completion &completion);
     tla_status free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion);
     bool knows(const pe_location &pe) const;
-    tla_status bring_into_being(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
-    tla_status allocate_shards(tensor &t, const std::vector<shard> &wanted, std::uint32_t correlation_id,
-                               tla_error *error);
+    tla_status make_tensor(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
+    tla_status add_shards(tensor &t, const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
+                          std::uint32_t correlation_id, tla_error *error);
     void tell_shortage(tla_channel memory, const std::vector<shard> &wanted,
                        const std::vector<tla_completion> &completions, tla_error *error) const;
     bool in_lockstep(tla_channel memory) const { return memory == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF; }
-    std::vector<tla_completion> take_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
-                                                 std::uint32_t correlation_id);
-    std::vector<tla_completion> give_back_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
-    letter to_owner(const pe_location &where, tla_command command) const;
+    std::vector<tla_completion> allocate_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
+                                                     std::uint32_t correlation_id);
+    std::vector<tla_completion> free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
+    addressed_command to_owner(const pe_location &where, tla_command command) const;
     std::uint64_t slice_base(const pe_location &where) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
-    tla_completion ask_controller(tla_opcode opcode, tla_channel memory, const shard &s, std::uint32_t correlation_id,
-                                  std::uint32_t object);
-    tla_completion take_block(tla_channel memory, const shard &s, std::uint32_t correlation_id, std::uint32_t object);
-    std::vector<tla_completion> take_blocks(const tensor &t, const std::vector<shard> &wanted,
-                                            std::uint32_t correlation_id);
-    std::vector<tla_completion> give_blocks_back(const tensor &t, std::uint32_t correlation_id);
+    std::vector<tla_completion> allocate_blocks(const tensor &t, const std::vector<shard> &wanted,
+                                                std::uint32_t correlation_id);
+    std::vector<tla_completion> free_blocks(const tensor &t, std::uint32_t correlation_id);
+    tla_completion free_block(const shard &s, std::uint32_t correlation_id);
     tla_status check_memory(tla_channel memory, tla_error *error) const;
     tla_status explain_block(tla_error *error, const std::string &what, tla_channel memory, const pe_location &where,
                              const tla_completion &completion, std::uint64_t nbytes) const;
     tla_status empty_pool(tla_error *error);
     tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
+    tla_status send_for_fault(way to, addressed_command what, tla_completion &completion, std::uint64_t &at_ps);
     void note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal);
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
                         tla_error &why);

@@ -193,25 +193,30 @@ tla_status host::move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_
 
 tla_status host::write_memory(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                               tla_completion *done) {
-    return as_call("write of memory", error, [&] { // a target only reads the bytes
-        return move_memory(tlm::TLM_WRITE_COMMAND, pa, const_cast<std::uint8_t *>(bytes), nbytes, error, done);
-    });
+    const call here(*this, "write of memory", error);
+    if (!here.may_begin()) return here.result(TLA_RESET);
+    auto *const source = const_cast<std::uint8_t *>(bytes); // a target only reads the bytes
+    return here.result(move_memory(tlm::TLM_WRITE_COMMAND, pa, source, nbytes, error, done));
 }
 
 tla_status host::read_memory(tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                              tla_completion *done) {
-    return as_call("read of memory", error,
-                   [&] { return move_memory(tlm::TLM_READ_COMMAND, pa, bytes, nbytes, error, done); });
+    const call here(*this, "read of memory", error);
+    if (!here.may_begin()) return here.result(TLA_RESET);
+    return here.result(move_memory(tlm::TLM_READ_COMMAND, pa, bytes, nbytes, error, done));
 }
 
 tla_status host::write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error) {
-    return as_call("write of a tensor", error, [&] { // a target only reads the bytes
-        return move(to, tlm::TLM_WRITE_COMMAND, const_cast<std::uint8_t *>(bytes), error);
-    });
+    const call here(*this, "write of a tensor", error);
+    if (!here.may_begin()) return here.result(TLA_RESET);
+    auto *const source = const_cast<std::uint8_t *>(bytes); // a target only reads the bytes
+    return here.result(move(to, tlm::TLM_WRITE_COMMAND, source, error));
 }
 
 tla_status host::read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error) {
-    return as_call("read of a tensor", error, [&] { return move(from, tlm::TLM_READ_COMMAND, bytes, error); });
+    const call here(*this, "read of a tensor", error);
+    if (!here.may_begin()) return here.result(TLA_RESET);
+    return here.result(move(from, tlm::TLM_READ_COMMAND, bytes, error));
 }
 
 } // namespace tlmalloc

@@ -32,11 +32,15 @@ std::uint32_t runtime::pool::device_of(tla_channel memory, const pe_location &pe
 
 // --- what the pool asks for ------------------------------------------------------------------------------------------
 
+tla_completion runtime::pool::call_driver(tla_opcode opcode, const place &p, const shard &s) {
+    return of_.call_driver(to_controller(of_.settings_.control_port, opcode, p.memory, s, p.correlation_id, 0));
+}
+
 tla_status runtime::pool::alloc(void *self, std::uint32_t device, std::uint64_t nbytes, std::uint64_t *address,
                                 tla_work *) {
     auto &pool = *static_cast<runtime::pool *>(self);
     place &p = pool.places_[device];
-    p.last = pool.of_.ask_controller(TLA_OP_ALLOC, p.memory, {p.where, {}, nbytes, 0, 0}, p.correlation_id, 0);
+    p.last = pool.call_driver(TLA_OP_ALLOC, p, {p.where, {}, nbytes, 0, 0});
     if (p.last.status) return static_cast<tla_status>(p.last.status);
     pool.of_.remember(p.memory, p.where, p.last);
     *address = p.last.value;
@@ -48,7 +52,7 @@ tla_status runtime::pool::free(void *self, std::uint32_t device, std::uint64_t a
     auto &pool = *static_cast<runtime::pool *>(self);
     if (pool.closed_) return TLA_OK;
     place &p = pool.places_[device];
-    p.last = pool.of_.ask_controller(TLA_OP_FREE, p.memory, {p.where, {address}, nbytes, 0, 0}, p.correlation_id, 0);
+    p.last = pool.call_driver(TLA_OP_FREE, p, {p.where, {address}, nbytes, 0, 0});
     if (!p.last.status) pool.of_.remember(p.memory, p.where, p.last);
     return static_cast<tla_status>(p.last.status);
 }

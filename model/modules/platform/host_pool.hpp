@@ -36,6 +36,7 @@ class runtime::pool {
                             tla_work *work);
     static tla_status free(void *self, std::uint32_t device, std::uint64_t address, std::uint64_t nbytes,
                            tla_work *work);
+    tla_completion call_driver(tla_opcode opcode, const place &p, const shard &s);
     std::uint32_t device_of(tla_channel memory, const pe_location &where);
     // Runs an operation of the pool on a memory; answered with its status.
     tla_completion run(std::uint32_t device, std::uint32_t correlation_id,

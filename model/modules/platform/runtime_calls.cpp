@@ -3,15 +3,22 @@
 
 namespace tlmalloc {
 
-tla_status runtime::as_call(const char *what, tla_error *error, const std::function<tla_status()> &work) {
-    struct stay { // ends when the thread is killed, too
-        explicit stay(runtime &of) : host(of) { host.call_begins(); }
-        ~stay() { host.call_ends(); }
-        runtime &host;
-    };
-    const stay here(*this);
-    const tla_status status = ends_calls() ? TLA_RESET : work();
-    return ends_calls() ? tla_error_set(error, TLA_RESET, "%s: %s", what, tla_status_text(TLA_RESET)) : status;
+runtime::call::call(runtime &host, std::string what, tla_error *error)
+    : host_(host), what_(std::move(what)), error_(error) {
+    host_.call_begins();
+}
+
+runtime::call::~call() {
+    host_.call_ends();
+}
+
+bool runtime::call::may_begin() const {
+    return !host_.ends_calls();
+}
+
+tla_status runtime::call::result(tla_status status) const {
+    if (!host_.ends_calls()) return status;
+    return tla_error_set(error_, TLA_RESET, "%s: %s", what_.c_str(), tla_status_text(TLA_RESET));
 }
 
 void runtime::forget_all() {

@@ -154,7 +154,8 @@ tla_status runtime::pe_dma(tla_paddr pa, std::uint64_t nbytes, bool write, std::
 // `command` has what is particular to its opcode.
 tla_status runtime::dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
                              tla_error *error, launched *result) {
-    return as_call(what, error, [&] { return try_to_dispatch(command, pes, what, error, result); });
+    const call here(*this, what, error);
+    return here.result(here.may_begin() ? try_to_dispatch(command, pes, what, error, result) : TLA_RESET);
 }
 
 tla_status runtime::try_to_dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,

@@ -37,7 +37,7 @@ std::uint64_t runtime::slice_base(const pe_location &where) const {
 }
 
 // A command about all slices of a PE's cube or SIP goes to the processor that owns them.
-runtime::letter runtime::to_owner(const pe_location &where, tla_command command) const {
+runtime::addressed_command runtime::to_owner(const pe_location &where, tla_command command) const {
     const std::uint64_t port = settings_.control_port * std::uint64_t{TLA_PORT_BYTES};
     const bool of_cube = settings_.lockstep == TLA_LOCKSTEP_CUBE;
     tla_paddr pa{};
@@ -47,12 +47,12 @@ runtime::letter runtime::to_owner(const pe_location &where, tla_command command)
         tla_paddr_io_cpu_control(where.sip, port, &pa);
     command.target = of_cube ? TLA_TARGET_M_CPU : TLA_TARGET_IO_CPU;
     command.channel = TLA_HBM;
-    return {pa.value, command};
+    return {pa.value, command, where.sip};
 }
 
 // The first parts of all PEs of an owner are one block in every slice, their second parts another.
-std::vector<tla_completion> runtime::take_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
-                                                      std::uint32_t correlation_id) {
+std::vector<tla_completion> runtime::allocate_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
+                                                          std::uint32_t correlation_id) {
     const bool of_cube = settings_.lockstep == TLA_LOCKSTEP_CUBE;
     std::map<together, decision> decisions;
     std::map<together, std::uint64_t> parts_of; // by PE
@@ -61,14 +61,14 @@ std::vector<tla_completion> runtime::take_in_lockstep(const tensor &t, const std
         const std::uint64_t which = parts_of[{at.sip, at.cube, at.pe}]++;
         join(decisions[{at.sip, of_cube ? at.cube : 0, which}], i, wanted[i].nbytes);
     }
-    std::vector<letter> letters;
+    std::vector<addressed_command> commands;
     for (const auto &[place, d] : decisions) {
-        tla_command command = message(TLA_OP_ALLOC, TLA_TARGET_M_CPU, correlation_id);
+        tla_command command = new_command(TLA_OP_ALLOC, TLA_TARGET_M_CPU, correlation_id);
         command.object = t.object;
         command.nbytes = d.nbytes;
-        letters.push_back(to_owner(wanted[d.parts.front()].where, command));
+        commands.push_back(to_owner(wanted[d.parts.front()].where, command));
     }
-    const std::vector<tla_completion> answers = send_all(way::fabric, letters, settings_.retry.retries);
+    const std::vector<tla_completion> answers = send_commands(way::fabric, std::move(commands));
     std::vector<tla_completion> completions(wanted.size());
     auto answer = answers.begin();
     for (const auto &[place, d] : decisions) {
@@ -81,8 +81,7 @@ std::vector<tla_completion> runtime::take_in_lockstep(const tensor &t, const std
     return completions;
 }
 
-std::vector<tla_completion> runtime::give_back_in_lockstep(const std::vector<shard> &shards,
-                                                           std::uint32_t correlation_id) {
+std::vector<tla_completion> runtime::free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id) {
     const bool of_cube = settings_.lockstep == TLA_LOCKSTEP_CUBE;
     std::map<together, decision> decisions;
     for (std::size_t i = 0; i < shards.size(); i++) {
@@ -90,14 +89,14 @@ std::vector<tla_completion> runtime::give_back_in_lockstep(const std::vector<sha
         const std::uint64_t offset = shards[i].pa.value - slice_base(at);
         join(decisions[{at.sip, of_cube ? at.cube : 0, offset}], i, shards[i].nbytes);
     }
-    std::vector<letter> letters;
+    std::vector<addressed_command> commands;
     for (const auto &[place, d] : decisions) {
-        tla_command command = message(TLA_OP_FREE, TLA_TARGET_M_CPU, correlation_id);
+        tla_command command = new_command(TLA_OP_FREE, TLA_TARGET_M_CPU, correlation_id);
         command.pa = {std::get<2>(place)};
         command.nbytes = d.nbytes;
-        letters.push_back(to_owner(shards[d.parts.front()].where, command));
+        commands.push_back(to_owner(shards[d.parts.front()].where, command));
     }
-    const std::vector<tla_completion> answers = send_all(way::fabric, letters, settings_.retry.retries);
+    const std::vector<tla_completion> answers = send_commands(way::fabric, std::move(commands));
     std::vector<tla_completion> completions(shards.size());
     auto answer = answers.begin();
     for (const auto &[place, d] : decisions) {

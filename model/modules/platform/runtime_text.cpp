@@ -26,6 +26,13 @@ std::string to_string(const tla_location &place) {
     return "";
 }
 
+std::string place_of(tla_channel memory, const pe_location &pe) {
+    const std::string title = tla_channel_title(memory), place = to_string(pe);
+    const tla_channel_scope scope = tla_channel_scope_of(memory);
+    if (scope == TLA_SCOPE_HOST) return title;
+    return title + " of " + (scope == TLA_SCOPE_CUBE ? place.substr(0, place.rfind('.')) : place);
+}
+
 const char *refusal_text(tla_status status) {
     return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
 }

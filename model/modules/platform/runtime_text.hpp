@@ -9,6 +9,9 @@ namespace tlmalloc {
 // "sip0.cube3.pe5", "sip0.cube3.m_cpu", "sip0.io_cpu"; empty for none.
 std::string to_string(const tla_location &place);
 
+// "HBM of sip0.cube0.pe1", "SRAM of sip0.cube0", "host memory"
+std::string place_of(tla_channel memory, const pe_location &pe);
+
 // Why a command was refused: a module that is busy answers with a bus error, a fault plan with TLA_BUSY.
 const char *refusal_text(tla_status status);
 

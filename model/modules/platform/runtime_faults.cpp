@@ -1,0 +1,100 @@
+// Page faults of the runtime's tensors on demand: memory and a mapping for a page, and why there are none.
+#include "modules/memory/owed_frees.hpp"
+#include "runtime_places.hpp"
+#include "runtime_text.hpp"
+#include "tlmalloc/command/control_port.h"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool again, std::uint64_t &at_ps) {
+    const auto holds = [&](const tensor &t) { return va >= t.va.value && va - t.va.value < t.nbytes; };
+    const auto found = std::find_if(tensors_.begin(), tensors_.end(), holds);
+    if (found == tensors_.end()) return TLA_UNMAPPED;
+    tensor &t = *found;
+    const tla_tensor all = view(t);
+    std::size_t which = 0;
+    shard page{};
+    const tla_page_need need = tla_tensor_page(&all, &pe, {va}, again, settings_.page_size, &which, &page);
+    if (need == TLA_PAGE_NOTHING) {
+        at_ps = std::max(at_ps, t.shards[which].ready_ps);
+        return TLA_OK;
+    }
+    at_ps = std::max(at_ps, faults_served_ps_) + settings_.fault_latency_ps;
+    if (need == TLA_PAGE_REFUSAL) return TLA_UNMAPPED;
+    const std::uint32_t correlation_id = next_correlation_++;
+    tla_error why{};
+    tla_status status = TLA_OK;
+    if (need == TLA_PAGE_MEMORY) {
+        status = allocate_page(t, page, correlation_id, at_ps, why);
+    } else {
+        if (need == TLA_PAGE_MAP) status = map_page(t, t.shards[which], correlation_id, at_ps, why);
+        if (status == TLA_OVERLAP) status = TLA_OK; // it was on its way, and is there
+        if (!status) t.shards[which].ready_ps = faults_served_ps_ = at_ps;
+    }
+    note_page(pe, va, status ? why.text : "");
+    return status;
+}
+
+// Of a PE's page that was refused why; a page that has come, or is refused again, has no other text.
+void runtime::note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal) {
+    const auto is_it = [&](const refused_page &r) { return same(r.pe, pe) && r.va == va; };
+    refused_pages_.erase(std::remove_if(refused_pages_.begin(), refused_pages_.end(), is_it), refused_pages_.end());
+    if (!refusal.empty()) refused_pages_.push_back({pe, va, refusal});
+}
+
+std::string runtime::why_no_page(const pe_location &pe, std::uint64_t begin, std::uint64_t end) const {
+    for (const refused_page &r : refused_pages_)
+        if (same(r.pe, pe) && r.va >= begin && r.va < end) return r.why;
+    return "";
+}
+
+tla_status runtime::send_for_fault(way to, addressed_command what, tla_completion &completion, std::uint64_t &at_ps) {
+    what.command.request_id = next_request_++;
+    return send(to, what.port_address, what.command, completion, at_ps);
+}
+
+tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                             tla_error &why) {
+    tla_tensor one = view(t);
+    one.shards = &page;
+    one.count = 1;
+    addressed_command map{settings_.fault_port * std::uint64_t{TLA_PORT_BYTES},
+                          new_command(TLA_OP_MAP, TLA_TARGET_VA_MANAGER, correlation_id), 0};
+    tla_tensor_map_command(&one, 0, TLA_OP_MAP, &map.command);
+    tla_completion completion{};
+    const tla_status status = send_for_fault(way::addresses, map, completion, at_ps);
+    if (!status) return TLA_OK;
+    completion.status = status;
+    return explain(&why, "map in " + to_string(completion.failed_at), completion, 0);
+}
+
+tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                                  tla_error &why) {
+    tla_completion completion{};
+    const auto ask_controller = [&](tla_opcode opcode) {
+        return send_for_fault(way::fabric,
+                              to_controller(settings_.fault_port, opcode, t.memory, page, correlation_id, t.object),
+                              completion, at_ps);
+    };
+    if (const tla_status status = ask_controller(TLA_OP_ALLOC)) {
+        completion.status = status;
+        return explain_block(&why, "", t.memory, page.where, completion, page.nbytes);
+    }
+    faults_served_ps_ = at_ps;
+    remember(t.memory, page.where, completion);
+    page.pa = {completion.value};
+    if (const tla_status status = map_page(t, page, correlation_id, at_ps, why)) {
+        if (ask_controller(TLA_OP_FREE))
+            owed_.push_back(page);
+        else
+            remember(t.memory, page.where, completion);
+        return status;
+    }
+    page.ready_ps = faults_served_ps_ = at_ps;
+    t.shards.push_back(page);
+    return TLA_OK;
+}
+
+} // namespace tlmalloc
