@@ -15,21 +15,21 @@ scatter::~scatter() {
     rest->transactions_ = std::move(transactions_);
     for (const transaction_ptr &t : rest->transactions_)
         if (t) tla_transaction_end(t.get(), time_queue::of_simulation().now_ps());
-    rest->items_ = std::move(items_);
-    for (item &i : rest->items_) {
+    rest->accesses_ = std::move(accesses_);
+    for (bus_access &i : rest->accesses_) {
         i.owner = rest;
         i.then = {};
         if (i.under_way) i.request.keep_payload();
     }
 }
 
-scatter::item &scatter::add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
-                            std::uint64_t at_ps, requester *who, answered then) {
+scatter::bus_access &scatter::add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
+                                  std::uint64_t at_ps, requester *who, answered then) {
     if (unused_.empty()) {
-        items_.emplace_back();
-        unused_.push_back(&items_.back());
+        accesses_.emplace_back();
+        unused_.push_back(&accesses_.back());
     }
-    item &i = *unused_.back();
+    bus_access &i = *unused_.back();
     unused_.pop_back();
     i.owner = this;
     i.who = who;
@@ -50,7 +50,7 @@ scatter::item &scatter::add(tlm::tlm_command command, std::uint64_t address, voi
 
 void scatter::access(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
                      std::uint64_t at_ps, requester *who, tla_transaction *transaction, answered then) {
-    item &i = add(command, address, data, nbytes, at_ps, who, std::move(then));
+    bus_access &i = add(command, address, data, nbytes, at_ps, who, std::move(then));
     i.part.of = transaction;
     begin_or_wait(i);
 }
@@ -73,16 +73,16 @@ void scatter::post(tla_posting &posting, requester *who) {
         else if (posting.gather)
             read_completion(posting, end, who);
     };
-    item &i = add(tlm::TLM_WRITE_COMMAND, posting.port_address, nullptr, static_cast<std::uint32_t>(length),
-                  posting.at_ps, who, written);
+    bus_access &i = add(tlm::TLM_WRITE_COMMAND, posting.port_address, nullptr, static_cast<std::uint32_t>(length),
+                        posting.at_ps, who, written);
     i.bytes = std::move(bytes);
     i.payload.set_data_ptr(i.bytes.data());
     begin_or_wait(i);
 }
 
 void scatter::read_completion(tla_posting &posting, std::uint64_t at_ps, requester *who) {
-    item &i = add(tlm::TLM_READ_COMMAND, posting.port_address + TLA_PORT_COMPLETION, nullptr, TLA_COMPLETION_BYTES,
-                  at_ps, who, {});
+    bus_access &i = add(tlm::TLM_READ_COMMAND, posting.port_address + TLA_PORT_COMPLETION, nullptr,
+                        TLA_COMPLETION_BYTES, at_ps, who, {});
     i.bytes.assign(TLA_COMPLETION_BYTES, 0);
     i.payload.set_data_ptr(i.bytes.data());
     i.then = [&i, &posting](bool ok, std::uint64_t end) {
@@ -94,14 +94,14 @@ void scatter::read_completion(tla_posting &posting, std::uint64_t at_ps, request
 }
 
 // What is added while others are under way begins at once.
-void scatter::begin_or_wait(item &i) {
+void scatter::begin_or_wait(bus_access &i) {
     if (gathering_)
         begin(i);
     else
         waiting_.push_back(&i);
 }
 
-void scatter::begin(item &i) {
+void scatter::begin(bus_access &i) {
     under_way_++;
     i.under_way = true;
     if (i.who) i.payload.set_extension(i.who);
@@ -111,21 +111,21 @@ void scatter::begin(item &i) {
     i.request.push(
         [](void *self, in_order_request &request) {
             request.pop();
-            item &done = *static_cast<item *>(self);
+            bus_access &done = *static_cast<bus_access *>(self);
             done.owner->end(done);
         },
         &i);
     queue.post(
         i.request.at_ps, 0, 0,
         [](void *context, std::uint64_t at_ps) {
-            item &due = *static_cast<item *>(context);
+            bus_access &due = *static_cast<bus_access *>(context);
             due.request.at_ps = at_ps;
             due.owner->outlet_.send(due.request);
         },
         &i);
 }
 
-void scatter::end(item &i) {
+void scatter::end(bus_access &i) {
     i.payload.give_back();
     i.under_way = false;
     i.part.answered(i.request.at_ps);
@@ -145,7 +145,7 @@ std::uint64_t scatter::gather() {
     finished_ = &finished;
     const bool waits = !waiting_.empty();
     while (!waiting_.empty()) {
-        item &next = *waiting_.front();
+        bus_access &next = *waiting_.front();
         waiting_.pop_front();
         begin(next);
     }

@@ -46,7 +46,7 @@ class scatter {
     std::uint64_t gather();
 
   private:
-    struct item {
+    struct bus_access {
         scatter *owner = nullptr;
         in_order_request request;
         lent_payload payload;
@@ -57,18 +57,18 @@ class scatter {
         bool under_way = false;
     };
 
-    void begin_or_wait(item &i);
-    item &add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes, std::uint64_t at_ps,
-              requester *who, answered then);
+    void begin_or_wait(bus_access &i);
+    bus_access &add(tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
+                    std::uint64_t at_ps, requester *who, answered then);
     void read_completion(tla_posting &posting, std::uint64_t at_ps, requester *who);
-    void begin(item &i);
-    void end(item &i);
+    void begin(bus_access &i);
+    void end(bus_access &i);
 
     outlet &outlet_;
     std::deque<transaction_ptr> transactions_;
-    std::deque<item> items_;
-    std::vector<item *> unused_;
-    std::deque<item *> waiting_; // not begun
+    std::deque<bus_access> accesses_;
+    std::vector<bus_access *> unused_;
+    std::deque<bus_access *> waiting_; // not begun
     std::size_t under_way_ = 0;
     std::uint64_t end_ps_ = 0;
     bool gathering_ = false, abandoned_ = false;

@@ -28,14 +28,14 @@ runtime::addressed_command runtime::to_controller(unsigned port, tla_opcode opco
 }
 
 std::vector<tla_completion> runtime::send_commands(way to, std::vector<addressed_command> commands) {
-    std::vector<tla_posting> postings(commands.size());
+    std::vector<tla_posting> sent(commands.size());
     std::vector<tla_posting *> waiting;
     for (std::size_t i = 0; i < commands.size(); i++) {
         commands[i].command.request_id = next_request_++;
-        postings[i].port_address = commands[i].port_address;
-        postings[i].command = &commands[i].command;
-        postings[i].gather = true;
-        waiting.push_back(&postings[i]);
+        sent[i].port_address = commands[i].port_address;
+        sent[i].command = &commands[i].command;
+        sent[i].gather = true;
+        waiting.push_back(&sent[i]);
     }
     for (unsigned tries_left = settings_.retry.retries;; tries_left--) {
         std::vector<tla_posting *> now; // to different ports: the second to one follows when the first is answered
@@ -57,7 +57,7 @@ std::vector<tla_completion> runtime::send_commands(way to, std::vector<addressed
         retries_ += waiting.size();
     }
     std::vector<tla_completion> completions;
-    for (const tla_posting &p : postings) {
+    for (const tla_posting &p : sent) {
         completions.push_back(p.completion);
         completions.back().status = p.status;
         completions.back().correlation_id = p.command->correlation_id; // of what did not answer, too
