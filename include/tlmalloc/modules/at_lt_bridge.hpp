@@ -13,9 +13,10 @@
 namespace tlmalloc {
 
 // Serves the four phases at `in` as every target of ours does (at_target.hpp), and calls b_transport at `out` with the
-// payloads as they came, from threads, so that the target may wait. Our own targets take four phases themselves and
-// need none. Blocking calls, DMI and debug accesses pass through unchanged. Of several initiators that call at one time
-// that one is passed on first whose name comes first as text.
+// payloads as they arrived, from threads, so that the target may wait. Blocking calls, DMI and debug accesses pass
+// through unchanged. Of several initiators that call at one time that one goes first whose name comes first as text.
+//
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/AT_LT_BRIDGE.md.
 class at_lt_bridge : public instrumented, public resettable, private access_target {
   public:
     struct config {

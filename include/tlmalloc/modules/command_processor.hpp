@@ -24,27 +24,15 @@ class fan_out;
 
 using dispatch_route = tla_dispatch_route;
 
-// `control` takes MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h), spends `overhead_ps` on each, and passes it on over
-// `out` along every route that leads to PEs in its scope. The command is done when all have answered; a MAP that one of
-// them refuses is taken back from the others (KernBench ADR-0035/0036: fan-out and aggregation). A scope that reaches
-// nobody is refused with TLA_INVALID_ARGUMENT.
+// `control` takes MAP, UNMAP, INVALIDATE, TAKE_BACK, LAUNCH and PE_DMA (command.h), spends `overhead_ps` on each, and
+// passes it on over `out`. A mapping goes along every route that leads to PEs in its scope; a MAP that one target
+// rejects is taken back from the others (KernBench ADR-0035/0036). A LAUNCH goes to the PEs that it names and is done
+// when all their kernels have returned; other commands pass meanwhile. It fails as a whole, and no kernel begins, for
+// no PE (TLA_INVALID_ARGUMENT), a PE without a route or an unknown kernel (TLA_NOT_FOUND), and a PE that still runs a
+// kernel of this processor (TLA_BUSY). With `slices` it owns their free list (lockstep.h) and takes ALLOC and FREE of
+// HBM for all. A reset (resettable.hpp) ends every command at once, and waits for the answers below.
 //
-// It takes LAUNCH too, and passes it on to the PEs that it names, over the same port of every window as it came in by:
-// a sender has its port everywhere. It is done when all their kernels have returned, and meanwhile other commands pass:
-// a launch holds the processor for its overhead only. Where it does not say when its kernels begin, and the ways to the
-// PEs are known (expect_way), it is told here: when the farthest can, so that all begin at one time (KernBench
-// ADR-0009 D5). It is refused, and no kernel begins, when it names no PE (TLA_INVALID_ARGUMENT), one that lies behind
-// no route or a kernel that is none (TLA_NOT_FOUND), or one that still runs what came by here (TLA_BUSY). What only a
-// PE knows, that it runs somebody else's kernel, is its answer when the others have begun. The completion tells the
-// first failure in the order of programs, and where that was.
-//
-// With `slices` it owns their free list (lockstep.h): it takes ALLOC and FREE of HBM (command.h), decides once for all,
-// spends overhead_ps and, from the next cycle of the engine on, the price of the receipt by `cost`, and tells all
-// slices over `out`. The completion's value is the offset, the same in every slice; bytes are those of one. A command
-// that a slice refuses is undone in all others; the completion says where that was.
-//
-// A reset (resettable.hpp) ends every command here at once, and waits for the answers to what has been passed on, also
-// to a LAUNCH: the PEs are to be reset with it. Then the list of the slices is one block.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/COMMAND_PROCESSOR.md.
 class command_processor : public instrumented, public resettable, private command_handler {
   public:
     struct config : tla_command_processor_parameters {

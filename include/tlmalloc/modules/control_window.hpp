@@ -59,26 +59,16 @@ struct answered_command {
 
 // Port p occupies bytes [p * 4096, (p + 1) * 4096) of the socket's address space (registers: control_port.h). Writes
 // are posted: they end when the command is accepted. A read that touches a running command's completion, or what it
-// leaves in the command area, ends when the command is done; the state register can be polled without waiting.
+// leaves in the command area, ends when the command is done; the state register can be polled without waiting. Commands
+// are executed one after the other, in the order of their writes; of accesses of one time that of the lower port goes
+// first.
 //
-// A bad descriptor, one for another kind of target, and a write to a busy port are answered with
-// TLM_GENERIC_ERROR_RESPONSE and reported as a warning; the first two also leave a completion with the status. Byte
-// enables and streaming are refused.
+// A bad descriptor, a descriptor for another kind of target, and a write to a busy port or in a reset are answered with
+// TLM_GENERIC_ERROR_RESPONSE; the first three are warnings, the first two also leave a completion with the status. Byte
+// enables and streaming are refused. DMI is refused: registers are not memory. Debug accesses read registers as they
+// are and do not write.
 //
-// Commands are executed one after the other, in the order of their writes. When the execution of one waits (somebody
-// that it calls does, in b_transport), the writes of others wait with it. A command that is sent from within the
-// execution of another, by the process that executes it, could only wait for itself: it is answered as one to a busy
-// port.
-//
-// In a reset of its module (resettable.hpp) a port can be read, and a write is answered with an error.
-//
-// An access waits until its time, and everything that is read or written happens then; of several at one time
-// that of the lower port first. A command whose execution makes transactions waits in a queue of queue_depth for those
-// of this kind that came before, and where that is full its write waits, in the order of arrival.
-//
-// Approximately timed (target_socket.hpp) the response to a read of a completion comes when the command is done; as
-// many requests of an initiator as there are ports may be under way. DMI is refused: registers are not memory. Debug
-// reads registers as they are and does not write.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/CONTROL_WINDOW.md.
 class control_window : private access_target, public target_socket<0> {
   public:
     // `module` is the module's name in report ids: /tlmalloc/<module>/control, and /tlmalloc/<module>/config unless

@@ -14,7 +14,10 @@
 
 namespace tlmalloc {
 
-// KernBench's MemoryWriteMsg and MemoryReadMsg: they start here, pass no processor, and a write has no answer.
+// Writes and reads memory by physical address from the place where the host's messages enter (KernBench's
+// MemoryWriteMsg and MemoryReadMsg): a transfer passes no processor, and a write has no answer.
+//
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/END_POINT.md.
 class end_point : public sc_core::sc_module, public resettable {
   public:
     struct config {

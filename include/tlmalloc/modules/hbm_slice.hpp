@@ -14,21 +14,12 @@
 
 namespace tlmalloc {
 
-// Addresses are offsets into the slice. An access occupies the pseudo-channels of its bursts; the delay it is answered
-// with ends when the last burst is done. That of a write to banks is done when the write buffer has accepted it, which
-// a full one does not (banked_channels.h): its data goes to the banks later, and a read of the same line is answered
-// from the buffer until then. Without banks it is done with its data. One that streams (streaming width below the
-// length) moves all its bytes: it takes what its passes take as accesses of their own that arrive together. Errors, AT
-// and DMI as every memory_module; approximately timed, accesses to other pseudo-channels may overtake.
+// Real bytes behind pseudo-channels, with banks if a timing profile is given. Addresses are offsets into the slice. An
+// access occupies the pseudo-channels of its bursts and is done with the last burst; a write to banks is done when the
+// write buffer has accepted it. Errors, four phases and DMI are those of every memory_module. With a fault plan reads
+// may fail with TLM_GENERIC_ERROR_RESPONSE, and no DMI is granted.
 //
-// With a fault plan (fault_plan.h; what concerns the slice): a bit error that ECC corrects adds ecc_latency_ps to the
-// read and is counted; one that it cannot correct answers the read with TLM_GENERIC_ERROR_RESPONSE, after its time and
-// without data, is counted and a warning /tlmalloc/hbm_slice/ecc. An access to a pseudo-channel that is out is answered
-// so in no time, counted and a warning /tlmalloc/hbm_slice/channel. DMI would go past all of it, and is not granted
-// then; debug accesses meet no faults.
-//
-// A pseudo-channel is offered the bursts of accesses in the order of their arrival (that is latency_ps after the
-// request); bytes move then. With banks it reorders what it has accepted, whoever it is from.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/HBM_SLICE.md.
 class hbm_slice : public memory_module {
   public:
     struct config : tla_hbm_parameters {

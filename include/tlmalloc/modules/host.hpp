@@ -21,16 +21,14 @@
 namespace tlmalloc {
 
 // Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
-// `out` leads into the fabric, `va` to va_manager.control. What it sends says that the host asks, initiator 0, trusted,
-// on behalf of the address space of its tensors (requester.hpp).
+// `out` leads into the fabric, `va` to va_manager.control. The transactions name initiator 0 as requester, trusted, for
+// the address space of its tensors (requester.hpp).
 //
-// A reset (resettable.hpp) drops what the host holds: tensors, blocks, launches, what is kept in the pool, what the
-// driver has posted, numbers of commands, which begin with 1 again. Nobody is told: without a reset of the devices (an
-// npu's resets all) they keep what they were given. A call that is under way sends nothing more, waits for what it has
-// sent to be answered, no longer for time to pass or for somebody else's call, and returns TLA_RESET, also where what
-// it asked for has been done; so no answer can come later. One that comes during the reset is TLA_RESET at once. `main`
-// goes on: wait_for_reset() tells it when it can begin anew. Tensors of before are gone, and pointers to them.
-// Page faults are answered with an error.
+// A reset (resettable.hpp) drops everything that the host holds, and numbers commands from 1 again; devices keep what
+// they were given unless they are reset too. A call in progress or during the reset returns TLA_RESET. `main`
+// continues: wait_for_reset() returns when it can begin again. Tensors from before are invalid.
+//
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/HOST.md.
 class host : public sc_core::sc_module, public runtime, public resettable, private access_target {
   public:
     struct config : runtime::config {

@@ -14,12 +14,12 @@
 
 namespace tlmalloc {
 
-// Who is next, and what is counted, is the core's (host_driver.h). Calls come from threads of the simulation, each of
-// which waits here; one that is killed gives up its place. Of a kind that is none, TLA_HOST_DRIVER_NONE included, it
-// cannot be built.
+// The core decides who is next, and counts (host_driver.h). Calls come from threads of the simulation and wait here; a
+// thread that is killed gives up its place. Elaboration fails for a kind that is no driver, TLA_HOST_DRIVER_NONE
+// included. A reset (resettable.hpp) ends every call with TLA_RESET; work in progress is waited for, and counts
+// continue.
 //
-// A reset (resettable.hpp) ends every call: one that waits for its lock, or for its time to be over, waits no longer,
-// the work of one is waited for, and all return TLA_RESET. What is counted goes on.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/HOST_DRIVER.md.
 class host_driver : public instrumented, public resettable {
   public:
     struct config : tla_host_driver_parameters {

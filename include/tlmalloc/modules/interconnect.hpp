@@ -22,21 +22,12 @@
 namespace tlmalloc {
 
 // Initiators bind to `in` in the order of config::sources, `out` binds to targets in the order of config::targets.
-// Write data crosses the links on the way to the target, read data on the way back, flit by flit, as fabric.h says;
-// what says of which transaction it is a part (transaction_part.hpp) pays its overheads once. An address that no window
-// holds, or an access that leaves its window, is answered with TLM_ADDRESS_ERROR_RESPONSE after the way to nowhere: no
-// time. The payload's address is restored.
+// Write data crosses the links on the way to the target, read data on the way back, flit by flit (fabric.h), in the
+// order of arrival. An address that no window holds, or an access that leaves its window, is answered with
+// TLM_ADDRESS_ERROR_RESPONSE in no time. DMI is the target's grant, cut to the window, with the latency of both ways
+// added. After a reset (resettable.hpp) all links and nodes are free.
 //
-// `in` is approximately timed too (target_socket.hpp), and then calls the target's b_transport. DMI is what the target
-// grants, cut to the window, with the latency of the way there and back added (what the links' bandwidth adds is not in
-// it: by DMI nothing crosses the fabric). What a target withdraws is withdrawn from every initiator.
-//
-// Nodes and links take flits in the order in which they arrive; of several at one time the one from the lower
-// input first (the initiators by their names, then the windows of the targets, then the links). A read may overtake a
-// write of its initiator that was sent before, but not if they touch the same bytes: it reaches the target when the
-// write has.
-//
-// After a reset (resettable.hpp) all links and nodes are free.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/INTERCONNECT.md.
 class interconnect : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     using window = tla_address_window; // of physical addresses; they must not overlap

@@ -16,38 +16,18 @@
 
 namespace tlmalloc {
 
-// Every access to `in` becomes requests at `out` by the base protocol (IEEE 1666-2011 15.2), which have a memory
-// manager, attributes and bytes of their own. An access is cut where a request would be longer than `largest` or not
-// aligned, and at every pass of a streaming access, for targets that know no streaming. An access arrives when its
-// delay is over; of several at one time that of the initiator goes first whose name comes first as text. Requests go
-// out in this order, at most `outstanding` of them without an answer, the next one after END_REQ. The caller waits
-// until the last answer is there; its delay is zero then. Several callers, which are threads, have requests under way
-// at the same time; the order of those that touch the same bytes is the target's to keep (15.2.9). Initiators in four
-// phases may be bound to `in` too.
+// Every access to `in` becomes requests at `out` by the base protocol (IEEE 1666-2011 15.2), cut to what the target
+// takes, in the order of arrival, at most `outstanding` of them without an answer. The caller waits until the last
+// answer has arrived. The target may answer in every way of the protocol; calls that break it are counted, and a
+// warning /tlmalloc/lt_at_bridge/protocol.
 //
-// The target may answer in every way of the protocol: END_REQ and BEGIN_RESP as calls or as return values,
-// TLM_COMPLETED at once, BEGIN_RESP without END_REQ, with delays. What it sends that breaks the protocol is counted,
-// and a warning /tlmalloc/lt_at_bridge/protocol.
+// Answers: TLM_ADDRESS_ERROR_RESPONSE outside [base, base + capacity); burst and byte-enable errors for attributes that
+// no memory can serve; TLM_COMMAND_ERROR_RESPONSE for an exclusive access that the target would not recognise, or that
+// would not be one request of just its bytes; TLM_OK_RESPONSE to TLM_IGNORE, which is not passed on; else the first
+// error among the requests, or OK. If a request failed, a read brings nothing, and a write has been made by the others.
+// DMI is the target's grant, clipped. A reset (resettable.hpp) waits for the requests in flight.
 //
-// Answers: TLM_ADDRESS_ERROR_RESPONSE for what does not lie in [base, base + capacity), which never reaches the target;
-// burst and byte-enable errors for attributes that no memory can serve; TLM_COMMAND_ERROR_RESPONSE for an exclusive
-// access (requester.hpp) that the target would not know as one, or that would not be one request of just its bytes;
-// TLM_OK_RESPONSE to TLM_IGNORE, which is not passed on; else the first error among the answers of the requests, or OK.
-// Where a request failed, a read brings nothing, and a write has been made by the requests that did not fail.
-// Extensions of the access are lent to its requests until their answers; a caller's thread that ends meanwhile takes
-// them away, and the bytes stay.
-//
-// A reset (resettable.hpp) waits for the requests that are on their way, those of callers that are gone too.
-//
-// DMI is what the target grants, clipped to [base, base + capacity). Debug accesses pass through, cut at multiples of
-// `largest`.
-//
-// A memory without byte enables (DDR4 without data mask, or with ECC) that takes no less than `smallest` bytes is read,
-// changed and written back where an access writes only some of them, as its controller does: two requests, one after
-// the other, whatever the target's order. The first waits for those under way to the same bytes; others to them, and
-// what comes behind, wait for the second's answer. A debugger's write in between is kept. Writes that do not come
-// through this bridge would be undone, so pointers are for reading only. Where the read fails nothing is written, and
-// its answer is that of the access.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/LT_AT_BRIDGE.md.
 class lt_at_bridge : public instrumented, public resettable, private access_target, private tlm::tlm_mm_interface {
   public:
     // How the bridge ends a response. Every target should take all three; some wait forever after `completed`.

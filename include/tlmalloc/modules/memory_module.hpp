@@ -13,13 +13,13 @@
 
 namespace tlmalloc {
 
-// Addresses are offsets into the memory. Bytes are committed on the host where they are touched, and read as zero
-// before. Errors: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or streaming width 0,
-// TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length; nothing is touched then.
+// Addresses are offsets into the memory. Bytes are committed on the host when they are touched, and read as zero
+// before. Errors touch nothing: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or
+// streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length. Both coding styles
+// (target_socket.hpp) have the same times. DMI covers all bytes, is not counted and occupies nothing. A reset
+// (resettable.hpp) makes all bytes zero again.
 //
-// Loosely and approximately timed (target_socket.hpp), with the same times. DMI is granted for all bytes; accesses by
-// DMI are not counted and occupy nothing, and the latencies that are granted are those of an access of one word of the
-// socket (4 bytes) to an idle memory. A reset (resettable.hpp) makes all bytes zero again, and the memory idle.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/MEMORY_MODULE.md.
 class memory_module : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     target_socket<> in;

@@ -85,15 +85,12 @@ class host_memory : public sc_core::sc_module {
     memory_controller controller;
 };
 
-// The fabric is the topology of the configuration (topology_shape.h): PEs, HBM controllers, M_CPUs and SRAMs hang on
-// routers of their cube's mesh, cubes are linked by UCIe, IO_CPU and PCIe end point are in a SIP's IO chiplet. Mappings
-// and launches go host -> IO_CPU of a SIP -> M_CPU of a cube -> MMU or element of a PE, and their answers back the same
-// way.
+// The fabric is the topology of the configuration (topology_shape.h). Mappings and launches go from the host to the
+// IO_CPU of a SIP, the M_CPU of a cube, and the MMU or element of a PE; their answers return the same way. A reset
+// (resettable.hpp) resets all parts, from senders to servers. All are in reset until the last has completed; then the
+// platform is as one that was never used: without tensors, and without snapshots (age). Counts continue.
 //
-// A reset (resettable.hpp) is one of all parts, from who sends to who serves: host, VA manager, IO_CPUs and M_CPUs, end
-// points, of every PE its messages, element, DMA, MMU, controller, slice and TCM, memories of cubes and of the host,
-// fabric. All are in reset until the last has come to its end, and then, at one moment, the platform is as one that was
-// never used: the host has no tensors either. Snapshots (age) are gone. What modules count goes on as theirs does.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/NPU.md.
 class npu : public sc_core::sc_module, public resettable {
   public:
     // The configuration must be one that tla_config_load accepted.

@@ -21,19 +21,13 @@
 
 namespace tlmalloc {
 
-// One read and one write channel. A channel issues a chunk when the one before has been issued (chunk / bandwidth) and
-// the one that was issued `outstanding` before it is over: chunks give their places back in order. `out` leads to the
-// MMU, `local` to the TCM by physical address.
+// One read and one write channel. A channel issues a chunk when the chunk before has been issued (chunk / bandwidth)
+// and the chunk that was issued `outstanding` before it is over. It takes transfers in the order in which they start.
+// `out` leads to the MMU, `local` to the TCM by physical address. A reset (resettable.hpp) completes the chunks that
+// have been issued, issues no other, and ends the transfer with TLA_RESET. The amount already moved is undefined;
+// repeat the whole transfer.
 //
-// Chunks are issued when their time has come, whatever the thread does meanwhile; a channel takes transfers in
-// the order in which they start (of one time, those of threads first). It issues the chunks of one transfer when all of
-// the one before have been issued; it does not wait for their answers. The bandwidth and the places for chunks on their
-// way are shared by all.
-//
-// A reset (resettable.hpp) in the middle of a transfer: chunks that have been issued are moved to their end, so that
-// every byte is as before or as after the transfer and no chunk is half done; none is issued any more, and the transfer
-// is TLA_RESET when the last of them is over. So is one that is asked for during the reset, in no time. What of a
-// transfer has been moved nobody knows: it is to be made again as a whole.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/element/PE_DMA.md.
 class pe_dma : public instrumented, public resettable {
   public:
     struct config : tla_dma_parameters {

@@ -28,45 +28,18 @@
 
 namespace tlmalloc {
 
-// KernBench's IPCQ (ADR-0023). A direction between two programs of a launch comes into being with its first tl_send: a
-// write of `credit` bytes asks the receiver for slots, whose unit allocates them (an ALLOC of all slots of the
-// direction as one block, at `allocator`, or at the controller of the cube's SRAM), and answers with as many credits.
-// Then pieces of at most a slot each are written by the sender's DMA through `in` of the receiver's unit, which writes
-// them on to the slot: `local` leads to the PE's own memory controller, for slots in the TCM; `memory`, for others, to
-// the fabric. A piece is there when all of its bytes are in the slot; a credit goes back when the kernel has read it
-// out. What bytes are of travels with them (message_token.hpp); what is no piece takes effect once, when its last byte
-// is there, in however many accesses it comes. The slots are freed when the receiver's kernel ends, however it does;
-// senders are told, and what they still send is dropped.
+// KernBench's IPCQ (ADR-0023). The first tl_send between two programs of a launch asks the receiver for slots, which
+// its unit allocates and answers with credits. The sender's DMA writes pieces of at most a slot each through `in` of
+// the receiver's unit. A piece has arrived when all of its bytes are in the slot; a credit returns when the kernel has
+// read it out. The slots are freed when the receiver's kernel ends. The event queue decides everything
+// (time_queue.hpp); threads wait for that, or send commands to the controller.
 //
-// Everything is decided by the event queue (time_queue.hpp): arrivals, credits, slots, and what
-// the kernel's thread calls for at its own time. Threads wait for what was decided, or send commands to the controller.
+// `in` is a window of physical addresses: pieces lie in the first half, at slot * slot_size, all other writes after it.
+// Anything else is answered with TLM_COMMAND_ERROR_RESPONSE or TLM_ADDRESS_ERROR_RESPONSE.
 //
-// What takes time:
-// - A tl_send begins the transfers of all pieces for which it has credits at once. A piece of a tile whose rows do not
-//   touch is a transfer for each run of bytes; the next one begins when the one before has ended. The call returns when
-//   the DMA has read the last byte. A sender that polls looks at multiples of poll_ps from the beginning of its wait
-//   on, and sees a credit that has come at that time or before. After a wait, the next piece without a credit begins
-//   another.
-// - On its way to a slot every access is a transaction of its own behind `in`, and pays overheads of its own there. It
-//   is answered when its bytes are in the slot.
-// - The pieces of a direction are taken one after the other, those of several directions at the same time. From the TCM
-//   a read of the whole piece is followed by a write for each run of bytes; from elsewhere the DMA makes a transfer for
-//   each run, one after the other. Then the credit leaves at once, a transfer of its own without a tile.
-// - Requests for slots are served in the order of their arrival, one after the other. The ALLOC of the first begins
-// when
-//   its request is there, and the credits leave when its completion is.
-// - All transfers go by physical addresses, so that the MMU takes no time of them.
+// A reset (resettable.hpp), also that of its processing_element, ends a call of the kernel with TLA_RESET.
 //
-// `in`: a window of physical addresses. Writes of pieces lie in the first half, at slot * slot_size, all others behind
-// it. What has no token, is no write or lies elsewhere is answered with an error: TLM_COMMAND_ERROR_RESPONSE,
-// TLM_ADDRESS_ERROR_RESPONSE.
-//
-// With tables of costs (slot_costs.h) slots are still allocated, and hold the bytes; but writing and reading them takes
-// what the table says, occupies nothing, and is not counted by the memory.
-//
-// A reset (resettable.hpp; that of its processing_element is one, too) ends what the kernel waits for here: its call is
-// TLA_RESET, and so the kernel. What is on its way comes to its end, pieces for the kernel are dropped, and its slots
-// are freed, as at the end of every kernel; then nobody is connected. What `in` brings is answered meanwhile as ever.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/element/PE_IPCQ.md.
 class pe_ipcq : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     struct config : tla_message_parameters {

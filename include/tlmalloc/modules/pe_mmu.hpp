@@ -23,51 +23,18 @@ namespace tlmalloc {
 class dmi_record;
 
 // Every access through `in` costs a fixed overhead and is translated: in no further time (KernBench ADR-0039), or by
-// TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY every level of a walk is a read over `walk`, entries are
-// written over `walk` too, and the tables' memory comes from ALLOC and FREE commands over `allocator`, to port
-// `allocator_port` of the memory controller there; a FREE that is refused in spite of all retries is sent again before
-// its command is done. An access to a table that comes back to `in`, straight or by way of a walk of another MMU, could
-// only wait for itself: it is answered with TLM_GENERIC_ERROR_RESPONSE, and so the walk fails. (Unless whoever leads it
-// back goes on in another thread with a payload of its own: it must copy the `requester` extension, as that asks for.)
-// The address space of an access is that of its `requester` extension, 0 without one and of hardware that has none. An
-// access whose requester says that its address is physical (`translated`) passes at once: it takes no overhead.
+// TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY walks read over `walk`, and tables are allocated over
+// `allocator`. The address space is that of the `requester` extension, 0 without one.
 //
-// An access that crosses pages or regions is split where the physical addresses part, and all of it is translated
-// before any of it moves; one that streams over fewer bytes than it has (streaming width below the length) is split
-// alike, every part with all its passes. An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE,
-// one that the mapping forbids with TLM_COMMAND_ERROR_RESPONSE; with TLA_UNMAPPED_PA_FALLBACK an unmapped byte's
-// address is used as physical (KernBench's PageFault path), and counted; with TLA_UNMAPPED_DEMAND the fault goes out
-// over `fault` (page_fault.hpp), and the access is made again when that is answered with OK and the mapping is visible;
-// one that does not become visible (a posted MAP may be lost) is asked for once more.
-// A walk that reads what the table does not say is a walk error: TLM_GENERIC_ERROR_RESPONSE. `control` takes MAP, UNMAP
-// and INVALIDATE (command.h); their scope is for the va_manager and not looked at here. A command that fails changes
-// nothing. An access before a MAP or UNMAP is done goes where it went before; it is counted as stale when that is a
-// mapping that the command has replaced or removed. An INVALIDATE acts when it arrives.
+// An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE, an access that the mapping forbids with
+// TLM_COMMAND_ERROR_RESPONSE, a walk that fails with TLM_GENERIC_ERROR_RESPONSE. config::unmapped may use the address
+// as physical instead, or ask the host over `fault` (page_fault.hpp).
 //
-// An access that says of which transfer it is a part (transfer_extent.hpp) leaves with as much of it as is contiguous
-// around it in physical addresses too.
+// `control` takes MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h). A command that fails changes nothing. An access
+// before a MAP or UNMAP is done uses the old mapping. DMI is what `out` grants, page by page; a MAP or UNMAP withdraws
+// it. A reset (resettable.hpp) forgets all mappings.
 //
-// `in` is approximately timed too (target_socket.hpp), and then calls b_transport on `out`. DMI is what `out` grants,
-// page by page (or region by region): at virtual addresses, what the mapping permits, overhead_ps and a hit in the
-// nearest TLB level added; nothing where there are several address spaces, since a pointer does not say whose it is,
-// and nothing for one that does not exist. Accesses by DMI are not counted as lookups, so an unmapped address that is
-// taken as physical is never granted. A MAP or UNMAP withdraws DMI for its addresses, and until it is visible nothing
-// of the pages that it touches is granted; what is asked for and refused meanwhile is withdrawn when it is visible, so
-// that an initiator that remembers refusals asks again. What `out` withdraws is withdrawn wherever it was granted or
-// refused.
-//
-// Accesses are looked up in the order of their arrival, each read of a walk is made when the one
-// before has brought its entry, and any number of walks may be under way. An access does not overtake one that came
-// before it and is still being translated if both touch the same bytes of one address space and one of them writes; it
-// does when that one waits for the host. An access whose page leads elsewhere when its walk ends than when the walk
-// began is looked up again. An access that is answered with an error waits for the lookups of its own pages only.
-// With TLA_WALK_MEMORY the thread of `control` makes changes: tables are given back when no walk that began before the
-// change is under way, and the change is visible when its entries are written and it has taken its price. The host is
-// asked about a page fault from a thread too.
-//
-// A reset (resettable.hpp) forgets all mappings, TLBs and walks; an access that is being translated goes on to its end,
-// one that waits for the host's mapping is answered as unmapped. Blocks of tables in memory are left to the memory
-// controller, which is to be reset with it: one that is not keeps them as allocated.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/translation/PE_MMU.md.
 class pe_mmu : public instrumented,
                public resettable,
                private command_handler,

@@ -28,26 +28,14 @@ class kernel_stack;
 class pe_ipcq;
 class transfer_queue;
 
-// `control` takes LAUNCH (command.h): the kernel's number, the program's number, arguments. The kernel begins launch_ps
-// after its arrival, or at the target start if that is later; one that is too late for its target start is counted. One
-// kernel runs at a time; a LAUNCH that arrives while one runs is answered with TLA_BUSY, one of a kernel that is none
-// with TLA_NOT_FOUND. The completion comes when the kernel has returned, with its status, when it began and how long it
-// took; of one that ends with the status of a tl_alloc, the completion tells request and free bytes of that. Commands
-// that a kernel leads to carry the correlation id of its LAUNCH. It takes PE_DMA in the same way as a LAUNCH, in place
-// of a kernel: the DMA engine writes a pattern to a physical address or reads from there, which is dropped. `allocator`
-// leads to the PE's memory_controller.control, `local` to its data side (the engines read and write tiles there); DMA
-// goes through `dma`.
+// `control` takes LAUNCH and PE_DMA (command.h). One kernel runs at a time, launch_ps after the arrival or at the
+// target start, on a stack of its own. The completion arrives when the kernel has returned and nothing is in flight:
+// its status, its start and its duration; TLA_BUSY while another runs, TLA_NOT_FOUND for an unknown kernel, TLA_CRASHED
+// for one that does something that no program may do, TLA_TIMEOUT past a limit. Everything that an ended kernel held is
+// freed. `allocator` leads to the PE's memory_controller.control, `local` to its data side; DMA goes through `dma`. A
+// reset (resettable.hpp) ends the kernel with TLA_RESET in its next call, or in the call in which it waits.
 //
-// A kernel runs on a stack of its own (config::stack). One that does what no program may do is ended with TLA_CRASHED,
-// one that exceeds a limit with TLA_TIMEOUT, also in a call that waits: for a message, a credit or a program no longer,
-// for a transfer until what is moving has been moved. run::problem has it in words, and what it held is freed. The
-// completion of a LAUNCH comes when nothing is under way any more: what a kernel has begun and not waited for is waited
-// for when it returns; of one that was ended, what is moving is waited for and the rest is never begun.
-//
-// A reset (resettable.hpp) ends the kernel in its next call, or in the one in which it waits, with TLA_RESET, and its
-// unit for messages is reset with it. What is moving is waited for, the rest is never begun, and what the kernel held
-// is freed, as of every kernel that is ended; a memory controller that is reset at the same time has freed it already.
-// A kernel that makes no call is waited for.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/element/PROCESSING_ELEMENT.md.
 class processing_element : public instrumented, public resettable, private command_handler {
   public:
     // Along an axis of tl_program_id: the PE's place, of how many.

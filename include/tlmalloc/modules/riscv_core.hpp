@@ -14,16 +14,13 @@
 
 namespace tlmalloc {
 
-// The hart of riscv_hart.h at a clock. An instruction ends when its cycles are over; an access outside the memory
-// begins then, by b_transport in the core's own thread, and the core goes on at the edge of its clock after the answer.
-// In WFI it waits for `interrupt` to be high, without any event until then, and goes on at the next edge.
+// The hart of riscv_hart.h at a clock. Accesses outside its memory leave by `out`, by b_transport in the core's own
+// thread. In WFI it waits for `interrupt` to be high, without any event until then. An instruction that cannot be
+// executed is a warning /tlmalloc/riscv_core/fault, and the core stands still until a reset (resettable.hpp). The reset
+// clears the registers and begins at the first address of the memory, which stays as the firmware has left it: call
+// load() while the input is active for its initial data.
 //
-// An instruction that cannot be executed (riscv_hart.h; an access that is answered with an error is TLA_BUS_ERROR) is a
-// warning /tlmalloc/riscv_core/fault with its address, and the core stands still from then on, until a reset.
-//
-// A reset (resettable.hpp) ends WFI and the time of what has been executed ahead; an access that has been made is
-// waited for. Then registers are 0, and the core begins at the first address of its memory, at an edge of its clock.
-// The memory stays as the firmware has left it: who wants its data as they were calls load() while the input is active.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/RISCV_CORE.md.
 class riscv_core : public instrumented, public resettable {
   public:
     struct config {

@@ -44,19 +44,15 @@ class access_target : public untimed_target {
 
 // Takes b_transport, the four phases (at_target.hpp), DMI and debug accesses for a module. At most `Initiators` may be
 // bound (0: any number); they are numbered in the order of their binding. Of accesses of one time that of the initiator
-// goes first whose name comes first as text. A tlm_target_socket of an outer module may be bound to it, for one
-// initiator. Whatever their number, the socket is a tlm_base_target_socket with TLM's default arguments, by which other
-// frameworks find sockets, and can be bound as one.
+// goes first whose name comes first as text. The socket is a tlm_base_target_socket with TLM's default arguments, and
+// can be bound as one.
 //
 // To an in_order_target, accesses go as requests, in the order of their arrival at now + delay. A b_transport returns
-// at once, with the delay of the answer, where no process is due before that; else, and where its requester says that
-// it waits, it waits, and the delay is zero; a caller that is not a thread process then gets an error
-// /tlmalloc/time/thread and TLM_GENERIC_ERROR_RESPONSE. With look_ahead() it passes processes that are due within that
-// time from now; what these then ask for too late is counted (time_queue.hpp). A caller's thread that is killed or
-// reset while it waits leaves its request on its way, with a copy of payload, bytes and extensions (those that clone()
-// copies): a write arrives whole, and nobody hears of the answer. A target that is none of ours and is being called for
-// it at that moment is given up in the middle of its b_transport, as if the thread had called it itself, and the
-// request is answered with TLM_GENERIC_ERROR_RESPONSE. So is an access after end_of_accesses_ps (time.hpp), at once.
+// at once, with the delay of the answer, if no process is due before that; otherwise it waits, and the delay is zero. A
+// caller that would have to wait and is no thread process gets an error /tlmalloc/time/thread and
+// TLM_GENERIC_ERROR_RESPONSE. So does an access after end_of_accesses_ps (time.hpp), without the report.
+//
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/TARGET_SOCKET.md.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
 class target_socket : public tlm::tlm_target_socket<32>,
                       public tlm_utils::multi_to_multi_bind_base<tlm::tlm_base_protocol_types> {

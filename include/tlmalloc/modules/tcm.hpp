@@ -9,9 +9,11 @@
 
 namespace tlmalloc {
 
-// Addresses are offsets into the TCM. A read occupies the read channel, a write the write channel, for
-// length / bandwidth (KernBench ADR-0040), also where it streams over fewer addresses; the two overlap. Errors, AT and
-// DMI as every memory_module. Each channel takes accesses in the order of their arrival.
+// Real bytes behind a read channel and a write channel, each of which serves accesses in the order of their arrival,
+// for length / bandwidth (KernBench ADR-0040). Addresses are offsets into the TCM. Errors, four phases and DMI are
+// those of every memory_module.
+//
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/TCM.md.
 class tcm : public memory_module {
   public:
     struct config : tla_tcm_parameters {

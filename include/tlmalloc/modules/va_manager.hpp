@@ -14,19 +14,13 @@ namespace tlmalloc {
 
 class fan_out;
 
-// `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on, over `out`,
-// along every route that leads to PEs in the command's scope, all at once. With map_ack::visible the command is done
-// when every MMU has answered. With map_ack::posted it is done when it has been sent: whether it succeeds is found out
-// later, and counted. VA_FREE waits for that, so that nobody is given a range to which old mappings still lead.
+// `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on over `out`,
+// along every route that leads to PEs in the command's scope. Every MMU executes a MAP or UNMAP, or none does: if one
+// rejects it, the first refusal is the answer, and the others take it back. With map_ack posted a mapping is
+// acknowledged when it has been sent; failures are counted later. The address space is created by the first command
+// (ADR-0048 D5). After a reset (resettable.hpp) it is as before that.
 //
-// A MAP or UNMAP is done by every MMU or by none. When one refuses it, the first refusal is the answer, and those that
-// did it are told to take it back: every address leads where it led before, remapped ones too. The old entries stand in
-// the MMUs themselves (map_undo.h), so a command that goes well costs nothing more; taking back costs a second round:
-// a descriptor of the same length down to every MMU that did it, the table entries written, the answers up. In between
-// an access sees either, as any access before a change is visible, and is counted as stale while the command that takes
-// back is under way. The address space comes into being with the first command (ADR-0048 D5).
-//
-// After a reset (resettable.hpp) the address space is as before the first command, and nothing is owed to a posted one.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/translation/VA_MANAGER.md.
 class va_manager : public instrumented, public resettable, private command_handler {
   public:
     struct config : tla_va_parameters {

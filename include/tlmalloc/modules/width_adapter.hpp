@@ -6,18 +6,17 @@
 
 namespace tlmalloc {
 
-// The width of a TLM-2.0 socket is the size of its bus word. It is part of the type, so that sockets of two widths do
-// not bind; the payload has no words but an array of bytes in the order of their addresses, and means the same on both
-// sides. So all calls go through unchanged, in both directions, in no time, for both coding styles, DMI and debug. (A
-// host that stores words in another order than its model, IEEE 1666-2011 14.18, would have to swap here; the modules
-// assume little-endian hosts as Debian's are.) One adapter for each initiator:
+// The width of a TLM-2.0 socket is part of its type, so that sockets of two widths do not bind; the payload means the
+// same on both sides. All calls pass through unchanged, in both directions, in no time, for both coding styles, DMI and
+// debug accesses. One adapter for each initiator:
 //
 //   tlmalloc::width_adapter<64> wide{"wide"}; // in front of a socket of ours
 //   initiator.out.bind(wide.in);
 //   wide.out.bind(controller.in);
 //
-// width_adapter<32, 128> stands between an initiator socket of ours and a target of 128 bits. DMI latencies are those
-// of a word of the target, whatever the initiator's.
+// width_adapter<32, 128> stands between an initiator socket of ours and a target of 128 bits.
+//
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/WIDTH_ADAPTER.md.
 template <unsigned in_bits, unsigned out_bits = 32>
 class width_adapter : public sc_core::sc_module,
                       private tlm::tlm_fw_transport_if<>,
