@@ -112,9 +112,9 @@ class scenario {
             break;
         }
         case 2: { // UNMAP, FREE: at times of what is moved
-            tensor *last = const_cast<tensor *>(&host.tensors().back());
             if (host.tensors().size() == 1 && !one_in(3)) break;
             if (host.tensors().empty()) break;
+            tensor *last = const_cast<tensor *>(&host.tensors().back());
             log_ << "freed: " << tla_status_name(host.free_tensor(last, &error)) << '\n';
             break;
         }
