@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(a_run_returns_0_only_when_it_has_finished_whatever_a_kernel
             if (std::filesystem::exists(json)) BOOST_CHECK(is_whole_report(json));
             for (const auto &entry : std::filesystem::directory_iterator(scratch.path("")))
                 BOOST_CHECK_MESSAGE(entry.path() == json || entry.path() == vcd, entry.path());
-            const std::vector<std::string> left = marked(mark);
-            BOOST_CHECK_MESSAGE(left.empty(), left.front());
+            for (const std::string &left : marked(mark))
+                BOOST_ERROR(left);
         }
     }
 }
