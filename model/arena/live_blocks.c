@@ -1,6 +1,7 @@
 /* Live blocks as a treap: a search tree by offset that is a heap by a priority drawn from the offset, so that its shape
  * depends on nothing but its content (Seidel and Aragon, Algorithmica 16, 1996). Nodes are indices into one array. */
 #include "live_blocks.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -34,14 +35,8 @@ size_t tla_live_blocks_count(const tla_live_blocks *live) {
 
 tla_status tla_live_blocks_make_room(tla_live_blocks *live, size_t n) {
     if (n >= UINT32_MAX - live->count - 1) return TLA_NO_HOST_MEMORY;
-    size_t need = live->count + 1 + n;
-    if (need <= live->room) return TLA_OK;
-    size_t room = need + need / 2 + 16;
-    node *grown = realloc(live->nodes, room * sizeof *grown);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    live->nodes = grown;
-    live->room = room;
-    return TLA_OK;
+    const size_t need = live->count + 1 + n;
+    return tla_grow(&live->nodes, &live->room, need, sizeof *live->nodes) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection, so priorities never tie. */

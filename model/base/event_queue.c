@@ -5,6 +5,7 @@
  * into its interval costs the same however many there are. The length of an interval follows how many events it holds.
  * The order in which events come out does not depend on it. */
 #include "tlmalloc/base/event_queue.h"
+#include "grow.h"
 
 #include <stdlib.h>
 
@@ -65,15 +66,7 @@ static inline bool before(const entry *a, const entry *b) {
 /* ---- heaps ---- */
 
 static tla_status heap_reserve(heap *h, size_t count) {
-    if (count <= h->room) return TLA_OK;
-    size_t room = h->room ? h->room : 64;
-    while (room < count)
-        room *= 2;
-    entry *entries = realloc(h->entries, room * sizeof *entries);
-    if (!entries) return TLA_NO_HOST_MEMORY;
-    h->entries = entries;
-    h->room = room;
-    return TLA_OK;
+    return tla_grow(&h->entries, &h->room, count, sizeof *h->entries) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
 /* There is room. */

@@ -1,5 +1,6 @@
 /* Accounts of time: sums for each stretch, and the chains that say what was waited for. */
 #include "tlmalloc/base/time_account.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,19 +101,8 @@ struct tla_time_account {
     void *watch_context;
 };
 
-/* Room for one more; false without host memory. */
-static bool grow(void **list, size_t *room, size_t count, size_t size) {
-    if (count < *room) return true;
-    const size_t more = *room ? 2 * *room : 16;
-    void *const larger = realloc(*list, more * size);
-    if (!larger) return false;
-    *list = larger;
-    *room = more;
-    return true;
-}
-
 static void open_stretch(tla_time_account *a) {
-    if (!grow((void **)&a->stretches, &a->stretch_room, a->stretch_count, sizeof *a->stretches)) {
+    if (!tla_grow(&a->stretches, &a->stretch_room, a->stretch_count + 1, sizeof *a->stretches)) {
         a->complete = false;
         return;
     }
@@ -158,7 +148,7 @@ static void charge(tla_time_account *a, uint64_t ps, tla_time_charge what) {
             a->sums[i].ps += ps;
             return;
         }
-    if (!grow((void **)&a->sums, &a->sum_room, a->sum_count, sizeof *a->sums)) {
+    if (!tla_grow(&a->sums, &a->sum_room, a->sum_count + 1, sizeof *a->sums)) {
         a->complete = false;
         return;
     }

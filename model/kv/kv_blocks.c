@@ -1,5 +1,6 @@
 /* References, and tables of requests, over the rules of vLLM or of LMCache. */
 #include "tlmalloc/kv/kv_blocks.h"
+#include "base/grow.h"
 
 #include "kv_blocks_rules.h"
 
@@ -102,12 +103,9 @@ uint32_t tla_kv_blocks_needed(const tla_kv_blocks *b, const tla_kv_table *table,
 }
 
 static tla_status make_room(tla_kv_table *table, uint32_t count) {
-    if (count <= table->room) return TLA_OK;
-    const uint32_t room = count < 8 ? 8 : count + count / 2;
-    uint32_t *grown = realloc(table->blocks, room * sizeof *grown);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    table->blocks = grown;
-    table->room = room;
+    size_t room = table->room;
+    if (!tla_grow(&table->blocks, &room, count, sizeof *table->blocks)) return TLA_NO_HOST_MEMORY;
+    table->room = (uint32_t)room; /* at most twice TLA_KV_BLOCKS_MAX */
     return TLA_OK;
 }
 

@@ -3,6 +3,7 @@
  * Every plan can be pushed down until each tensor rests on another one or on the ground, and be built up again in the
  * order of offsets. So a node places a tensor at the lowest offset that it still can have, and no other. */
 #include "exact_search.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +75,8 @@ static void push_node(plan_search *search, uint64_t low, size_t from) {
 }
 
 static tla_status reserve_order(plan_search *search, size_t n) {
-    if (search->order_room - search->order_count >= n) return TLA_OK;
-    size_t room = 2 * search->order_room + n;
-    uint32_t *grown = realloc(search->order, room * sizeof *grown);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    search->order = grown;
-    search->order_room = room;
-    return TLA_OK;
+    const size_t need = search->order_count + n;
+    return tla_grow(&search->order, &search->order_room, need, sizeof *search->order) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
 /* Begins with the next part of `whole` from section `from` on; *more is false where nothing there is unplaced. */
@@ -245,13 +241,8 @@ static void undo(plan_search *search, frame *node) {
 /* A log that is long enough for one placement: every tensor and every section changes once. */
 static tla_status reserve_log(plan_search *search) {
     const size_t n = search->model->n + (size_t)search->model->section_count;
-    if (search->log_room - search->log_count >= n) return TLA_OK;
-    size_t room = 2 * search->log_room + n;
-    change *grown = realloc(search->log, room * sizeof *grown);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    search->log = grown;
-    search->log_room = room;
-    return TLA_OK;
+    const size_t need = search->log_count + n;
+    return tla_grow(&search->log, &search->log_room, need, sizeof *search->log) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
 /* The tree */

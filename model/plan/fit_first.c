@@ -3,6 +3,7 @@
  * Going forwards through the tensors by live start, a list of blocks covers the whole space. A tensor takes the largest
  * hole, large enough or not; one that is too small grows and pushes what is above it up. Every state of the list is
  * kept. Going backwards through the states, a tensor gets its address where it is seen first, and keeps it. */
+#include "base/grow.h"
 #include "plan_methods.h"
 
 #include <stdlib.h>
@@ -21,13 +22,8 @@ typedef struct snapshots {
 } snapshots;
 
 static tla_status reserve(snapshots *album, size_t n) {
-    if (album->room - album->count >= n) return TLA_OK;
-    size_t room = 2 * album->room + n;
-    space *grown = room < SIZE_MAX / sizeof *grown ? realloc(album->spaces, room * sizeof *grown) : NULL;
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    album->spaces = grown;
-    album->room = room;
-    return TLA_OK;
+    const size_t need = album->count + n;
+    return tla_grow(&album->spaces, &album->room, need, sizeof *album->spaces) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
 /* Begins a new state as a copy of the last one without the tensors that are disjoint in time from `tensor`, free

@@ -1,5 +1,6 @@
 /* rec_tbl, hold_edges and in_using_addr of the seed, as one array of entries and one of offsets. */
 #include "tlmalloc/plan/record_table.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -71,16 +72,10 @@ static void unuse_offset(tla_record_table *table, uint64_t offset) {
 }
 
 static tla_status reserve(tla_record_table *table, size_t n) {
-    if (table->room - table->count >= n) return TLA_OK;
-    size_t room = 2 * table->room + n;
-    record *records = realloc(table->records, room * sizeof *records);
-    if (!records) return TLA_NO_HOST_MEMORY;
-    table->records = records;
-    used_offset *used = realloc(table->used, room * sizeof *used);
-    if (!used) return TLA_NO_HOST_MEMORY;
-    table->used = used;
-    table->room = room;
-    return TLA_OK;
+    const size_t need = table->count + n;
+    size_t room = table->room;
+    if (!tla_grow(&table->records, &room, need, sizeof *table->records)) return TLA_NO_HOST_MEMORY;
+    return tla_grow(&table->used, &table->room, need, sizeof *table->used) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
 static tla_status check(const tla_record_table *table, const tla_op *op) {

@@ -1,5 +1,6 @@
 /* The parts of a fabric and the links between them: growing arrays, with an index of names and one of places. */
 #include "tlmalloc/topology/topology.h"
+#include "base/grow.h"
 
 #include "base/suggest.h"
 #include "tlmalloc/base/phys_addr.h"
@@ -12,7 +13,8 @@ struct tla_topology {
     uint32_t sips, cubes, pes;
     tla_topology_node *nodes;
     tla_topology_link *links;
-    uint32_t node_count, node_room, link_count, link_room;
+    uint32_t node_count, link_count;
+    size_t node_room, link_room;
     uint32_t *by_name; /* open addressing: numbers of nodes; TLA_NO_NODE: free */
     uint32_t by_name_size;
     uint32_t *by_place; /* numbers of nodes, at place_of; TLA_NO_NODE: not there */
@@ -171,17 +173,6 @@ void tla_topology_destroy(tla_topology *topology) {
     free(topology);
 }
 
-/* Room for `more` items of `size` bytes behind `count`. */
-static bool grow(void **items, uint32_t *room, uint32_t count, uint32_t more, size_t size) {
-    if (count + more <= *room) return true;
-    const uint32_t larger = *room ? 2 * *room : 64;
-    void *moved = realloc(*items, larger * size);
-    if (!moved) return false;
-    *items = moved;
-    *room = larger;
-    return true;
-}
-
 static tla_status check_place(const tla_topology *t, const tla_topology_node *node, tla_error *error) {
     const uint32_t place = place_of(t, node->kind, node->sip, node->cube, node->index);
     if (place == TLA_NO_NODE ||
@@ -209,7 +200,7 @@ tla_status tla_topology_add_node(tla_topology *t, const tla_topology_node *given
     if (t->by_name[slot_of(t, node.name)] != TLA_NO_NODE)
         return tla_error_set(error, TLA_OVERLAP, "found the node %s again, expected it once",
                              tla_quote(node.name).text);
-    if (!grow_names(t) || !grow((void **)&t->nodes, &t->node_room, t->node_count, 1, sizeof node))
+    if (!grow_names(t) || !tla_grow(&t->nodes, &t->node_room, t->node_count + 1, sizeof *t->nodes))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     t->by_name[slot_of(t, node.name)] = t->node_count;
     if (is_found_by_place(node.kind))
@@ -228,7 +219,7 @@ tla_status tla_topology_add_link(tla_topology *t, const tla_topology_link *link,
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "found a bandwidth of 0 between %s and %s, expected a link that carries something",
                              t->nodes[link->from].name, t->nodes[link->to].name);
-    if (!grow((void **)&t->links, &t->link_room, t->link_count, 2, sizeof *link))
+    if (!tla_grow(&t->links, &t->link_room, (size_t)t->link_count + 2, sizeof *link))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     tla_topology_link back = *link;
     back.from = link->to;

@@ -1,5 +1,6 @@
 /* What changes of mappings replaced, by sender. */
 #include "map_undo.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -48,10 +49,8 @@ static void forget(record *r) {
 tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag) {
     record *r = find(undo, sender);
     if (!r) {
-        record *grown = realloc(undo->records, (undo->count + 1) * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        undo->records = grown;
-        r = &grown[undo->count++];
+        if (!tla_grow_by_one(&undo->records, undo->count, sizeof *undo->records)) return TLA_NO_HOST_MEMORY;
+        r = &undo->records[undo->count++];
         *r = (record){.sender = sender};
     }
     forget(r);
@@ -61,13 +60,7 @@ tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag)
 }
 
 static tla_status append(record *r, tla_map_entry entry) {
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 8;
-        tla_map_entry *grown = realloc(r->entries, room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        r->entries = grown;
-        r->room = room;
-    }
+    if (!tla_grow(&r->entries, &r->room, r->count + 1, sizeof *r->entries)) return TLA_NO_HOST_MEMORY;
     r->entries[r->count++] = entry;
     return TLA_OK;
 }

@@ -1,5 +1,6 @@
 /* What mappings were, until their changes are visible. */
 #include "map_window.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -31,13 +32,7 @@ void tla_map_window_destroy(tla_map_window *window) {
 }
 
 static tla_status append(tla_map_window *window, stretch item) {
-    if (window->count == window->room) {
-        size_t room = window->room ? 2 * window->room : 16;
-        stretch *grown = realloc(window->items, room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        window->items = grown;
-        window->room = room;
-    }
+    if (!tla_grow(&window->items, &window->room, window->count + 1, sizeof *window->items)) return TLA_NO_HOST_MEMORY;
     window->items[window->count++] = item;
     return TLA_OK;
 }

@@ -1,4 +1,5 @@
 /* Changes of mappings: rehearsed, made in one step, and told to the table memory afterwards. */
+#include "base/grow.h"
 #include "base/little_endian.h"
 #include "mmu_state.h"
 
@@ -7,13 +8,7 @@
 /* ---- the tables that a change takes ---- */
 
 static tla_status want(mmu_change *c, uint64_t nbytes) {
-    if (c->wanted == c->table_room) {
-        size_t room = c->table_room ? 2 * c->table_room : 16;
-        mmu_table *grown = realloc(c->tables, room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        c->tables = grown;
-        c->table_room = room;
-    }
+    if (!tla_grow(&c->tables, &c->table_room, c->wanted + 1, sizeof *c->tables)) return TLA_NO_HOST_MEMORY;
     c->tables[c->wanted++] = (mmu_table){nbytes, {0}};
     return TLA_OK;
 }

@@ -1,5 +1,6 @@
 /* Nodes of the page table's radix tree, and transactions over them. */
 #include "radix.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -66,13 +67,7 @@ static void put(radix_node *node, uint32_t index, uint64_t slot) {
 
 tla_status radix_set(tla_page_table *t, radix_node *node, uint32_t index, uint64_t slot) {
     if (!node->born) { /* what is born in this batch vanishes as a whole */
-        if (t->change_count == t->change_room) {
-            size_t room = t->change_room ? 2 * t->change_room : 16;
-            radix_change *grown = realloc(t->changes, room * sizeof *grown);
-            if (!grown) return TLA_NO_HOST_MEMORY;
-            t->changes = grown;
-            t->change_room = room;
-        }
+        if (!tla_grow(&t->changes, &t->change_room, t->change_count + 1, sizeof *t->changes)) return TLA_NO_HOST_MEMORY;
         t->changes[t->change_count++] = (radix_change){node, index, node->slots[index]};
     }
     put(node, index, slot);

@@ -1,5 +1,6 @@
 /* Changes that wait for their time. */
 #include "change_queue.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -50,13 +51,7 @@ static bool ring_put(tla_change_queue *q, const tla_wave_change *change, size_t 
 /* ---- the heap ---- */
 
 static bool heap_put(tla_change_queue *q, const tla_wave_change *change) {
-    if (q->heap_count == q->heap_capacity) {
-        const size_t capacity = q->heap_capacity ? 2 * q->heap_capacity : FIRST_CAPACITY;
-        tla_wave_change *heap = realloc(q->heap, capacity * sizeof *heap);
-        if (!heap) return false;
-        q->heap = heap;
-        q->heap_capacity = capacity;
-    }
+    if (!tla_grow(&q->heap, &q->heap_capacity, q->heap_count + 1, sizeof *q->heap)) return false;
     size_t at = q->heap_count++;
     for (size_t parent; at > 0 && before(change, &q->heap[parent = (at - 1) / 2]); at = parent)
         q->heap[at] = q->heap[parent];

@@ -1,5 +1,6 @@
 /* The VCD recorder: declarations become a tree of scopes, changes wait in a queue until the kernel has passed them. */
 #include "tlmalloc/wave.h"
+#include "base/grow.h"
 
 #include "change_queue.h"
 
@@ -77,16 +78,9 @@ static bool is_name(const char *text, size_t length) {
     return length > 0;
 }
 
-/* Room for one more element of an array that grows at powers of two; NULL without host memory. */
-static void *grow(void *array, uint32_t count, size_t size) {
-    if (count & (count - 1)) return array;
-    return realloc(array, (count ? 2 * (size_t)count : 1) * size);
-}
-
 static tla_status add_scope(tla_wave *w, uint32_t parent, const char *name, size_t length, uint32_t *index) {
-    scope *scopes = grow(w->scopes, w->scope_count, sizeof *scopes);
-    if (!scopes) return TLA_NO_HOST_MEMORY;
-    w->scopes = scopes;
+    if (!tla_grow_by_one(&w->scopes, w->scope_count, sizeof *w->scopes)) return TLA_NO_HOST_MEMORY;
+    scope *const scopes = w->scopes;
     char *copy = strndup(name, length);
     if (!copy) return TLA_NO_HOST_MEMORY;
     *index = w->scope_count++;
@@ -103,11 +97,9 @@ tla_status tla_wave_select(tla_wave *w, const char *text, tla_error *error) {
     if (!*text) return tla_error_set(error, TLA_INVALID_ARGUMENT, "an empty pattern, expected scopes or signals");
     if (w->declared)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "'%s' is selected after the first declaration", text);
-    pattern *patterns = grow(w->patterns, w->pattern_count, sizeof *patterns);
-    if (patterns) w->patterns = patterns;
-    char *copy = patterns ? strdup(text) : NULL;
+    char *copy = tla_grow_by_one(&w->patterns, w->pattern_count, sizeof *w->patterns) ? strdup(text) : NULL;
     if (!copy) return tla_error_set(error, TLA_NO_HOST_MEMORY, "'%s': no host memory", text);
-    patterns[w->pattern_count++] = (pattern){copy, false};
+    w->patterns[w->pattern_count++] = (pattern){copy, false};
     return TLA_OK;
 }
 
@@ -204,9 +196,8 @@ static bool stands_in(const tla_wave *w, const scope *s, const char *name) {
 static tla_status add_signal(tla_wave *w, uint32_t owner, const char *name, uint32_t bits,
                              tla_wave_signal *signal_index) {
     scope *s = &w->scopes[owner];
-    signal *signals = grow(w->signals, w->signal_count, sizeof *signals);
-    if (!signals) return TLA_NO_HOST_MEMORY;
-    w->signals = signals;
+    if (!tla_grow_by_one(&w->signals, w->signal_count, sizeof *w->signals)) return TLA_NO_HOST_MEMORY;
+    signal *const signals = w->signals;
     char *copy = strdup(name);
     if (!copy) return TLA_NO_HOST_MEMORY;
     uint32_t index = w->signal_count++;
