@@ -9,19 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool overrides_add(overrides *set, const char *item) {
-    const char **grown = realloc(set->items, (set->count + 1) * sizeof *grown);
-    if (!grown) return false;
-    set->items = grown;
-    set->items[set->count++] = item;
-    return true;
-}
-
-void overrides_clear(overrides *set) {
-    free(set->items);
-    *set = (overrides){0};
-}
-
 static void print(const tla_config_finding *finding, const char *kind) {
     if (finding->line)
         print_message("%s:%zu:%zu: %s: %s", finding->file, finding->line, finding->column, kind, finding->text);
@@ -61,7 +48,7 @@ static void protect_named(const char *path, const tla_config *config) {
     if (*config->system.topology_path) output_protect(config->system.topology_path);
 }
 
-static tla_status load(const overrides *set, const char *path, const tla_config_judge *judge, tla_config *config) {
+static tla_status load(const text_list *set, const char *path, const tla_config_judge *judge, tla_config *config) {
     output_protect(path);
     tla_status status = tla_config_load_judged(path, set->items, set->count, judge, config, print_finding, NULL);
     tell_no_memory(status, path);
@@ -69,17 +56,17 @@ static tla_status load(const overrides *set, const char *path, const tla_config_
     return status;
 }
 
-tla_status overrides_load(const overrides *set, const char *path, tla_config *config) {
+tla_status overrides_load(const text_list *set, const char *path, tla_config *config) {
     return load(set, path, NULL, config);
 }
 
-tla_status overrides_load_to_run(const overrides *set, const char *path, const struct tl_kernel_info *kernel,
+tla_status overrides_load_to_run(const text_list *set, const char *path, const struct tl_kernel_info *kernel,
                                  tla_config *config) {
     const tla_config_judge judge = kernel_judge(kernel, print_warning);
     return load(set, path, &judge, config);
 }
 
-tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path,
+tla_status overrides_parse(const text_list *set, const char *text, size_t length, const char *path,
                            tla_config *config) {
     tla_status status = tla_config_parse(text, length, path, set->items, set->count, config, print_finding, NULL);
     tell_no_memory(status, path);

@@ -2,33 +2,25 @@
 #ifndef TLMALLOC_PLATFORM_CLI_OVERRIDES_H
 #define TLMALLOC_PLATFORM_CLI_OVERRIDES_H
 
+#include "cli/text_list.h"
 #include "tlmalloc/config.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct overrides {
-    const char **items;
-    size_t count;
-} overrides;
-
-/* Appends "path.to.key=value", which is not copied; false without host memory. */
-bool overrides_add(overrides *set, const char *item);
-void overrides_clear(overrides *set);
-
 /* tla_config_load with these overrides (path NULL: defaults); every finding goes to stderr, one a line. */
-tla_status overrides_load(const overrides *set, const char *path, tla_config *config);
+tla_status overrides_load(const text_list *set, const char *path, tla_config *config);
 
 struct tl_kernel_info;
 
 /* As overrides_load, for a run of this kernel (NULL: workload.kernel, which must exist). Every key that is set and has
  * no effect is a warning on stderr. */
-tla_status overrides_load_to_run(const overrides *set, const char *path, const struct tl_kernel_info *kernel,
+tla_status overrides_load_to_run(const text_list *set, const char *path, const struct tl_kernel_info *kernel,
                                  tla_config *config);
 
 /* As overrides_load, of a file that has been read: its text, and its path for messages. */
-tla_status overrides_parse(const overrides *set, const char *text, size_t length, const char *path, tla_config *config);
+tla_status overrides_parse(const text_list *set, const char *text, size_t length, const char *path, tla_config *config);
 
 /* A configuration's finding as "FILE:LINE:COLUMN: error: ..." on stderr. */
 void print_finding(void *context, const tla_config_finding *finding);

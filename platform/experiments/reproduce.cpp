@@ -1,10 +1,10 @@
 // `tlmalloc reproduce [NAME]`: runs experiments and compares them with what was published.
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/gnuplot.h"
 #include "cli/installed.hpp"
 #include "cli/json_writer.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report_words.hpp"
 #include "experiments/experiment_plot.hpp"
@@ -38,57 +38,47 @@ std::string data_folder(const std::string &experiments) {
     return (folder / "../../../shared/data").lexically_normal().string();
 }
 
-struct options {
-    std::string name, from = experiments_folder(), data = data_folder(from);
-    const char *json = nullptr, *plot = nullptr;
+// What the command line says; nullptr: nothing.
+struct arguments {
+    const char *name, *from, *data, *json, *plot;
 };
 
-const argp_option option_table[] = {
-    {"json", 'j', "FILE", 0, "write the rows as JSON", 0},
-    {"plot", 'p', "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment", 0},
-    {"from", 'f', "DIR", 0,
-     "where the experiments are (default: configs/experiments, here or as installed with tlmalloc)", 0},
-    {"data", 'd', "DIR", 0,
+const option_row option_table[] = {
+    {"json", 'j', "FILE", option_text, offsetof(arguments, json), "write the rows as JSON"},
+    {"plot", 'p', "DIR", option_text, offsetof(arguments, plot),
+     "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment"},
+    {"from", 'f', "DIR", option_text, offsetof(arguments, from),
+     "where the experiments are (default: configs/experiments, here or as installed with tlmalloc)"},
+    {"data", 'd', "DIR", option_text, offsetof(arguments, data),
      "where data are that do not come with tlmalloc (default: shared/data beside the repository); rows without theirs "
-     "are skipped",
-     0},
-    {nullptr, 0, nullptr, 0, nullptr, 0}};
+     "are skipped"},
+    {}};
 
-error_t parse_option(int key, char *text, argp_state *state) {
-    auto &o = *static_cast<options *>(state->input);
-    switch (key) {
-    case 'j':
-        o.json = text;
-        return 0;
-    case 'p':
-        o.plot = text;
-        return 0;
-    case 'f':
-        o.from = text;
-        return 0;
-    case 'd':
-        o.data = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (!o.name.empty()) argument_error(state, "found a second argument '%s', expected one NAME", text);
-        if (!*text) argument_error(state, "found an empty NAME, expected an experiment, or none for all of them");
-        o.name = text;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+void read_name(const argp_state *state, const option_row *option, const char *text, void *name) {
+    argument_once(state, option, text, name);
+    if (!*text) argument_error(state, "found an empty NAME, expected an experiment, or none for all of them");
 }
 
-const argp parser = {
-    option_table,
-    parse_option,
+const command_line parser = {
     "[NAME]",
     "Runs the experiment NAME, or all of them, and compares each row with the published value. NAME is "
     "that of a file in --from without .yaml, what some have before an underscore, or a path. What takes long runs only "
     "when it is named. Exit status 1: a bound was missed.",
-    nullptr,
-    nullptr,
+    option_table,
+    {"NAME", 0, nullptr, read_name, offsetof(arguments, name)},
     nullptr};
+
+// With what stands for nothing.
+struct options {
+    std::string name, from, data;
+    const char *json, *plot;
+
+    explicit options(const arguments &said)
+        : name(said.name ? said.name : ""), from(experiments_folder()), data(said.data ? said.data : data_folder(from)),
+          json(said.json), plot(said.plot) {
+        if (said.from) from = said.from;
+    }
+};
 
 // All experiments in a folder, by name.
 std::vector<std::string> files_in(const std::string &folder) {
@@ -343,8 +333,9 @@ void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
 } // namespace
 
 int tlmalloc_reproduce(int argc, char **argv) {
-    options o;
-    parse_arguments(&parser, argc, argv, &o);
+    arguments said{};
+    command_line_read(&parser, argc, argv, &said);
+    const options o(said);
     sc_core::sc_report_handler::set_handler(report);
     try {
         return reproduce(o);

@@ -1,14 +1,12 @@
 /* `tlmalloc explain FILE`: options, and who does what: a recording of PyTorch, an arena, or the report of a run. */
 #include "explain/explain.h"
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/device_argument.h"
 #include "cli/json_writer.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/size_argument.h"
 #include "explain/explain_run.h"
-#include "replay/segment_argument.h"
+#include "replay/segment_option.h"
 #include "tlmalloc/segments/segment_settings.h"
 
 #include <stdlib.h>
@@ -28,37 +26,8 @@ typedef struct explain_options {
     size_t settings_count;
 } explain_options;
 
-enum {
-    KEY_DEVICE = 256,
-    KEY_AT,
-    KEY_CAPACITY,
-    KEY_COMPARE,
-    KEY_SETTINGS,
-    KEY_PYTORCH,
-    KEY_REQUEST,
-    KEY_MAP,
-    KEY_JSON,
-    KEY_KERNEL,
-    KEY_PE
-};
-
-static const struct argp_option option_table[] = {
-    {"device", KEY_DEVICE, "N", 0, "of the recording (default: the first that recorded something)", 0},
-    {"at", KEY_AT, "ENTRY|oom|peak", 0,
-     "the request at an entry, counted from 0; the last oom; or when most was allocated (default: oom, else peak)", 0},
-    {"capacity", KEY_CAPACITY, "SIZE", 0, "what the allocator may reserve (default: what the recording tells)", 0},
-    {"compare", KEY_COMPARE, 0, 0, "play the program under other settings, also when memory was not out", 0},
-    {"settings", KEY_SETTINGS, "TEXT", 0, "one more setting to compare, as in PYTORCH_CUDA_ALLOC_CONF (repeatable)", 0},
-    {"pytorch", KEY_PYTORCH, "VERSION", 0, "whose rules it had: a version from 2.1 on, newest (default), or 193400", 0},
-    {"request", KEY_REQUEST, "SIZE", 0, "of an arena that `tlmalloc age` wrote: why would it refuse so much?", 0},
-    {"map", KEY_MAP, "FILE.svg", 0, "draw the segments at that moment", 0},
-    {"kernel", KEY_KERNEL, "NAME|FILE", 0,
-     "of a report of `tlmalloc run': the kernel; or the file of your own that it ran, to try changes with it", 0},
-    {"pe", KEY_PE, "N", 0, "of a report: where the time of this PE's kernel went (default: of the critical path)", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
-    {0}};
-
-static void parse_when(struct argp_state *state, explain_options *o, const char *text) {
+static void read_when(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    explain_options *o = member;
     char *end;
     if (strcmp(text, "oom") == 0 || strcmp(text, "peak") == 0) {
         o->when = text[0] == 'o' ? EXPLAIN_OOM : EXPLAIN_PEAK;
@@ -67,79 +36,54 @@ static void parse_when(struct argp_state *state, explain_options *o, const char 
     o->when = EXPLAIN_ENTRY;
     o->entry = strtoull(text, &end, 10);
     if (end == text || *end || text[0] == '-')
-        argument_error(state, "--at: found '%s', expected the number of an entry, oom or peak", text);
+        argument_error(state, "--%s: found '%s', expected the number of an entry, oom or peak", option->name, text);
 }
 
-static void add_settings(struct argp_state *state, explain_options *o, const char *text) {
+static void read_settings(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    explain_options *o = member;
     if (o->settings_count == sizeof o->settings / sizeof o->settings[0])
-        argument_error(state, "--settings: found too many, expected at most %zu", o->settings_count);
-    o->settings[o->settings_count++] = settings_argument(state, "--settings", text);
+        argument_error(state, "--%s: found too many, expected at most %zu", option->name, o->settings_count);
+    option_segment_settings(state, option, text, &o->settings[o->settings_count++]);
     o->compare = true;
-}
-
-static int64_t pe_argument(struct argp_state *state, const char *text) {
-    char *end;
-    const unsigned long long pe = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || pe > INT32_MAX)
-        argument_error(state, "--pe: found '%s', expected the number of a PE, from 0", text);
-    return (int64_t)pe;
 }
 
 static bool asks_about_a_recording(const explain_options *o) {
     return o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version;
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    explain_options *o = state->input;
-    switch (key) {
-    case KEY_DEVICE:
-        o->device = device_argument(state, text, "");
-        return 0;
-    case KEY_AT:
-        parse_when(state, o, text);
-        return 0;
-    case KEY_CAPACITY:
-        o->capacity = size_argument(state, "--capacity", text);
-        return 0;
-    case KEY_REQUEST:
-        o->request = size_argument(state, "--request", text);
-        return 0;
-    case KEY_COMPARE:
-        o->compare = true;
-        return 0;
-    case KEY_SETTINGS:
-        add_settings(state, o, text);
-        return 0;
-    case KEY_PYTORCH:
-        o->version = version_argument(state, "--pytorch", text);
-        return 0;
-    case KEY_MAP:
-        o->map_path = text;
-        return 0;
-    case KEY_KERNEL:
-        o->kernel = text;
-        return 0;
-    case KEY_PE:
-        o->pe = pe_argument(state, text);
-        return 0;
-    case KEY_JSON:
-        o->json_path = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argument_error(state, "found a second argument '%s', expected one FILE", text);
-        o->path = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->path) argument_error(state, "expected a FILE: a recording, an arena or a report");
-        if (o->request && (asks_about_a_recording(o) || o->kernel || o->pe >= 0))
-            argument_error(state, "--request is for an arena, with --json only");
-        if ((o->kernel || o->pe >= 0) && asks_about_a_recording(o))
-            argument_error(state, "--kernel and --pe are for a report, with --json only");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void check_arguments(const struct argp_state *state, const void *read) {
+    const explain_options *o = read;
+    if (!o->path) argument_error(state, "expected a FILE: a recording, an arena or a report");
+    if (o->request && (asks_about_a_recording(o) || o->kernel || o->pe >= 0))
+        argument_error(state, "--request is for an arena, with --json only");
+    if ((o->kernel || o->pe >= 0) && asks_about_a_recording(o))
+        argument_error(state, "--kernel and --pe are for a report, with --json only");
 }
+
+#define AT(member) offsetof(explain_options, member)
+
+static const option_row option_table[] = {
+    {"device", 0, "N", option_device, AT(device), "of the recording (default: the first that recorded something)"},
+    {"at", 0, "ENTRY|oom|peak", read_when, 0,
+     "the request at an entry, counted from 0; the last oom; or when most was allocated (default: oom, else peak)"},
+    {"capacity", 0, "SIZE", option_size, AT(capacity),
+     "what the allocator may reserve (default: what the recording tells)"},
+    {"compare", 0, NULL, option_flag, AT(compare),
+     "play the program under other settings, also when memory was not out"},
+    {"settings", 0, "TEXT", read_settings, 0,
+     "one more setting to compare, as in PYTORCH_CUDA_ALLOC_CONF (repeatable)"},
+    {"pytorch", 0, "VERSION", option_segment_version, AT(version),
+     "whose rules it had: a version from 2.1 on, newest (default), or 193400"},
+    {"request", 0, "SIZE", option_size, AT(request),
+     "of an arena that `tlmalloc age` wrote: why would it refuse so much?"},
+    {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the segments at that moment"},
+    {"kernel", 0, "NAME|FILE", option_text, AT(kernel),
+     "of a report of `tlmalloc run': the kernel; or the file of your own that it ran, to try changes with it"},
+    {"pe", 0, "N", option_number, AT(pe),
+     "of a report: where the time of this PE's kernel went (default: of the critical path)", 0, INT32_MAX,
+     "the number of a PE, from 0"},
+    {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
+    {0}};
 
 static const char description[] =
     "Says what a PyTorch recording (torch.cuda.memory._dump_snapshot) had reserved and could not use when memory was "
@@ -216,10 +160,12 @@ static tla_status explain(const explain_options *o, tla_error *error) {
     return status;
 }
 
+static const command_line parser = {
+    "FILE", description, option_table, {"FILE", .read = argument_once, .member = AT(path)}, check_arguments};
+
 int tlmalloc_explain(int argc, char **argv) {
     explain_options options = {.device = -1, .pe = -1};
-    const struct argp parser = {option_table, parse_option, "FILE", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     tla_error error = {0};
     tla_status status = explain(&options, &error);
     if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);

@@ -1,13 +1,11 @@
 /* `tlmalloc plan FILE`: offsets for buffers whose lifetimes are known. */
 #include "plan/plan.h"
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/device_argument.h"
 #include "cli/json_writer.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/size_argument.h"
 #include "model/base/suggest.h"
 #include "model/config/value.h"
 #include "replay/occupancy_map.h"
@@ -26,54 +24,40 @@ typedef struct plan_options {
 
 /* The command line */
 
-enum { KEY_CAPACITY = 256, KEY_METHOD, KEY_MINIMIZE, KEY_LIMIT, KEY_DEVICE, KEY_MAP, KEY_JSON };
-
-static const struct argp_option option_table[] = {
-    {"capacity", KEY_CAPACITY, "SIZE", 0, "where the plan has to fit (\"1 MiB\", or bytes)", 0},
-    {"method", KEY_METHOD, "NAME", 0,
-     "exact (the default): search for a plan, or for the proof that there is none; best: the lowest of all heuristics; "
-     "or one of them: stack, fit_first, size_order, tflm_greedy, greedy_area, greedy_lifetime, greedy_conflicts, "
-     "lowest_first",
-     0},
-    {"minimize", KEY_MINIMIZE, 0, 0, "search for the lowest plan; --capacity may be left out then", 0},
-    {"time-limit", KEY_LIMIT, "S", 0,
-     "of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)", 0},
-    {"device", KEY_DEVICE, "N", 0, "of PyTorch's recording (default: the first that recorded something)", 0},
-    {"output", 'o', "OUT.csv", 0, "write the table with the offset of every buffer", 0},
-    {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
-    {0}};
-
 static const char *method_name(uint64_t index) {
     if (index < TLA_PLAN_METHOD_COUNT) return tla_plan_method_name((tla_plan_method)index);
     return index == TLA_PLAN_METHOD_COUNT ? "best" : index == TLA_PLAN_METHOD_COUNT + 1 ? "exact" : NULL;
 }
 
-static void parse_method(struct argp_state *state, const char *text, plan_request *request) {
+static void read_method(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    plan_request *request = member;
     uint64_t index = 0;
     while (method_name(index) && strcmp(method_name(index), text) != 0)
         index++;
     if (!method_name(index))
-        argument_error(state, "--method: found '%s', expected one of: %s%s", text, tla_all_names(method_name).text,
-                       tla_did_you_mean(text, method_name).text);
+        argument_error(state, "--%s: found '%s', expected one of: %s%s", option->name, text,
+                       tla_all_names(method_name).text, tla_did_you_mean(text, method_name).text);
     request->best = index == TLA_PLAN_METHOD_COUNT;
     request->exact = index == TLA_PLAN_METHOD_COUNT + 1;
     if (index < TLA_PLAN_METHOD_COUNT) request->method = (tla_plan_method)index;
 }
 
-static double parse_limit(struct argp_state *state, const char *text) {
+static void read_limit(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    plan_options *o = member;
     char *end;
-    const double seconds = strtod(text, &end);
     uint64_t time_ps;
     tla_error found;
-    if (*text >= '0' && *text <= '9' && *end == 0 && seconds < 1e9) return seconds;
+    o->limited = true;
+    o->request.limit_s = strtod(text, &end);
+    if (*text >= '0' && *text <= '9' && *end == 0 && o->request.limit_s < 1e9) return;
     if (tla_number_parse(TLA_VALUE_TIME, text, &time_ps, &found))
-        argument_error(state, "--time-limit: found '%s', expected seconds, or a time with a unit (s, ms, us, ns, ps)",
-                       text);
-    return 1e-12 * (double)time_ps;
+        argument_error(state, "--%s: found '%s', expected seconds, or a time with a unit (s, ms, us, ns, ps)",
+                       option->name, text);
+    o->request.limit_s = 1e-12 * (double)time_ps;
 }
 
-static void check_combination(const struct argp_state *state, const plan_options *o) {
+static void check_combination(const struct argp_state *state, const void *read) {
+    const plan_options *o = read;
     const plan_request *request = &o->request;
     if (!request->trace_path) argument_error(state, "expected a FILE");
     if (request->exact && !request->capacity && !request->minimize)
@@ -83,45 +67,24 @@ static void check_combination(const struct argp_state *state, const plan_options
     if (!request->exact && o->limited) argument_error(state, "--time-limit needs --method exact: only it searches");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    plan_options *o = state->input;
-    switch (key) {
-    case KEY_CAPACITY:
-        o->request.capacity = size_argument(state, "--capacity", text);
-        return 0;
-    case KEY_METHOD:
-        parse_method(state, text, &o->request);
-        return 0;
-    case KEY_MINIMIZE:
-        o->request.minimize = true;
-        return 0;
-    case KEY_LIMIT:
-        o->request.limit_s = parse_limit(state, text);
-        o->limited = true;
-        return 0;
-    case KEY_DEVICE:
-        o->device = device_argument(state, text, "");
-        return 0;
-    case 'o':
-        o->csv_path = text;
-        return 0;
-    case KEY_MAP:
-        o->map_path = text;
-        return 0;
-    case KEY_JSON:
-        o->json_path = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->request.trace_path) argument_error(state, "found a second argument '%s', expected one FILE", text);
-        o->request.trace_path = text;
-        return 0;
-    case ARGP_KEY_END:
-        check_combination(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define AT(member) offsetof(plan_options, member)
+
+static const option_row option_table[] = {
+    {"capacity", 0, "SIZE", option_size, AT(request.capacity), "where the plan has to fit (\"1 MiB\", or bytes)"},
+    {"method", 0, "NAME", read_method, AT(request),
+     "exact (the default): search for a plan, or for the proof that there is none; best: the lowest of all heuristics; "
+     "or one of them: stack, fit_first, size_order, tflm_greedy, greedy_area, greedy_lifetime, greedy_conflicts, "
+     "lowest_first"},
+    {"minimize", 0, NULL, option_flag, AT(request.minimize),
+     "search for the lowest plan; --capacity may be left out then"},
+    {"time-limit", 0, "S", read_limit, 0,
+     "of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)"},
+    {"device", 0, "N", option_device, AT(device),
+     "of PyTorch's recording (default: the first that recorded something)"},
+    {"output", 'o', "OUT.csv", option_text, AT(csv_path), "write the table with the offset of every buffer"},
+    {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the occupied addresses over time"},
+    {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
+    {0}};
 
 static const char description[] =
     "Plans offsets for buffers whose lifetimes are known: MiniMalloc's table (id,lower,upper,size and, where it has "
@@ -131,6 +94,12 @@ static const char description[] =
     "capacity.\n"
     "Exit status: 0 a plan, 1 there is none (it is proved), or a file cannot be read or written, 2 bad usage or a bad "
     "file, 3 none was found, by the heuristic or in the time.";
+
+static const command_line parser = {"FILE",
+                                    description,
+                                    option_table,
+                                    {"FILE", .read = argument_once, .member = AT(request.trace_path)},
+                                    check_combination};
 
 /* The plan */
 
@@ -206,8 +175,7 @@ static tla_status plan(const char *command, const plan_options *options, plan_ve
 
 int tlmalloc_plan(int argc, char **argv) {
     plan_options options = {.request = {.exact = true, .limit_s = LIMIT_DEFAULT_S}, .device = TRACE_FIRST_DEVICE};
-    const struct argp parser = {option_table, parse_option, "FILE", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     tla_error error = {0};
     plan_verdict verdict;
     tla_status status = plan(argv[0], &options, &verdict, &error);

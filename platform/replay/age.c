@@ -1,10 +1,9 @@
 /* `tlmalloc age TRACE`: plays a trace on an arena and writes the state that it leaves, for replays that begin with it.
  */
-#include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/size_argument.h"
 #include "model/base/suggest.h"
 #include "replay/aging.h"
 #include "tlmalloc/arena/fragmentation.h"
@@ -23,58 +22,39 @@ static tla_status age(const age_options *options, tla_error *error);
 
 /* The command line */
 
-enum { KEY_CAPACITY = 256, KEY_POLICY, KEY_ALIGN, KEY_EVENTS, KEY_OUTPUT };
-
-static const struct argp_option option_table[] = {
-    {"capacity", KEY_CAPACITY, "SIZE", 0, "size of the arena (\"1 GiB\", or bytes)", 0},
-    {"policy", KEY_POLICY, "NAME", 0, "placement policy (default first_fit)", 0},
-    {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
-    {"events", KEY_EVENTS, "N|peak", 0, "stop after N events, or when the trace has most in use (default: play all)",
-     0},
-    {"output", KEY_OUTPUT, "SNAPSHOT", 0, "where the state is written", 0},
-    {0}};
-
 static const char *policy_name(uint64_t index) {
     return index < TLA_POLICY_COUNT ? tla_policy_name((tla_policy)index) : NULL;
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    age_options *options = state->input;
-    switch (key) {
-    case KEY_CAPACITY:
-        options->capacity = size_argument(state, "--capacity", text);
-        return 0;
-    case KEY_POLICY:
-        if (!tla_policy_from_name(text, &options->policy))
-            argument_error(state, "--policy: found '%s', expected a placement policy: %s%s", text,
-                           tla_all_names(policy_name).text, tla_did_you_mean(text, policy_name).text);
-        return 0;
-    case KEY_ALIGN:
-        options->align = size_argument(state, "--align", text);
-        if (options->align & (options->align - 1))
-            argument_error(state, "--align: found '%s', expected a power of two", text);
-        return 0;
-    case KEY_EVENTS:
-        if (strcmp(text, "peak") != 0 && (!*text || text[strspn(text, "0123456789")]))
-            argument_error(state, "--events: found '%s', expected a number of events or peak", text);
-        options->events = text;
-        return 0;
-    case KEY_OUTPUT:
-        options->output_path = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->trace_path) argument_error(state, "found a second argument '%s', expected one TRACE", text);
-        options->trace_path = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!options->trace_path) argument_error(state, "expected a TRACE");
-        if (!options->capacity) argument_error(state, "expected --capacity SIZE");
-        if (!options->output_path) argument_error(state, "expected --output SNAPSHOT");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void read_policy(const struct argp_state *state, const option_row *option, const char *text, void *policy) {
+    if (!tla_policy_from_name(text, policy))
+        argument_error(state, "--%s: found '%s', expected a placement policy: %s%s", option->name, text,
+                       tla_all_names(policy_name).text, tla_did_you_mean(text, policy_name).text);
 }
+
+static void read_events(const struct argp_state *state, const option_row *option, const char *text, void *events) {
+    if (strcmp(text, "peak") != 0 && (!*text || text[strspn(text, "0123456789")]))
+        argument_error(state, "--%s: found '%s', expected a number of events or peak", option->name, text);
+    *(const char **)events = text;
+}
+
+static void check_arguments(const struct argp_state *state, const void *read) {
+    const age_options *options = read;
+    if (!options->trace_path) argument_error(state, "expected a TRACE");
+    if (!options->capacity) argument_error(state, "expected --capacity SIZE");
+    if (!options->output_path) argument_error(state, "expected --output SNAPSHOT");
+}
+
+#define AT(member) offsetof(age_options, member)
+
+static const option_row option_table[] = {
+    {"capacity", 0, "SIZE", option_size, AT(capacity), "size of the arena (\"1 GiB\", or bytes)"},
+    {"policy", 0, "NAME", read_policy, AT(policy), "placement policy (default first_fit)"},
+    {"align", 0, "N", option_align, AT(align), "round requests up to a multiple of N, a power of two (default 1)"},
+    {"events", 0, "N|peak", read_events, AT(events),
+     "stop after N events, or when the trace has most in use (default: play all)"},
+    {"output", 0, "SNAPSHOT", option_text, AT(output_path), "where the state is written"},
+    {0}};
 
 static const char description[] =
     "Plays an allocation trace on an arena and writes the state that it leaves, for `tlmalloc replay --from`. What "
@@ -83,10 +63,12 @@ static const char description[] =
     "blocks their number, their bytes, and the share of the free bytes that a request of that size could not use "
     "(Gorman's unusable free space index).";
 
+static const command_line parser = {
+    "TRACE", description, option_table, {"TRACE", .read = argument_once, .member = AT(trace_path)}, check_arguments};
+
 int tlmalloc_age(int argc, char **argv) {
     age_options options = {.align = 1};
-    const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     tla_error error = {0};
     tla_status status = age(&options, &error);
     if (status) fprintf(stderr, "%s: %s\n", argv[0], error.text);

@@ -1,19 +1,17 @@
 /* `tlmalloc replay TRACE`: what an allocator does with a recorded sequence of allocations. */
 #include "replay/replay.h"
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/device_argument.h"
 #include "cli/json_writer.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
 #include "cli/read_text.h"
-#include "cli/size_argument.h"
 #include "replay/as_recorded.h"
 #include "replay/controller_replay.h"
 #include "replay/replay_files.h"
-#include "replay/segment_argument.h"
+#include "replay/segment_option.h"
 #include "tlmalloc/arena/arena_snapshot.h"
 
 #include <inttypes.h>
@@ -35,7 +33,7 @@ typedef struct replay_options {
     int device;           /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
     const char *settings; /* of segment_cache; NULL: not given */
     const char *version;  /* of PyTorch; likewise */
-    overrides set;
+    text_list set;
 } replay_options;
 
 static tla_status replay(const replay_options *options, tla_error *error);
@@ -43,78 +41,36 @@ static tla_status replay_as_recorded(const replay_options *options, bool *equal,
 
 /* The command line */
 
-enum {
-    KEY_CAPACITY = 256,
-    KEY_CONFIG,
-    KEY_MEMORY,
-    KEY_FROM,
-    KEY_POLICY,
-    KEY_COMPARE,
-    KEY_ALIGN,
-    KEY_SPEED,
-    KEY_SET,
-    KEY_DEVICE,
-    KEY_SETTINGS,
-    KEY_PYTORCH,
-    KEY_AS_RECORDED,
-    KEY_PLACEMENTS,
-    KEY_MAP,
-    KEY_JSON,
-    KEY_VCD,
-    KEY_TABLE
-};
-
-static const struct argp_option option_table[] = {
-    {0, 0, 0, 0, "Where (one of these):", 1},
-    {"capacity", KEY_CAPACITY, "SIZE", 0, "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast", 0},
-    {"from", KEY_FROM, "SNAPSHOT", 0, "an aged arena that `tlmalloc age` wrote; with --config for its free list", 0},
-    {"config", KEY_CONFIG, "CONFIG", 0, "the simulated controller of PE 0, HBM channel: with time", 0},
-    {"memory", KEY_MEMORY, "NAME", 0, "with --config: hbm (default) or tcm of PE 0, sram or m_cpu of its cube, or host",
-     0},
-    {0, 0, 0, 0, "How:", 2},
-    {"policy", KEY_POLICY, "NAME", 0, "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)",
-     0},
-    {"compare", KEY_COMPARE, "all|every|NAME,...", 0,
-     "placements and fronts in turn (every: every front over every placement), on the core, one table; --placements "
-     "and --map write a file for each: p.NAME.csv",
-     0},
-    {"align", KEY_ALIGN, "N", 0, "round requests up to a multiple of N, a power of two (default 1)", 0},
-    {"speed", KEY_SPEED, "X", 0, "commands arrive X times as fast as recorded (default 1)", 0},
-    {"as-recorded", KEY_AS_RECORDED, 0, 0,
-     "PyTorch's recording on segment_cache with the driver's answers of then, compared entry by entry", 0},
-    {"device", KEY_DEVICE, "N|all", 0,
-     "of PyTorch's recording (default: the first that recorded something); all with --as-recorded", 0},
-    {"settings", KEY_SETTINGS, "TEXT", 0,
-     "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)", 0},
-    {"pytorch", KEY_PYTORCH, "VERSION", 0,
-     "whose rules segment_cache has: a version from 2.1 on, newest (default), or 193400", 0},
-    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the configuration: path.to.key=value (repeatable)", 0},
-    {0, 0, 0, 0, "What comes out:", 3},
-    {"placements", KEY_PLACEMENTS, "FILE", 0, "write id,offset,bytes,nodes_visited for each allocation", 0},
-    {"map", KEY_MAP, "FILE.svg", 0, "draw the occupied addresses over time", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
-    {"table", KEY_TABLE, "FILE", 0, "with --compare: write the rows in markdown, but for times of the host", 0},
-    {"vcd", KEY_VCD, "FILE", 0, "with --config: write the waveform of the controller and its slice", 0},
-    {0, 0, 0, 0, 0, -1},
-    {0}};
-
-static double parse_speed(struct argp_state *state, const char *text) {
+static void read_speed(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    double *speed = member;
     char *end;
-    double speed = strtod(text, &end);
-    if (end == text || *end || !(speed > 0) || !(speed < 1e18))
-        argument_error(state, "--speed: found '%s', expected a positive number", text);
-    return speed;
+    *speed = strtod(text, &end);
+    if (end == text || *end || !(*speed > 0) || !(*speed < 1e18))
+        argument_error(state, "--%s: found '%s', expected a positive number", option->name, text);
 }
 
-static tla_channel parse_memory(const struct argp_state *state, const char *text) {
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        if (strcmp(text, tla_channel_name((tla_channel)channel)) == 0) return (tla_channel)channel;
-    argument_error(state, "--memory: found '%s', expected hbm, tcm, sram, m_cpu or host", text);
-    return TLA_HBM;
+static void read_memory(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    replay_options *o = member;
+    int channel = 0;
+    while (channel < TLA_CHANNEL_COUNT && strcmp(text, tla_channel_name((tla_channel)channel)) != 0)
+        channel++;
+    if (channel == TLA_CHANNEL_COUNT)
+        argument_error(state, "--%s: found '%s', expected hbm, tcm, sram, m_cpu or host", option->name, text);
+    o->memory = (tla_channel)channel;
+    o->has_memory = true;
 }
 
-static int parse_device(const struct argp_state *state, const char *text) {
-    return strcmp(text, "all") == 0 ? AS_RECORDED_ALL_DEVICES : device_argument(state, text, ", or all");
+static void read_device(const struct argp_state *state, const option_row *option, const char *text, void *device) {
+    if (strcmp(text, "all") == 0)
+        *(int *)device = AS_RECORDED_ALL_DEVICES;
+    else
+        option_device(state, option, text, device);
+}
+
+static void read_policy(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    replay_options *o = member;
+    option_allocator(state, option, text, &o->policy);
+    o->has_policy = true;
 }
 
 static void check_as_recorded(const struct argp_state *state, const replay_options *o) {
@@ -125,7 +81,8 @@ static void check_as_recorded(const struct argp_state *state, const replay_optio
             state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
 }
 
-static void check_combination(const struct argp_state *state, const replay_options *o) {
+static void check_combination(const struct argp_state *state, const void *read) {
+    const replay_options *o = read;
     bool somewhere = o->snapshot_path || o->config_path;
     if (!o->trace_path) argument_error(state, "expected a TRACE");
     if (o->as_recorded) {
@@ -158,78 +115,45 @@ static void check_combination(const struct argp_state *state, const replay_optio
         argument_error(state, "--compare has no use for --policy: it names the policies itself");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    replay_options *options = state->input;
-    switch (key) {
-    case KEY_CAPACITY:
-        options->capacity = size_argument(state, "--capacity", text);
-        return 0;
-    case KEY_CONFIG:
-        options->config_path = text;
-        return 0;
-    case KEY_MEMORY:
-        options->memory = parse_memory(state, text);
-        options->has_memory = true;
-        return 0;
-    case KEY_FROM:
-        options->snapshot_path = text;
-        return 0;
-    case KEY_POLICY:
-        options->policy = allocator_argument(state, "--policy", text);
-        options->has_policy = true;
-        return 0;
-    case KEY_COMPARE:
-        options->compared = allocator_list_argument(state, "--compare", text);
-        return 0;
-    case KEY_ALIGN:
-        options->align = size_argument(state, "--align", text);
-        if (options->align & (options->align - 1))
-            argument_error(state, "--align: found '%s', expected a power of two", text);
-        return 0;
-    case KEY_SPEED:
-        options->speed = parse_speed(state, text);
-        return 0;
-    case KEY_SET:
-        if (!overrides_add(&options->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
-        return 0;
-    case KEY_DEVICE:
-        options->device = parse_device(state, text);
-        return 0;
-    case KEY_AS_RECORDED:
-        options->as_recorded = true;
-        return 0;
-    case KEY_SETTINGS:
-        options->settings = settings_argument(state, "--settings", text);
-        return 0;
-    case KEY_PYTORCH:
-        options->version = version_argument(state, "--pytorch", text);
-        return 0;
-    case KEY_PLACEMENTS:
-        options->placements_path = text;
-        return 0;
-    case KEY_MAP:
-        options->map_path = text;
-        return 0;
-    case KEY_JSON:
-        options->json_path = text;
-        return 0;
-    case KEY_TABLE:
-        options->table_path = text;
-        return 0;
-    case KEY_VCD:
-        options->vcd_path = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->trace_path) argument_error(state, "found a second argument '%s', expected one TRACE", text);
-        options->trace_path = text;
-        return 0;
-    case ARGP_KEY_END:
-        check_combination(state, options);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define AT(member) offsetof(replay_options, member)
+
+static const option_row option_table[] = {
+    {.help = "Where (one of these):"},
+    {"capacity", 0, "SIZE", option_size, AT(capacity),
+     "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast"},
+    {"from", 0, "SNAPSHOT", option_text, AT(snapshot_path),
+     "an aged arena that `tlmalloc age` wrote; with --config for its free list"},
+    {"config", 0, "CONFIG", option_text, AT(config_path), "the simulated controller of PE 0, HBM channel: with time"},
+    {"memory", 0, "NAME", read_memory, 0,
+     "with --config: hbm (default) or tcm of PE 0, sram or m_cpu of its cube, or host"},
+    {.help = "How:"},
+    {"policy", 0, "NAME", read_policy, 0,
+     "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)"},
+    {"compare", 0, "all|every|NAME,...", option_allocators, AT(compared),
+     "placements and fronts in turn (every: every front over every placement), on the core, one table; --placements "
+     "and --map write a file for each: p.NAME.csv"},
+    {"align", 0, "N", option_align, AT(align), "round requests up to a multiple of N, a power of two (default 1)"},
+    {"speed", 0, "X", read_speed, AT(speed), "commands arrive X times as fast as recorded (default 1)"},
+    {"as-recorded", 0, NULL, option_flag, AT(as_recorded),
+     "PyTorch's recording on segment_cache with the driver's answers of then, compared entry by entry"},
+    {"device", 0, "N|all", read_device, AT(device),
+     "of PyTorch's recording (default: the first that recorded something); all with --as-recorded",
+     .expected = ", or all"},
+    {"settings", 0, "TEXT", option_segment_settings, AT(settings),
+     "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)"},
+    {"pytorch", 0, "VERSION", option_segment_version, AT(version),
+     "whose rules segment_cache has: a version from 2.1 on, newest (default), or 193400"},
+    {"set", 0, "KEY=VALUE", option_each, AT(set),
+     "override a key of the configuration: path.to.key=value (repeatable)"},
+    {.help = "What comes out:"},
+    {"placements", 0, "FILE", option_text, AT(placements_path),
+     "write id,offset,bytes,nodes_visited for each allocation"},
+    {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the occupied addresses over time"},
+    {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
+    {"table", 0, "FILE", option_text, AT(table_path),
+     "with --compare: write the rows in markdown, but for times of the host"},
+    {"vcd", 0, "FILE", option_text, AT(vcd_path), "with --config: write the waveform of the controller and its slice"},
+    {0}};
 
 static const char description[] =
     "Replays an allocation trace: events (time_ns,op,id,bytes with op alloc or free), a memory snapshot of PyTorch "
@@ -238,15 +162,17 @@ static const char description[] =
     "Exit status: 0 the trace was played, 1 a file cannot be read or written, 2 bad usage, a bad trace, a bad "
     "configuration.";
 
+static const command_line parser = {
+    "TRACE", description, option_table, {"TRACE", .read = argument_once, .member = AT(trace_path)}, check_combination};
+
 int tlmalloc_replay(int argc, char **argv) {
     replay_options options = {.device = TRACE_FIRST_DEVICE};
-    const struct argp parser = {option_table, parse_option, "TRACE", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     tla_error error = {0};
     bool equal = true;
     tla_status status = options.as_recorded ? replay_as_recorded(&options, &equal, &error) : replay(&options, &error);
     if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
-    overrides_clear(&options.set);
+    text_list_clear(&options.set);
     return !status && !equal ? CLI_FAILED : cli_exit_status(status);
 }
 
@@ -271,24 +197,24 @@ typedef struct replay_state {
 
 /* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
 static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
-    overrides set = {0};
+    text_list set = {0};
     char name[ALLOCATOR_NAME_MAX], policy[sizeof name + 48], alignment[64];
     /* A trace asks for tensors: on the core `mixed` has all of the memory for them, unless --set says otherwise. */
-    bool good = options->config_path || overrides_add(&set, "controller.hbm_front.buffers=0 B");
+    bool good = options->config_path || text_list_add(&set, "controller.hbm_front.buffers=0 B");
     for (size_t i = 0; i < options->set.count && good; i++)
-        good = overrides_add(&set, options->set.items[i]);
+        good = text_list_add(&set, options->set.items[i]);
     if (options->config_path && options->has_policy) {
         tla_stack_policy_print(options->policy, name, sizeof name);
         snprintf(policy, sizeof policy, "controller.%s_policy=%s", tla_channel_name(options->memory), name);
-        good = good && overrides_add(&set, policy);
+        good = good && text_list_add(&set, policy);
     }
     if (options->config_path && options->align) {
         snprintf(alignment, sizeof alignment, "controller.alignment=%" PRIu64 " B", options->align);
-        good = good && overrides_add(&set, alignment);
+        good = good && text_list_add(&set, alignment);
     }
     tla_status status = good ? overrides_load(&set, options->config_path, &request->config)
                              : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the options");
-    overrides_clear(&set);
+    text_list_clear(&set);
     return status;
 }
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_REPLAY_REPLAY_H
 #define TLMALLOC_PLATFORM_REPLAY_REPLAY_H
 
-#include "replay/allocator_argument.h"
+#include "replay/allocator_option.h"
 #include "replay/replay_result.h"
 #include "replay/trace_replay.h"
 #include "tlmalloc/config.h"

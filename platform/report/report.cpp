@@ -1,9 +1,8 @@
 // `tlmalloc report REPORT [REPORT2]`: a page for the browser, in one file, of one run or of two side by side.
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/size_argument.h"
 #include "report/event_columns.hpp"
 #include "report/report_input.h"
 #include "report/report_page.hpp"
@@ -12,7 +11,6 @@
 
 #include <cstring>
 #include <memory>
-#include <vector>
 
 namespace {
 
@@ -20,64 +18,54 @@ using namespace tlmalloc;
 
 using json_pointer = std::unique_ptr<json_t, decltype(&json_decref)>;
 
+enum { RUNS_MAX = 2 };
+
 struct options {
-    std::vector<const char *> reports, logs; // a log for each report, the first for the first
-    const char *output = "report.html";
-    std::uint64_t limit = std::uint64_t{256} << 20;
-    d3_files d3;
+    const char *reports[RUNS_MAX], *logs[RUNS_MAX]; // a log for each report, the first for the first
+    std::size_t report_count, log_count;
+    const char *output;
+    std::uint64_t limit;
+    const char *d3; // nullptr: Debian's
 };
 
-enum { KEY_D3 = 256, KEY_LIMIT };
-
-const argp_option option_table[] = {
-    {"output", 'o', "FILE.html", 0, "the page (default: report.html)", 0},
-    {"events", 'e', "FILE", 0, "the event log of the run (`run --events'); repeated, of the second report's", 0},
-    {"limit", KEY_LIMIT, "SIZE", 0, "write no page that is larger (default: 256 MiB)", 0},
-    {"d3", KEY_D3, "DIR", 0, "where d3.min.js of d3 3.5 is and its licence, copyright (default: Debian's libjs-d3)", 0},
-    {nullptr, 0, nullptr, 0, nullptr, 0}};
-
-error_t parse_option(int key, char *text, argp_state *state) {
-    auto &o = *static_cast<options *>(state->input);
-    switch (key) {
-    case 'o':
-        o.output = text;
-        return 0;
-    case 'e':
-        if (o.logs.size() == 2)
-            argument_error(state, "--events: found a third, '%s', expected one for each REPORT", text);
-        o.logs.push_back(text);
-        return 0;
-    case KEY_LIMIT:
-        o.limit = size_argument(state, "--limit", text);
-        return 0;
-    case KEY_D3:
-        o.d3 = {std::string(text) + "/d3.min.js", std::string(text) + "/copyright"};
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o.reports.size() == 2)
-            argument_error(state, "found a third argument '%s', expected one or two REPORTs", text);
-        o.reports.push_back(text);
-        return 0;
-    case ARGP_KEY_END:
-        if (o.reports.empty()) argument_error(state, "expected a REPORT, as commands write with --json");
-        if (o.logs.size() > o.reports.size()) argument_error(state, "--events: expected one for each REPORT at most");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+void read_log(const argp_state *state, const option_row *option, const char *text, void *member) {
+    auto &o = *static_cast<options *>(member);
+    if (o.log_count == RUNS_MAX)
+        argument_error(state, "--%s: found a third, '%s', expected one for each REPORT", option->name, text);
+    o.logs[o.log_count++] = text;
 }
 
-const argp parser = {option_table,
-                     parse_option,
-                     "REPORT [REPORT2]",
-                     "Writes a page for the browser, one file that loads nothing from anywhere, of a report that "
-                     "another command wrote as JSON; with a second report of the same command both stand in it "
-                     "side by side, with what differs.\v"
-                     "Exit status: 0 the page is written, 1 a file cannot be read or written, 2 bad usage or a bad "
-                     "report, or a page larger than the limit.",
-                     nullptr,
-                     nullptr,
-                     nullptr};
+void read_report(const argp_state *state, const option_row *, const char *text, void *member) {
+    auto &o = *static_cast<options *>(member);
+    if (o.report_count == RUNS_MAX)
+        argument_error(state, "found a third argument '%s', expected one or two REPORTs", text);
+    o.reports[o.report_count++] = text;
+}
+
+void check_arguments(const argp_state *state, const void *read) {
+    const auto &o = *static_cast<const options *>(read);
+    if (!o.report_count) argument_error(state, "expected a REPORT, as commands write with --json");
+    if (o.log_count > o.report_count) argument_error(state, "--events: expected one for each REPORT at most");
+}
+
+const option_row option_table[] = {
+    {"output", 'o', "FILE.html", option_text, offsetof(options, output), "the page (default: report.html)"},
+    {"events", 'e', "FILE", read_log, 0, "the event log of the run (`run --events'); repeated, of the second report's"},
+    {"limit", 0, "SIZE", option_size, offsetof(options, limit), "write no page that is larger (default: 256 MiB)"},
+    {"d3", 0, "DIR", option_text, offsetof(options, d3),
+     "where d3.min.js of d3 3.5 is and its licence, copyright (default: Debian's libjs-d3)"},
+    {}};
+
+const command_line parser = {
+    "REPORT [REPORT2]",
+    "Writes a page for the browser, one file that loads nothing from anywhere, of a report that "
+    "another command wrote as JSON; with a second report of the same command both stand in it "
+    "side by side, with what differs.\v"
+    "Exit status: 0 the page is written, 1 a file cannot be read or written, 2 bad usage or a "
+    "bad report, or a page larger than the limit.",
+    option_table,
+    {"REPORT", 0, nullptr, read_report},
+    check_arguments};
 
 // What the page knows of one report.
 json_t *run_to_json(const char *path, const char *kind, json_t *report) {
@@ -91,8 +79,8 @@ json_t *run_to_json(const char *path, const char *kind, json_t *report) {
 }
 
 tla_status add_reports(const options &o, json_t *runs, std::string *kind, tla_error *error) {
-    for (const char *path : o.reports) {
-        const char *found = nullptr;
+    for (std::size_t i = 0; i < o.report_count; i++) {
+        const char *const path = o.reports[i], *found = nullptr;
         json_t *report = nullptr;
         const tla_status status = report_input_read(path, &found, &report, error);
         const json_pointer owner(report, &json_decref);
@@ -109,7 +97,7 @@ tla_status add_reports(const options &o, json_t *runs, std::string *kind, tla_er
 
 // Reads the logs, which are of these runs, into elements of the page.
 tla_status add_logs(const options &o, json_t *runs, const std::string &kind, std::string *elements, tla_error *error) {
-    for (std::size_t i = 0; i < o.logs.size(); i++) {
+    for (std::size_t i = 0; i < o.log_count; i++) {
         if (kind != "run")
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
                                  "--events: found reports of `tlmalloc %s', expected of "
@@ -133,12 +121,17 @@ tla_status add_logs(const options &o, json_t *runs, const std::string &kind, std
     return TLA_OK;
 }
 
+d3_files d3_of(const options &o) {
+    if (!o.d3) return {};
+    return {std::string(o.d3) + "/d3.min.js", std::string(o.d3) + "/copyright"};
+}
+
 tla_status write_page(const options &o, tla_error *error) {
     std::FILE *out = nullptr;
-    for (const char *path : o.reports)
-        output_protect(path);
-    for (const char *path : o.logs)
-        output_protect(path);
+    for (std::size_t i = 0; i < o.report_count; i++)
+        output_protect(o.reports[i]);
+    for (std::size_t i = 0; i < o.log_count; i++)
+        output_protect(o.logs[i]);
     tla_status status = output_open("--output", o.output, &out, error);
     if (status) return status;
     const json_pointer data(json_object(), &json_decref);
@@ -150,7 +143,7 @@ tla_status write_page(const options &o, tla_error *error) {
     if ((status = add_logs(o, runs, kind, &elements, error))) return status;
     if (kind == "run") json_object_set_new(data.get(), "defaults", report_defaults());
     add_data_element(elements, "tlmalloc-data", data.get());
-    if ((status = make_page(o.d3, elements, &page, error))) return status;
+    if ((status = make_page(d3_of(o), elements, &page, error))) return status;
     if (page.size() > o.limit)
         return tla_error_set(error, TLA_LIMIT, "%.200s: the page would have %zu bytes, expected at most %ju (--limit)",
                              o.output, page.size(), static_cast<std::uintmax_t>(o.limit));
@@ -163,8 +156,10 @@ tla_status write_page(const options &o, tla_error *error) {
 } // namespace
 
 int tlmalloc_report(int argc, char **argv) {
-    options o;
-    parse_arguments(&parser, argc, argv, &o);
+    options o{};
+    o.output = "report.html";
+    o.limit = std::uint64_t{256} << 20;
+    command_line_read(&parser, argc, argv, &o);
     tla_error error{};
     const tla_status status = write_page(o, &error);
     if (status && error.text[0]) std::fprintf(stderr, "%s: %s\n", argv[0], error.text);

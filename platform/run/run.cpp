@@ -1,11 +1,11 @@
 // `tlmalloc run CONFIG`: builds the platform, runs one kernel on all PEs, checks its numbers, reports.
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/installed.hpp"
 #include "cli/json_writer.h"
 #include "cli/kernel_name.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
@@ -20,7 +20,6 @@
 #include "run/supervisor.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -31,131 +30,61 @@ namespace {
 using namespace tlmalloc;
 
 struct run_options {
-    const char *config = nullptr, *kernel = nullptr, *json = nullptr, *vcd = nullptr, *from = nullptr,
-               *record = nullptr, *events = nullptr, *trace = nullptr;
-    std::uint64_t events_limit = 0, trace_limit = 0; // 0: not said
-    overrides set{};
-    std::vector<const char *> parameters{}, vcd_scopes{};
-
-    ~run_options() { overrides_clear(&set); }
+    const char *config, *kernel, *json, *vcd, *from, *record, *events, *trace;
+    std::uint64_t events_limit, trace_limit; // 0: not said
+    text_list set, parameters, vcd_scopes;
 };
-
-enum {
-    option_kernel = 'k',
-    option_json = 'j',
-    option_vcd = 'v',
-    option_set = 's',
-    option_from = 'f',
-    option_record = 'r',
-    option_parameter = 'p',
-    option_vcd_scope = 'w',
-    option_events = 'e',
-    option_events_limit = 'l',
-    option_trace = 't',
-    option_trace_limit = 'm'
-};
-
-const argp_option option_table[] = {
-    {"kernel", option_kernel, "KERNEL", 0,
-     "the kernel to run: a name, or a file of your own, FILE.c or FILE.so (default: workload.kernel of the "
-     "configuration)",
-     0},
-    {"parameter", option_parameter, "NAME=VALUE", 0, "of the kernel: a size, a choice (repeatable)", 0},
-    {"json", option_json, "FILE", 0, "write the report, every figure of it, as JSON", 0},
-    {"vcd", option_vcd, "FILE", 0, "write the waveform", 0},
-    {"vcd-scope", option_vcd_scope, "PATTERN", 0,
-     "of the waveform only the scopes and signals that match, as sip0.cube0.pe3 or '*.hbm_used_bytes' (repeatable)", 0},
-    {"from", option_from, "SNAPSHOT", 0, "let every HBM free list begin as `tlmalloc age' left it", 0},
-    {"record", option_record, "DIR", 0, "write what every memory was asked for, a trace each for `tlmalloc replay'", 0},
-    {"events", option_events, "FILE", 0,
-     "write the event log: commands, mappings, transfers, messages, where the time went, loads of links; compressed if "
-     "FILE ends in .gz",
-     0},
-    {"events-limit", option_events_limit, "N", 0, "tell at most N events, the first ones (default 1000000)", 0},
-    {"trace", option_trace, "FILE", 0,
-     "write a timeline for Perfetto, chrome://tracing or speedscope: kernels, engines, MMUs, memories, links; "
-     "compressed if FILE ends in .gz",
-     0},
-    {"trace-limit", option_trace_limit, "N", 0, "show at most N events in it, the first ones (default 500000)", 0},
-    {"set", option_set, "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
-    {nullptr, 0, nullptr, 0, nullptr, 0}};
 
 constexpr std::uint64_t events_limit_default = 1'000'000, trace_limit_default = 500'000, limit_max = 1'000'000'000;
 
-std::uint64_t parse_limit(const argp_state *state, const char *option, const char *text) {
-    char *end = nullptr;
-    errno = 0;
-    const unsigned long long limit = std::strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || limit < 1 || limit > limit_max)
-        argument_error(state, "%s: found '%s', expected 1 .. %llu", option, text,
-                       static_cast<unsigned long long>(limit_max));
-    return limit;
+void read_scope(const argp_state *state, const option_row *option, const char *text, void *scopes) {
+    if (!*text) argument_error(state, "--%s is empty, expected scopes or signals", option->name);
+    option_each(state, option, text, scopes);
 }
 
-error_t parse_option(int key, char *text, argp_state *state) {
-    auto &options = *static_cast<run_options *>(state->input);
-    switch (key) {
-    case option_kernel:
-        options.kernel = text;
-        return 0;
-    case option_parameter:
-        options.parameters.push_back(text);
-        return 0;
-    case option_json:
-        options.json = text;
-        return 0;
-    case option_vcd:
-        options.vcd = text;
-        return 0;
-    case option_from:
-        options.from = text;
-        return 0;
-    case option_record:
-        options.record = text;
-        return 0;
-    case option_events:
-        options.events = text;
-        return 0;
-    case option_events_limit:
-        options.events_limit = parse_limit(state, "--events-limit", text);
-        return 0;
-    case option_trace:
-        options.trace = text;
-        return 0;
-    case option_trace_limit:
-        options.trace_limit = parse_limit(state, "--trace-limit", text);
-        return 0;
-    case option_vcd_scope:
-        if (!*text) argument_error(state, "--vcd-scope is empty, expected scopes or signals");
-        options.vcd_scopes.push_back(text);
-        return 0;
-    case option_set:
-        if (!overrides_add(&options.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options.config) argument_error(state, "found a second argument '%s', expected one CONFIG", text);
-        options.config = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!options.config) argument_error(state, "expected a CONFIG");
-        if (!options.vcd && !options.vcd_scopes.empty()) argument_error(state, "--vcd-scope needs --vcd");
-        if (!options.events && options.events_limit) argument_error(state, "--events-limit needs --events");
-        if (!options.trace && options.trace_limit) argument_error(state, "--trace-limit needs --trace");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+const option_row option_table[] = {
+    {"kernel", 'k', "KERNEL", option_text, offsetof(run_options, kernel),
+     "the kernel to run: a name, or a file of your own, FILE.c or FILE.so (default: workload.kernel of the "
+     "configuration)"},
+    {"parameter", 'p', "NAME=VALUE", option_each, offsetof(run_options, parameters),
+     "of the kernel: a size, a choice (repeatable)"},
+    {"json", 'j', "FILE", option_text, offsetof(run_options, json), "write the report, every figure of it, as JSON"},
+    {"vcd", 'v', "FILE", option_text, offsetof(run_options, vcd), "write the waveform"},
+    {"vcd-scope", 'w', "PATTERN", read_scope, offsetof(run_options, vcd_scopes),
+     "of the waveform only the scopes and signals that match, as sip0.cube0.pe3 or '*.hbm_used_bytes' (repeatable)"},
+    {"from", 'f', "SNAPSHOT", option_text, offsetof(run_options, from),
+     "let every HBM free list begin as `tlmalloc age' left it"},
+    {"record", 'r', "DIR", option_text, offsetof(run_options, record),
+     "write what every memory was asked for, a trace each for `tlmalloc replay'"},
+    {"events", 'e', "FILE", option_text, offsetof(run_options, events),
+     "write the event log: commands, mappings, transfers, messages, where the time went, loads of links; compressed if "
+     "FILE ends in .gz"},
+    {"events-limit", 'l', "N", option_number, offsetof(run_options, events_limit),
+     "tell at most N events, the first ones (default 1000000)", 1, limit_max},
+    {"trace", 't', "FILE", option_text, offsetof(run_options, trace),
+     "write a timeline for Perfetto, chrome://tracing or speedscope: kernels, engines, MMUs, memories, links; "
+     "compressed if FILE ends in .gz"},
+    {"trace-limit", 'm', "N", option_number, offsetof(run_options, trace_limit),
+     "show at most N events in it, the first ones (default 500000)", 1, limit_max},
+    {"set", 's', "KEY=VALUE", option_each, offsetof(run_options, set),
+     "override a key: path.to.key=value (repeatable)"},
+    {}};
+
+void check_arguments(const argp_state *state, const void *read) {
+    const auto &options = *static_cast<const run_options *>(read);
+    if (!options.config) argument_error(state, "expected a CONFIG");
+    if (!options.vcd && options.vcd_scopes.count) argument_error(state, "--vcd-scope needs --vcd");
+    if (!options.events && options.events_limit) argument_error(state, "--events-limit needs --events");
+    if (!options.trace && options.trace_limit) argument_error(state, "--trace-limit needs --trace");
 }
 
-const argp parser = {
-    option_table,
-    parse_option,
+const command_line parser = {
     "CONFIG",
     "Builds the platform that CONFIG describes, runs a kernel on every PE and compares the result with "
     "a reference. Exit status 0: the numbers are right and nothing leaked.",
-    nullptr,
-    nullptr,
-    nullptr};
+    option_table,
+    {"CONFIG", 0, nullptr, argument_once, offsetof(run_options, config)},
+    check_arguments};
 
 int fail(const char *text) {
     std::fprintf(stderr, "tlmalloc run: %s\n", text);
@@ -304,8 +233,8 @@ bool finish_files(waveform *wave) {
 // What was said beside the configuration and the kernel, so that the run can be repeated.
 json_t *command_json(const run_options &options) {
     json_t *command = json_object(), *parameters = json_array();
-    for (const char *parameter : options.parameters)
-        json_array_append_new(parameters, json_from_text(parameter));
+    for (std::size_t i = 0; i < options.parameters.count; i++)
+        json_array_append_new(parameters, json_from_text(options.parameters.items[i]));
     json_object_set_new(command, "parameters", parameters);
     json_object_set_new(command, "from", options.from ? json_from_text(options.from) : json_null());
     return command;
@@ -323,16 +252,16 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     std::unique_ptr<waveform> wave;
     if (files.vcd) wave = std::make_unique<waveform>(files.vcd);
     const std::string name = "npu", below = name + ".";
-    for (const char *pattern : options.vcd_scopes)
-        wave->select(below + pattern);
+    for (std::size_t i = 0; i < options.vcd_scopes.count; i++)
+        wave->select(below + options.vcd_scopes.items[i]);
 
     told_events events; // outlives the platform
     npu platform(name.c_str(), config, {&choice.kernel->run, 1});
     tl_workload size = tl_kernel_workload(choice.kernel, static_cast<std::uint32_t>(platform.pes().size()),
                                           config.workload.elements_per_pe, config.workload.seed);
     tla_error error{};
-    for (const char *text : options.parameters)
-        if (tl_kernel_set_parameter(choice.kernel, text, &size, &error)) {
+    for (std::size_t i = 0; i < options.parameters.count; i++)
+        if (tl_kernel_set_parameter(choice.kernel, options.parameters.items[i], &size, &error)) {
             print_message("tlmalloc run: --parameter: %s", error.text);
             return CLI_BAD_INPUT;
         }
@@ -426,11 +355,7 @@ int run_file(const run_options &options, run_files &files, tla_config &config, o
     return run_kernel(options, files, config, choice);
 }
 
-} // namespace
-
-int tlmalloc_run(int argc, char **argv) {
-    run_options options;
-    parse_arguments(&parser, argc, argv, &options);
+int run_command(const run_options &options) {
     tla_config config{};
     tla_error error{};
     opened_kernel own;
@@ -464,4 +389,16 @@ int tlmalloc_run(int argc, char **argv) {
     }
     if (!is_file) return run_kernel(options, files, config, choice);
     return supervise("tlmalloc run", options.kernel, [&] { return run_file(options, files, config, own); });
+}
+
+} // namespace
+
+int tlmalloc_run(int argc, char **argv) {
+    run_options options{};
+    command_line_read(&parser, argc, argv, &options);
+    const int exit_status = run_command(options);
+    text_list_clear(&options.set);
+    text_list_clear(&options.parameters);
+    text_list_clear(&options.vcd_scopes);
+    return exit_status;
 }

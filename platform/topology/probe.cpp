@@ -1,10 +1,10 @@
 // `tlmalloc probe CONFIG`: latencies of single transfers over an idle platform, beside a formula, and whether they are
 // as they must be (KernBench ADR-0049).
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/json_writer.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "model/base/suggest.h"
@@ -21,51 +21,29 @@ constexpr std::uint64_t kib = 1024, table_bytes = 32 * kib;
 constexpr std::uint64_t sweep[] = {4 * kib, 16 * kib, 64 * kib, 256 * kib, 1024 * kib};
 
 struct options {
-    const char *config = nullptr, *only = nullptr, *json = nullptr;
-    overrides set{};
+    const char *config, *only, *json;
+    text_list set;
 };
 
-const argp_option option_table[] = {
-    {"case", 'c', "NAME", 0,
-     "one case: h2d, d2h, local, same_half, cross_half, cross_cube_best, cross_cube_worst, cross_sip, to_host", 0},
-    {"json", 'j', "FILE", 0, "write every figure as JSON", 0},
-    {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
-    {nullptr, 0, nullptr, 0, nullptr, 0}};
+const option_row option_table[] = {
+    {"case", 'c', "NAME", option_text, offsetof(options, only),
+     "one case: h2d, d2h, local, same_half, cross_half, cross_cube_best, cross_cube_worst, cross_sip, to_host"},
+    {"json", 'j', "FILE", option_text, offsetof(options, json), "write every figure as JSON"},
+    {"set", 's', "KEY=VALUE", option_each, offsetof(options, set), "override a key: path.to.key=value (repeatable)"},
+    {}};
 
-error_t parse_option(int key, char *text, argp_state *state) {
-    auto &o = *static_cast<options *>(state->input);
-    switch (key) {
-    case 'c':
-        o.only = text;
-        return 0;
-    case 'j':
-        o.json = text;
-        return 0;
-    case 's':
-        if (!overrides_add(&o.set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o.config) argument_error(state, "found a second argument '%s', expected one CONFIG", text);
-        o.config = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o.config) argument_error(state, "expected a CONFIG");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+void check_arguments(const argp_state *state, const void *read) {
+    if (!static_cast<const options *>(read)->config) argument_error(state, "expected a CONFIG");
 }
 
-const argp parser = {
-    option_table,
-    parse_option,
+const command_line parser = {
     "CONFIG",
     "Moves 32 KiB, and 4 KiB to 1 MiB, over an idle platform: between host and device, and from PE 0 to slices nearer "
     "and farther. Prints what each transfer takes beside what a formula says, and checks that farther is not faster "
     "and long transfers fill their slowest link. Exit status 1: a check failed.",
-    nullptr,
-    nullptr,
-    nullptr};
+    option_table,
+    {"CONFIG", 0, nullptr, argument_once, offsetof(options, config)},
+    check_arguments};
 
 // A case, and what it took.
 struct measured {
@@ -245,11 +223,11 @@ json_t *to_json(const tla_config &config, const std::vector<measured> &all, cons
 
 int tlmalloc_probe(int argc, char **argv) {
     options o;
-    parse_arguments(&parser, argc, argv, &o);
+    command_line_read(&parser, argc, argv, &o);
     tla_config config{};
     tla_error error{};
     const tla_status loaded = overrides_load(&o.set, o.config, &config);
-    overrides_clear(&o.set);
+    text_list_clear(&o.set);
     if (loaded) return cli_exit_status(loaded);
     std::vector<probe_case> cases;
     if (probe_cases(config, cases)) {

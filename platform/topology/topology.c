@@ -1,11 +1,10 @@
 /* `tlmalloc topology CONFIG`: the fabric of a configuration printed, drawn, and walked through. */
 #include "topology/topology.h"
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
-#include "cli/size_argument.h"
 
 #include <string.h>
 
@@ -15,74 +14,58 @@ typedef struct topology_options {
     const char *config_path, *svg_path, *load_path, *from, *to;
     uint64_t nbytes;
     bool nbytes_given, yaml;
-    overrides set;
+    text_list set;
 } topology_options;
 
-static uint64_t bytes_argument(const struct argp_state *state, const char *text) {
-    if (strcmp(text, "0") == 0 || strcmp(text, "0 B") == 0) return 0;
-    const uint64_t nbytes = size_argument(state, "--bytes", text);
-    if (nbytes > BYTES_MAX) argument_error(state, "--bytes: found '%s', expected at most 1 GiB", text);
-    return nbytes;
+static void read_bytes(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    topology_options *o = member;
+    o->nbytes_given = true;
+    o->nbytes = 0;
+    if (strcmp(text, "0") == 0 || strcmp(text, "0 B") == 0) return;
+    option_size(state, option, text, &o->nbytes);
+    if (o->nbytes > BYTES_MAX) argument_error(state, "--%s: found '%s', expected at most 1 GiB", option->name, text);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    topology_options *o = state->input;
-    switch (key) {
-    case 's':
-        if (!overrides_add(&o->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
-        return 0;
-    case 'v':
-        o->svg_path = text;
-        return 0;
-    case 'l':
-        o->load_path = text;
-        return 0;
-    case 'p':
-        if (state->next >= state->argc) argument_error(state, "--path: found '%s' alone, expected FROM TO", text);
-        o->from = text;
-        o->to = state->argv[state->next++];
-        return 0;
-    case 'b':
-        o->nbytes = bytes_argument(state, text);
-        o->nbytes_given = true;
-        return 0;
-    case 'y':
-        o->yaml = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->config_path) argument_error(state, "found a second argument '%s', expected one CONFIG", text);
-        o->config_path = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->config_path) argument_error(state, "expected a CONFIG");
-        if (o->nbytes_given && !o->from) argument_error(state, "found --bytes without --path");
-        if (o->load_path && !o->svg_path) argument_error(state, "found --load without --svg");
-        if (o->load_path && o->from) argument_error(state, "found --load and --path, expected one of them");
-        if (o->yaml && o->from) argument_error(state, "found --yaml and --path, expected one of them");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+/* Its value is two words. */
+static void read_path(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    topology_options *o = member;
+    if (state->next >= state->argc)
+        argument_error(state, "--%s: found '%s' alone, expected FROM TO", option->name, text);
+    o->from = text;
+    o->to = state->argv[((struct argp_state *)state)->next++];
 }
 
-static const struct argp_option option_table[] = {
-    {"path", 'p', "FROM TO", 0, "print every term of the time that data take from one node to another alone", 0},
-    {"bytes", 'b', "SIZE", 0, "of the path's data (default 16 KiB; 0: a message without data)", 0},
-    {"svg", 'v', "FILE", 0, "draw it, by Graphviz; with --path the path is drawn thick", 0},
-    {"load", 'l', "REPORT", 0, "colour the links of --svg by their load in a run, out of its report", 0},
-    {"yaml", 'y', 0, 0, "print all nodes and links as a file for system.topology_file instead", 0},
-    {"set", 's', "KEY=VALUE", 0, "override a key: path.to.key=value (repeatable)", 0},
+static void check_arguments(const struct argp_state *state, const void *read) {
+    const topology_options *o = read;
+    if (!o->config_path) argument_error(state, "expected a CONFIG");
+    if (o->nbytes_given && !o->from) argument_error(state, "found --bytes without --path");
+    if (o->load_path && !o->svg_path) argument_error(state, "found --load without --svg");
+    if (o->load_path && o->from) argument_error(state, "found --load and --path, expected one of them");
+    if (o->yaml && o->from) argument_error(state, "found --yaml and --path, expected one of them");
+}
+
+#define AT(member) offsetof(topology_options, member)
+
+static const option_row option_table[] = {
+    {"path", 'p', "FROM TO", read_path, 0,
+     "print every term of the time that data take from one node to another alone"},
+    {"bytes", 'b', "SIZE", read_bytes, 0, "of the path's data (default 16 KiB; 0: a message without data)"},
+    {"svg", 'v', "FILE", option_text, AT(svg_path), "draw it, by Graphviz; with --path the path is drawn thick"},
+    {"load", 'l', "REPORT", option_text, AT(load_path),
+     "colour the links of --svg by their load in a run, out of its report"},
+    {"yaml", 'y', NULL, option_flag, AT(yaml), "print all nodes and links as a file for system.topology_file instead"},
+    {"set", 's', "KEY=VALUE", option_each, AT(set), "override a key: path.to.key=value (repeatable)"},
     {0}};
 
-static const struct argp parser = {
-    option_table,
-    parse_option,
-    "CONFIG",
-    "Prints the nodes and links of a platform's fabric. Names of nodes are such as sip0.cube0.pe0, "
-    "sip0.cube0.hbm_ctrl.pe0, sip0.cube0.r2c5, sip0.cube0.ucie-W.conn0, sip0.pcie_ep, sip0.io_cpu, host.",
-    0,
-    0,
-    0};
+static const command_line parser = {
+    .usage = "CONFIG",
+    .description =
+        "Prints the nodes and links of a platform's fabric. Names of nodes are such as sip0.cube0.pe0, "
+        "sip0.cube0.hbm_ctrl.pe0, sip0.cube0.r2c5, sip0.cube0.ucie-W.conn0, sip0.pcie_ep, sip0.io_cpu, host.",
+    .options = option_table,
+    .argument = {"CONFIG", .read = argument_once, .member = AT(config_path)},
+    .check = check_arguments,
+};
 
 static tla_status find_path(const topology_options *o, const tla_topology *topology, topology_path *path,
                             tla_error *error) {
@@ -128,12 +111,12 @@ static tla_status show(const topology_options *o, const tla_config *config, cons
 
 int tlmalloc_topology(int argc, char **argv) {
     topology_options o = {.nbytes = 16 * 1024};
-    parse_arguments(&parser, argc, argv, &o);
+    command_line_read(&parser, argc, argv, &o);
     tla_config config;
     tla_topology *topology = NULL;
     tla_error error = {.text = ""};
     tla_status status = overrides_load(&o.set, o.config_path, &config);
-    overrides_clear(&o.set);
+    text_list_clear(&o.set);
     if (!status) {
         status = tla_config_topology(&config, &topology, print_finding, NULL);
         if (status == TLA_NO_HOST_MEMORY) tla_error_set(&error, status, "no host memory");

@@ -2,6 +2,9 @@
 #include "platform/command_line.hpp"
 #include "tlmalloc/version.h"
 
+#include <cstring>
+#include <regex>
+
 BOOST_AUTO_TEST_CASE(version_is_one_line_without_the_banner_of_systemc) {
     command_result run = run_tlmalloc({"--version"});
     BOOST_CHECK_EQUAL(run.status, 0);
@@ -23,4 +26,27 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_refused_with_the_known_ones) {
     BOOST_CHECK_MESSAGE(contains(run.err, "found 'replya', expected a command:"), run.err);
     BOOST_CHECK_MESSAGE(contains(run.err, " replay"), run.err);
     BOOST_CHECK_EQUAL(run_tlmalloc({}).status, 2);
+}
+
+BOOST_AUTO_TEST_CASE(every_option_that_takes_a_number_refuses_what_is_none_and_what_64_bits_do_not_hold) {
+    const std::string help = run_tlmalloc({"--help"}).out;
+    const std::regex of_command("\n  ([a-z]+) "), of_number("--([a-z-]+)=N(?:\\|[a-z]+)?(?=\\s)");
+    const std::sregex_iterator end;
+    std::size_t options = 0;
+    for (std::sregex_iterator command(help.begin(), help.end(), of_command); command != end; ++command) {
+        const std::string name = (*command)[1], its_help = run_tlmalloc({"help", name}).out;
+        for (std::sregex_iterator found(its_help.begin(), its_help.end(), of_number); found != end;
+             ++found, options++) {
+            const std::string option = "--" + std::string((*found)[1]);
+            for (const char *const wrong : {"", "x", "-1", "12x", "18446744073709551616"}) {
+                if (name == "age" && option == "--events" && wrong[0] == '1' && !std::strchr(wrong, 'x'))
+                    continue; // more than the trace has is all of it
+                const command_result run = run_tlmalloc({name, option, wrong});
+                BOOST_CHECK_EQUAL(run.status, 2);
+                BOOST_CHECK_MESSAGE(contains(run.err, option + ": "),
+                                    name << option << " '" << wrong << "' " << run.err);
+            }
+        }
+    }
+    BOOST_CHECK(options >= 14);
 }

@@ -1,9 +1,9 @@
 /* `tlmalloc serve REQUESTS`: requests on a serving engine with a paged key-value cache. */
 #include "serving/command/serve.h"
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/json_writer.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
@@ -20,70 +20,37 @@
 typedef struct serve_options {
     const char *requests_path, *settings_path, *law_text, *from_path;
     const char *json_path, *steps_path, *served_path, *map_path;
-    overrides set;
+    text_list set;
 } serve_options;
 
 /* The command line */
 
-enum { KEY_SETTINGS = 256, KEY_SET, KEY_LAW, KEY_FROM, KEY_JSON, KEY_STEPS, KEY_REQUESTS, KEY_MAP };
+static void check_arguments(const struct argp_state *state, const void *read) {
+    const serve_options *o = read;
+    if (!o->requests_path) argument_error(state, "expected a file of REQUESTS");
+    if (!o->settings_path) argument_error(state, "expected --settings FILE");
+    if (!o->law_text) argument_error(state, "expected --step-time LAW");
+    if (o->from_path && !platform_law_is(o->law_text))
+        argument_error(state, "--from needs --step-time \"platform CONFIG\", with + LAW or without");
+}
 
-static const struct argp_option option_table[] = {
-    {"settings", KEY_SETTINGS, "FILE", 0, "of the engine and the model, JSON or YAML", 0},
-    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of the settings (repeatable)", 0},
-    {"step-time", KEY_LAW, "LAW", 0,
+#define AT(member) offsetof(serve_options, member)
+
+static const option_row option_table[] = {
+    {"settings", 0, "FILE", option_text, AT(settings_path), "of the engine and the model, JSON or YAML"},
+    {"set", 0, "KEY=VALUE", option_each, AT(set), "override a key of the settings (repeatable)"},
+    {"step-time", 0, "LAW", option_text, AT(law_text),
      "how long a step takes: \"fixed 10 ms + 100 us/token\", \"profile DIR\" with tables of measured times, or "
      "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform, which alone are "
-     "\"platform CONFIG\"",
-     0},
-    {"from", KEY_FROM, "SNAPSHOT", 0, "let every HBM free list of a platform begin as `tlmalloc age' left it", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
-    {"steps", KEY_STEPS, "CSV", 0, "write every step: its end, tokens, requests, blocks", 0},
-    {"requests", KEY_REQUESTS, "CSV", 0, "write when every request was queued, scheduled and got its tokens", 0},
-    {"map", KEY_MAP, "FILE.svg", 0, "draw the used blocks over time", 0},
+     "\"platform CONFIG\""},
+    {"from", 0, "SNAPSHOT", option_text, AT(from_path),
+     "let every HBM free list of a platform begin as `tlmalloc age' left it"},
+    {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
+    {"steps", 0, "CSV", option_text, AT(steps_path), "write every step: its end, tokens, requests, blocks"},
+    {"requests", 0, "CSV", option_text, AT(served_path),
+     "write when every request was queued, scheduled and got its tokens"},
+    {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the used blocks over time"},
     {0}};
-
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    serve_options *o = state->input;
-    switch (key) {
-    case KEY_SETTINGS:
-        o->settings_path = text;
-        return 0;
-    case KEY_SET:
-        if (!overrides_add(&o->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
-        return 0;
-    case KEY_LAW:
-        o->law_text = text;
-        return 0;
-    case KEY_FROM:
-        o->from_path = text;
-        return 0;
-    case KEY_JSON:
-        o->json_path = text;
-        return 0;
-    case KEY_STEPS:
-        o->steps_path = text;
-        return 0;
-    case KEY_REQUESTS:
-        o->served_path = text;
-        return 0;
-    case KEY_MAP:
-        o->map_path = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->requests_path) argument_error(state, "found a second argument '%s', expected one REQUESTS", text);
-        o->requests_path = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->requests_path) argument_error(state, "expected a file of REQUESTS");
-        if (!o->settings_path) argument_error(state, "expected --settings FILE");
-        if (!o->law_text) argument_error(state, "expected --step-time LAW");
-        if (o->from_path && !platform_law_is(o->law_text))
-            argument_error(state, "--from needs --step-time \"platform CONFIG\", with + LAW or without");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static const char description[] =
     "Serves requests on an engine that batches continuously over a paged key-value cache, by the rules of vLLM V1: "
@@ -91,6 +58,12 @@ static const char description[] =
     "REQUESTS is a measured run's or Mooncake's JSON lines, Azure's table, or input,output lengths; plain or gzip. The "
     "settings may have keys that the engine does not know, which are passed over; --set must name one that it knows. "
     "The same inputs give the same files, whatever the host, but for its own time in the report.";
+
+static const command_line parser = {"REQUESTS",
+                                    description,
+                                    option_table,
+                                    {"REQUESTS", .read = argument_once, .member = AT(requests_path)},
+                                    check_arguments};
 
 /* The run */
 
@@ -268,11 +241,10 @@ static tla_status serve(const serve_options *o, tla_error *error) {
 
 int tlmalloc_serve(int argc, char **argv) {
     serve_options options = {0};
-    const struct argp parser = {option_table, parse_option, "REQUESTS", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     tla_error error = {0};
     const tla_status status = serve(&options, &error);
-    overrides_clear(&options.set);
+    text_list_clear(&options.set);
     if (status && error.text[0]) fprintf(stderr, "%s: %s\n", argv[0], error.text);
     return cli_exit_status(status);
 }

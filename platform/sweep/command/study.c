@@ -1,8 +1,8 @@
 /* `tlmalloc study results.sqlite`: what the points of a sweep say. */
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/json_writer.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "sweep/command/study_report.h"
@@ -14,45 +14,22 @@ typedef struct study_options {
     const char *path, *goal, *pareto, *json, *csv, *plot;
 } study_options;
 
-enum { KEY_GOAL = 256, KEY_PARETO, KEY_JSON, KEY_CSV, KEY_PLOT };
-
-static const struct argp_option option_table[] = {
-    {"goal", KEY_GOAL, "FIGURE", 0, "what is to be small, or large: FIGURE, \"max FIGURE\" (default: the first)", 0},
-    {"pareto", KEY_PARETO, "FIGURE,...", 0, "the points that are best in these figures together; each may have max", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the study as JSON", 0},
-    {"csv", KEY_CSV, "FILE", 0, "write the points in order, without times of the host", 0},
-    {"plot", KEY_PLOT, "DIR", 0, "write data, a gnuplot script and, where gnuplot is there, an SVG", 0},
-    {0}};
-
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    study_options *o = state->input;
-    switch (key) {
-    case KEY_GOAL:
-        o->goal = text;
-        return 0;
-    case KEY_PARETO:
-        o->pareto = text;
-        return 0;
-    case KEY_JSON:
-        o->json = text;
-        return 0;
-    case KEY_CSV:
-        o->csv = text;
-        return 0;
-    case KEY_PLOT:
-        o->plot = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argument_error(state, "found a second argument '%s', expected one FILE", text);
-        o->path = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->path) argument_error(state, "expected a FILE that `tlmalloc sweep' wrote");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void check_arguments(const struct argp_state *state, const void *read) {
+    const study_options *o = read;
+    if (!o->path) argument_error(state, "expected a FILE that `tlmalloc sweep' wrote");
 }
+
+#define AT(member) offsetof(study_options, member)
+
+static const option_row option_table[] = {
+    {"goal", 0, "FIGURE", option_text, AT(goal),
+     "what is to be small, or large: FIGURE, \"max FIGURE\" (default: the first)"},
+    {"pareto", 0, "FIGURE,...", option_text, AT(pareto),
+     "the points that are best in these figures together; each may have max"},
+    {"json", 0, "FILE", option_text, AT(json), "write the study as JSON"},
+    {"csv", 0, "FILE", option_text, AT(csv), "write the points in order, without times of the host"},
+    {"plot", 0, "DIR", option_text, AT(plot), "write data, a gnuplot script and, where gnuplot is there, an SVG"},
+    {0}};
 
 static const char description[] =
     "Says which keys of a sweep matter to a figure, how they act together, and what the best point gains over the "
@@ -63,6 +40,9 @@ static const char description[] =
     "failed are left out.\n"
     "Exit status: 0 there is a study, 1 no point has the figure or a file cannot be read or written, 2 bad usage or a "
     "file that is no sweep's.";
+
+static const command_line parser = {
+    "FILE", description, option_table, {"FILE", .read = argument_once, .member = AT(path)}, check_arguments};
 
 /* The words of a list with commas between them. */
 static tla_status parse_front(const study *s, const char *text, study_front *front, tla_error *error) {
@@ -132,8 +112,7 @@ static tla_status run(const study_options *o, study *s, tla_error *error) {
 
 int tlmalloc_study(int argc, char **argv) {
     study_options options = {0};
-    const struct argp parser = {option_table, parse_option, "FILE", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     study s;
     tla_error error = {0};
     tla_status status = study_open(options.path, &s, &error);

@@ -1,7 +1,7 @@
 /* `tlmalloc sweep SWEEP.yaml -o results.sqlite`: runs a command at many points and keeps their figures. */
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
@@ -25,73 +25,53 @@ enum { FILE_BYTES_MAX = 1 << 24 };
 
 typedef struct sweep_options {
     const char *path, *results, *tune;
-    unsigned jobs; /* 0: not said */
     bool resume, retry, ranged, seeded, slurm, dry_run, merge;
     point_ranges points; /* to run, if ranged */
     slurm_options cluster;
+    uint64_t jobs;         /* 0: not said */
     uint64_t budget, seed; /* of the search; budget 0: a twentieth of the points */
 } sweep_options;
 
 /* The command line */
 
-enum {
-    KEY_RESUME = 256,
-    KEY_RETRY,
-    KEY_POINTS,
-    KEY_TUNE,
-    KEY_BUDGET,
-    KEY_SEED,
-    KEY_SLURM,
-    KEY_SBATCH,
-    KEY_TASK,
-    KEY_DRY,
-    KEY_MERGE
-};
-
-static const struct argp_option option_table[] = {
-    {"output", 'o', "FILE", 0, "the results, a file of SQLite", 0},
-    {"jobs", 'j', "N", 0, "processes at a time (default: the processors of this machine)", 0},
-    {"resume", KEY_RESUME, 0, 0, "go on with a file that is there: its points are not run again", 0},
-    {"retry", KEY_RETRY, 0, 0, "with --resume: run the points that failed once more", 0},
-    {"points", KEY_POINTS, "LIST", 0, "only these points, without the base: 0-99, or 0-99,120,200-299", 0},
-    {"slurm", KEY_SLURM, 0, 0, "run the points as jobs of Slurm, and wait for them (default of --jobs then: 1)", 0},
-    {"sbatch", KEY_SBATCH, "OPTION", 0, "with --slurm: an option of sbatch, \"--partition=short\" (repeatable)", 0},
-    {"task-points", KEY_TASK, "N", 0, "with --slurm: points of a task, 100 or more (default: as many as take 100 s)",
-     0},
-    {"dry-run", KEY_DRY, 0, 0, "with --slurm: print the script of the job, and do nothing", 0},
-    {"merge", KEY_MERGE, 0, 0, "take what the tasks of --slurm have left, and run nothing", 0},
-    {"tune", KEY_TUNE, "GOAL", 0,
-     "search for the point where a figure is the smallest (\"max FIGURE\": the largest), in place of all points", 0},
-    {"budget", KEY_BUDGET, "N", 0, "with --tune: points to run (default: a twentieth of all, 20 to 500)", 0},
-    {"seed", KEY_SEED, "N", 0, "with --tune: of the search (default 1)", 0},
-    {0}};
-
-static uint64_t parse_number(const struct argp_state *state, const char *option, const char *text, const char **end) {
-    char *stop;
-    const unsigned long long number = strtoull(text, &stop, 10);
-    if (*text < '0' || *text > '9') argument_error(state, "%s: found '%s', expected a number", option, text);
-    *end = stop;
-    return number;
+static void read_output(const struct argp_state *state, const option_row *option, const char *text, void *results) {
+    if (!*text || *text == ':' || strcmp(text, "-") == 0)
+        argument_error(state, "--%s: found '%s', expected the name of a file", option->name, text);
+    *(const char **)results = text;
 }
 
-static void parse_points(const struct argp_state *state, const char *text, sweep_options *o) {
+static void read_points(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    sweep_options *o = member;
     tla_error error;
     point_ranges_clear(&o->points);
-    if (point_ranges_parse(text, &o->points, &error)) argument_error(state, "--points: %s", error.text);
+    if (point_ranges_parse(text, &o->points, &error)) argument_error(state, "--%s: %s", option->name, error.text);
     o->ranged = true;
 }
 
-static void parse_sbatch(const struct argp_state *state, const char *text, slurm_options *o) {
+static void read_sbatch(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    slurm_options *o = member;
     bool good = strncmp(text, "-", 1) == 0;
     for (const char *c = text; *c; c++)
         good &= (unsigned char)*c >= ' ';
-    if (!good) argument_error(state, "--sbatch: found '%s', expected an option of sbatch", text);
+    if (!good) argument_error(state, "--%s: found '%s', expected an option of sbatch", option->name, text);
     if (o->sbatch_count == SLURM_OPTIONS_MAX)
-        argument_error(state, "--sbatch: found more than %d options", SLURM_OPTIONS_MAX);
+        argument_error(state, "--%s: found more than %d options", option->name, SLURM_OPTIONS_MAX);
     o->sbatch[o->sbatch_count++] = text;
 }
 
-static void check_options(const struct argp_state *state, const sweep_options *o) {
+static void read_number(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    if (*text < '0' || *text > '9') argument_error(state, "--%s: found '%s', expected a number", option->name, text);
+    option_number(state, option, text, member);
+}
+
+static void read_seed(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    sweep_options *o = member;
+    option_number(state, option, text, &o->seed);
+    o->seeded = true;
+}
+
+static void check_options(const struct argp_state *state, const void *read) {
+    const sweep_options *o = read;
     const bool cluster = o->cluster.sbatch_count || o->cluster.task_points || o->dry_run;
     if (!o->path) argument_error(state, "expected a SWEEP.yaml");
     if (!o->results) argument_error(state, "expected -o FILE, where the results go");
@@ -104,72 +84,30 @@ static void check_options(const struct argp_state *state, const sweep_options *o
         argument_error(state, "found --merge beside --tune, --slurm or --retry, expected it alone");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    sweep_options *o = state->input;
-    const char *end;
-    uint64_t jobs;
-    switch (key) {
-    case 'o':
-        if (!*text || *text == ':' || strcmp(text, "-") == 0)
-            argument_error(state, "--output: found '%s', expected the name of a file", text);
-        o->results = text;
-        return 0;
-    case 'j':
-        jobs = parse_number(state, "--jobs", text, &end);
-        if (*end || jobs < 1 || jobs > SWEEP_JOBS_MAX)
-            argument_error(state, "--jobs: found '%s', expected 1 .. %d", text, SWEEP_JOBS_MAX);
-        o->jobs = (unsigned)jobs;
-        return 0;
-    case KEY_RESUME:
-        o->resume = true;
-        return 0;
-    case KEY_RETRY:
-        o->retry = true;
-        return 0;
-    case KEY_POINTS:
-        parse_points(state, text, o);
-        return 0;
-    case KEY_TUNE:
-        o->tune = text;
-        return 0;
-    case KEY_BUDGET:
-        o->budget = parse_number(state, "--budget", text, &end);
-        if (*end || o->budget < 1 || o->budget > TUNE_BUDGET_MAX)
-            argument_error(state, "--budget: found '%s', expected 1 .. %d", text, TUNE_BUDGET_MAX);
-        return 0;
-    case KEY_SEED:
-        o->seed = parse_number(state, "--seed", text, &end);
-        if (*end) argument_error(state, "--seed: found '%s', expected a number", text);
-        o->seeded = true;
-        return 0;
-    case KEY_SLURM:
-        o->slurm = true;
-        return 0;
-    case KEY_SBATCH:
-        parse_sbatch(state, text, &o->cluster);
-        return 0;
-    case KEY_TASK:
-        o->cluster.task_points = parse_number(state, "--task-points", text, &end);
-        if (*end || o->cluster.task_points < SLURM_TASK_POINTS_MIN)
-            argument_error(state, "--task-points: found '%s', expected %d or more", text, SLURM_TASK_POINTS_MIN);
-        return 0;
-    case KEY_DRY:
-        o->dry_run = true;
-        return 0;
-    case KEY_MERGE:
-        o->merge = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argument_error(state, "found a second argument '%s', expected one SWEEP.yaml", text);
-        o->path = text;
-        return 0;
-    case ARGP_KEY_END:
-        check_options(state, o);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define AT(member) offsetof(sweep_options, member)
+
+static const option_row option_table[] = {
+    {"output", 'o', "FILE", read_output, AT(results), "the results, a file of SQLite"},
+    {"jobs", 'j', "N", read_number, AT(jobs), "processes at a time (default: the processors of this machine)", 1,
+     SWEEP_JOBS_MAX},
+    {"resume", 0, NULL, option_flag, AT(resume), "go on with a file that is there: its points are not run again"},
+    {"retry", 0, NULL, option_flag, AT(retry), "with --resume: run the points that failed once more"},
+    {"points", 0, "LIST", read_points, 0, "only these points, without the base: 0-99, or 0-99,120,200-299"},
+    {"slurm", 0, NULL, option_flag, AT(slurm),
+     "run the points as jobs of Slurm, and wait for them (default of --jobs then: 1)"},
+    {"sbatch", 0, "OPTION", read_sbatch, AT(cluster),
+     "with --slurm: an option of sbatch, \"--partition=short\" (repeatable)"},
+    {"task-points", 0, "N", read_number, AT(cluster.task_points),
+     "with --slurm: points of a task, 100 or more (default: as many as take 100 s)", SLURM_TASK_POINTS_MIN, UINT64_MAX,
+     "100 or more"},
+    {"dry-run", 0, NULL, option_flag, AT(dry_run), "with --slurm: print the script of the job, and do nothing"},
+    {"merge", 0, NULL, option_flag, AT(merge), "take what the tasks of --slurm have left, and run nothing"},
+    {"tune", 0, "GOAL", option_text, AT(tune),
+     "search for the point where a figure is the smallest (\"max FIGURE\": the largest), in place of all points"},
+    {"budget", 0, "N", read_number, AT(budget), "with --tune: points to run (default: a twentieth of all, 20 to 500)",
+     1, TUNE_BUDGET_MAX},
+    {"seed", 0, "N", read_seed, 0, "with --tune: of the search (default 1)", 0, UINT64_MAX, "a number"},
+    {0}};
 
 static const char description[] =
     "Runs a command at every point of a sweep, a process for each, and keeps the figures of their reports.\v"
@@ -179,6 +117,9 @@ static const char description[] =
     "loses the points under way and nothing else, and --resume goes on.\n"
     "Exit status: 0 every point has a row, 1 some have none or the results cannot be written, 2 bad usage or a bad "
     "file.";
+
+static const command_line parser = {
+    "SWEEP.yaml", description, option_table, {"SWEEP.yaml", .read = argument_once, .member = AT(path)}, check_options};
 
 /* The points */
 
@@ -281,7 +222,7 @@ static tla_status settle(void *context, tla_error *error) {
 
 static unsigned jobs_here(const sweep_options *o) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (o->jobs) return o->jobs;
+    if (o->jobs) return (unsigned)o->jobs;
     return processors < 1 ? 1 : processors > SWEEP_JOBS_MAX ? SWEEP_JOBS_MAX : (unsigned)processors;
 }
 
@@ -556,9 +497,8 @@ static tla_status load(const sweep_options *options, sweep *s, const char *comma
 
 int tlmalloc_sweep(int argc, char **argv) {
     sweep_options options = {0};
-    const struct argp parser = {option_table, parse_option, "SWEEP.yaml", description, 0, 0, 0};
-    parse_arguments(&parser, argc, argv, &options);
-    options.cluster.jobs = options.jobs ? options.jobs : 1;
+    command_line_read(&parser, argc, argv, &options);
+    options.cluster.jobs = options.jobs ? (unsigned)options.jobs : 1;
     sweep s;
     const tla_status status = load(&options, &s, argv[0]);
     if (status) {

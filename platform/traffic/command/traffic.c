@@ -1,8 +1,8 @@
 /* `tlmalloc traffic CONFIG TRACE`: what one pseudo-channel makes of an address trace. */
-#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/config_json.h"
 #include "cli/json_writer.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"
 #include "cli/progress.h"
@@ -23,7 +23,7 @@ typedef struct traffic_options {
     tla_traffic_pattern pattern;
     uint64_t seed, count, window;
     bool seed_given, count_given, window_given, reference;
-    overrides set;
+    text_list set;
 } traffic_options;
 
 typedef struct traffic_report {
@@ -36,108 +36,90 @@ typedef struct traffic_report {
 
 /* The command line */
 
-enum { KEY_MAP = 256, KEY_WINDOW, KEY_PATTERN, KEY_SEED, KEY_COUNT, KEY_SET, KEY_JSON, KEY_REFERENCE };
-
-enum { WINDOW_MAX = 65536, COUNT_MAX = 1 << 28, COUNT_DEFAULT = 100000 };
-
-static const struct argp_option option_table[] = {
-    {"map", KEY_MAP, "SPEC", 0,
-     "address map: m1, m2, m3, or fields from the least significant bit above the burst, "
-     "as bg2,co5,ba2,ro14 (default: what CONFIG says)",
-     0},
-    {"window", KEY_WINDOW, "N", 0,
-     "reads outstanding, 0 = no limit but the queue (default: what TRACE, else CONFIG says)", 0},
-    {"pattern", KEY_PATTERN, "NAME", 0,
-     "generated traffic in place of TRACE: seq_rd, seq_wr, stride_row, stride_conf, "
-     "rand_rd1, rand_wr1, mix21_seq, chase, str4, tile_p8k, load_rand30",
-     0},
-    {"seed", KEY_SEED, "N", 0, "of the pattern (default 1)", 0},
-    {"count", KEY_COUNT, "N", 0, "bursts of the pattern (default 100000; slow patterns make a fraction of it)", 0},
-    {"set", KEY_SET, "KEY=VALUE", 0, "override a key of CONFIG (repeatable)", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the report", 0},
-    {"reference", KEY_REFERENCE, 0, 0, "print the reference of all keys of a timing profile (Markdown) instead", 0},
-    {0}};
-
-static uint64_t parse_number(struct argp_state *state, const char *option, const char *text, uint64_t low,
-                             uint64_t high) {
-    char *end = NULL;
-    errno = 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < low || value > high)
-        argument_error(state, "%s: found '%s', expected a number, %" PRIu64 " .. %" PRIu64, option, text, low, high);
-    return value;
-}
+enum { COUNT_DEFAULT = 100000 };
 
 static const char *pattern_name(uint64_t index) {
     return index < TLA_TRAFFIC_PATTERN_COUNT ? tla_traffic_pattern_name((tla_traffic_pattern)index) : NULL;
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    traffic_options *o = state->input;
-    switch (key) {
-    case KEY_MAP:
-        o->map = text;
-        return 0;
-    case KEY_WINDOW:
-        o->window = parse_number(state, "--window", text, 0, WINDOW_MAX);
-        o->window_given = true;
-        return 0;
-    case KEY_PATTERN:
-        if (tla_traffic_pattern_find(text, &o->pattern) != TLA_OK)
-            argument_error(state, "--pattern: found '%s', expected one of: %s%s", text,
-                           tla_all_names(pattern_name).text, tla_did_you_mean(text, pattern_name).text);
-        o->pattern_name = text;
-        return 0;
-    case KEY_SEED:
-        o->seed = parse_number(state, "--seed", text, 0, UINT64_MAX);
-        o->seed_given = true;
-        return 0;
-    case KEY_COUNT:
-        o->count = parse_number(state, "--count", text, 1, COUNT_MAX);
-        o->count_given = true;
-        return 0;
-    case KEY_SET:
-        if (!overrides_add(&o->set, text)) argp_failure(state, CLI_FAILED, 0, "no host memory");
-        return 0;
-    case KEY_JSON:
-        o->json_path = text;
-        return 0;
-    case KEY_REFERENCE:
-        o->reference = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->trace_path) argument_error(state, "found a third argument '%s', expected CONFIG and TRACE", text);
-        *(o->config_path ? &o->trace_path : &o->config_path) = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->reference) return 0;
-        if (!o->config_path) argument_error(state, "expected a CONFIG");
-        if (!o->trace_path && !o->pattern_name) argument_error(state, "expected a TRACE or --pattern NAME");
-        if (o->trace_path && o->pattern_name) argument_error(state, "found both TRACE and --pattern, expected one");
-        if (!o->pattern_name && (o->seed_given || o->count_given))
-            argument_error(state, "--seed and --count need --pattern");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void read_pattern(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    traffic_options *o = member;
+    if (tla_traffic_pattern_find(text, &o->pattern) != TLA_OK)
+        argument_error(state, "--%s: found '%s', expected one of: %s%s", option->name, text,
+                       tla_all_names(pattern_name).text, tla_did_you_mean(text, pattern_name).text);
+    o->pattern_name = text;
 }
 
-static const struct argp parser = {
-    option_table,
-    parse_option,
-    "CONFIG TRACE\nCONFIG --pattern NAME\n--reference",
-    "Drives one pseudo-channel's timing with an address trace.\vCONFIG is a timing profile (configs/timing/hbm2.yaml) "
-    "or "
-    "a platform, of which one pseudo-channel of the HBM is taken. TRACE is CSV, plain or gzip: time_ps,op,addr,bytes "
-    "with "
-    "op R or W; all times 0 = as fast as accepted, at most one a clock; otherwise arrival times. Two pseudo-channels "
-    "that "
-    "share a row-command bus (row_bus_sharers: 2) are both driven, each with the accesses that the map's pc bit gives "
-    "it. "
-    "Read latencies run from acceptance (arrival, in timed traces) to the end of the data.",
-    0,
-    0,
-    0};
+static void read_window(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    traffic_options *o = member;
+    option_number(state, option, text, &o->window);
+    o->window_given = true;
+}
+
+static void read_seed(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    traffic_options *o = member;
+    option_number(state, option, text, &o->seed);
+    o->seed_given = true;
+}
+
+static void read_count(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    traffic_options *o = member;
+    option_number(state, option, text, &o->count);
+    o->count_given = true;
+}
+
+static void read_argument(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    traffic_options *o = member;
+    (void)option;
+    if (o->trace_path) argument_error(state, "found a third argument '%s', expected CONFIG and TRACE", text);
+    *(o->config_path ? &o->trace_path : &o->config_path) = text;
+}
+
+static void check_arguments(const struct argp_state *state, const void *read) {
+    const traffic_options *o = read;
+    if (o->reference) return;
+    if (!o->config_path) argument_error(state, "expected a CONFIG");
+    if (!o->trace_path && !o->pattern_name) argument_error(state, "expected a TRACE or --pattern NAME");
+    if (o->trace_path && o->pattern_name) argument_error(state, "found both TRACE and --pattern, expected one");
+    if (!o->pattern_name && (o->seed_given || o->count_given))
+        argument_error(state, "--seed and --count need --pattern");
+}
+
+#define AT(member) offsetof(traffic_options, member)
+
+static const option_row option_table[] = {
+    {"map", 0, "SPEC", option_text, AT(map),
+     "address map: m1, m2, m3, or fields from the least significant bit above the burst, "
+     "as bg2,co5,ba2,ro14 (default: what CONFIG says)"},
+    {"window", 0, "N", read_window, 0,
+     "reads outstanding, 0 = no limit but the queue (default: what TRACE, else CONFIG says)", 0, 65536,
+     "a number, 0 .. 65536"},
+    {"pattern", 0, "NAME", read_pattern, 0,
+     "generated traffic in place of TRACE: seq_rd, seq_wr, stride_row, stride_conf, "
+     "rand_rd1, rand_wr1, mix21_seq, chase, str4, tile_p8k, load_rand30"},
+    {"seed", 0, "N", read_seed, 0, "of the pattern (default 1)", 0, UINT64_MAX, "a number, 0 .. 18446744073709551615"},
+    {"count", 0, "N", read_count, 0, "bursts of the pattern (default 100000; slow patterns make a fraction of it)", 1,
+     1 << 28, "a number, 1 .. 268435456"},
+    {"set", 0, "KEY=VALUE", option_each, AT(set), "override a key of CONFIG (repeatable)"},
+    {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
+    {"reference", 0, NULL, option_flag, AT(reference),
+     "print the reference of all keys of a timing profile (Markdown) instead"},
+    {0}};
+
+static const command_line parser = {
+    .usage = "CONFIG TRACE\nCONFIG --pattern NAME\n--reference",
+    .description =
+        "Drives one pseudo-channel's timing with an address trace.\vCONFIG is a timing profile "
+        "(configs/timing/hbm2.yaml) or a platform, of which one pseudo-channel of the HBM is taken. TRACE is CSV, "
+        "plain "
+        "or gzip: time_ps,op,addr,bytes with op R or W; all times 0 = as fast as accepted, at most one a clock; "
+        "otherwise arrival times. Two pseudo-channels that share a row-command bus (row_bus_sharers: 2) are both "
+        "driven, each with the accesses that the map's pc bit gives it. Read latencies run from acceptance (arrival, "
+        "in timed traces) to the end of the data.",
+    .options = option_table,
+    .argument = {"CONFIG", .read = read_argument},
+    .check = check_arguments,
+};
 
 /* The timing */
 
@@ -356,10 +338,10 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
 
 int tlmalloc_traffic(int argc, char **argv) {
     traffic_options options = {0};
-    parse_arguments(&parser, argc, argv, &options);
+    command_line_read(&parser, argc, argv, &options);
     tla_error error = {0};
     const tla_status status = options.reference ? tla_timing_print_reference(stdout) : traffic(&options, &error);
-    overrides_clear(&options.set);
+    text_list_clear(&options.set);
     if (status != TLA_OK && error.text[0] != '\0') fprintf(stderr, "%s: %s\n", argv[0], error.text);
     return cli_exit_status(status);
 }
