@@ -1,5 +1,6 @@
 /* A text file in memory. */
 #include "cli/read_text.h"
+#include "model/base/grow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,17 +9,16 @@
 
 /* Room for one byte more, and the final newline and 0. */
 static tla_status read_all(const char *path, size_t limit, FILE *in, char **text, size_t *length, tla_error *error) {
+    enum { STEP = 1 << 16, BEHIND = 2 };
     size_t room = 0, got;
     do {
-        room = room ? 2 * room : 1 << 16;
-        char *grown = realloc(*text, room + 2);
-        if (!grown) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
-        *text = grown;
-        got = fread(*text + *length, 1, room - *length, in);
+        if (!tla_grow(text, &room, *length + STEP + BEHIND, 1))
+            return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
+        got = fread(*text + *length, 1, room - BEHIND - *length, in);
         *length += got;
         if (*length > limit)
             return tla_error_set(error, TLA_LIMIT, "%s: found more than %zu bytes, expected at most that", path, limit);
-    } while (*length == room);
+    } while (*length == room - BEHIND);
     return ferror(in) ? tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno)) : TLA_OK;
 }
 

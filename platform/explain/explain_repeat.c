@@ -1,6 +1,7 @@
 /* Runs of the command itself, each in a process of its own, whose reports nobody else sees. */
 #define _GNU_SOURCE /* memfd_create */
 #include "explain/explain_repeat.h"
+#include "model/base/grow.h"
 
 #include "programs/kernel_file.h"
 
@@ -16,20 +17,13 @@
 struct run_repeater {
     const run_explained *of;
     char **words;
-    size_t count, room;
+    size_t count;
     bool no_memory;
 };
 
 static void add(run_repeater *r, const char *before, const char *key, const char *between, const char *value) {
     const size_t length = strlen(before) + strlen(key) + strlen(between) + strlen(value) + 1;
-    if (r->count == r->room) {
-        r->room = r->room ? 2 * r->room : 64;
-        char **grown = realloc(r->words, r->room * sizeof *grown);
-        r->no_memory |= !grown;
-        if (!grown) return;
-        r->words = grown;
-    }
-    char *word = malloc(length);
+    char *word = tla_grow_by_one(&r->words, r->count, sizeof *r->words) ? malloc(length) : NULL;
     r->no_memory |= !word;
     if (!word) return;
     snprintf(word, length, "%s%s%s%s", before, key, between, value);

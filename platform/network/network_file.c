@@ -1,5 +1,6 @@
 /* Reads a network: what the file says is kept as it stands, and made into tensors and ops when all of it is there, so
  * that its keys may come in any order. */
+#include "model/base/grow.h"
 #include "network/network.h"
 
 #include "model/base/suggest.h"
@@ -53,12 +54,12 @@ static void report_own(void *context, const tla_config_finding *finding) {
 
 /* One element more at the end of an array, all zero; NULL, and noted, without memory. */
 static void *grow(tla_loader *loader, void *array, size_t count, size_t bytes) {
-    char *grown = realloc(array, (count + 1) * bytes);
-    if (grown)
-        memset(grown + count * bytes, 0, bytes);
-    else
+    if (!tla_grow_by_one(&array, count, bytes)) {
         loader->no_memory = true;
-    return grown;
+        return NULL;
+    }
+    memset((char *)array + count * bytes, 0, bytes);
+    return array;
 }
 
 /* ---- what is written ---- */

@@ -1,5 +1,6 @@
 /* Managers of requests' memory behind one interface. */
 #include "serving/kv_memory.h"
+#include "model/base/grow.h"
 
 #include "tlmalloc/cache/slot_pool.h"
 #include "tlmalloc/kv/kv_mapped.h"
@@ -99,13 +100,7 @@ static tla_status hold_blocks(tla_kv_memory *m, uint32_t number, uint64_t tokens
     const uint64_t wanted = (tokens + m->config.block_tokens - 1) / m->config.block_tokens;
     if (wanted <= t->count) return TLA_OK;
     if (wanted > m->blocks) return TLA_LIMIT;
-    if (wanted > t->room) {
-        const size_t room = wanted > 2 * t->room ? wanted : 2 * t->room;
-        tla_slot *grown = realloc(t->slots, room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        t->slots = grown;
-        t->room = room;
-    }
+    if (!tla_grow(&t->slots, &t->room, (size_t)wanted, sizeof *t->slots)) return TLA_NO_HOST_MEMORY;
     const tla_status status = tla_slot_pool_alloc_batch(m->pool, 1, wanted - t->count, t->slots + t->count, work);
     if (!status) t->count = wanted;
     return status;

@@ -1,5 +1,6 @@
 /* A measured run: its tables, and a run of ours beside it. */
 #include "serving/measured_run.h"
+#include "model/base/grow.h"
 
 #include "serving/profile_parts.h"
 
@@ -12,14 +13,6 @@ static const char seconds_header[] = "until_s,prompt_tokens,generated_tokens,run
 enum { UNTIL, PROMPTS, GENERATED, RUNNING, WAITING, KV_CACHE, SECOND_COLUMNS };
 enum { ID, QUEUED, SCHEDULED, FIRST, LAST, REQUEST_COLUMNS };
 static const double equal_work_from_s = 5; /* earlier seconds contain the cold start of the run */
-
-/* Room for one more item. */
-static bool make_room(void **items, size_t count, size_t item_bytes) {
-    if (count & (count - 1)) return true; /* there is room until the next power of two */
-    void *grown = realloc(*items, (count ? 2 * count : 1) * item_bytes);
-    if (grown) *items = grown;
-    return grown != NULL;
-}
 
 static tla_status no_memory(const trace_table *table, tla_error *error) {
     return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", trace_file_name(table->file));
@@ -39,7 +32,7 @@ static tla_status read_second(const trace_table *table, tla_measured_run *run, t
     if (status) return status;
     if (run->second_count && n[UNTIL] <= run->seconds[run->second_count - 1].until_s)
         return table_found(table, table->fields[UNTIL], "a time after that of the line before", error);
-    if (!make_room((void **)&run->seconds, run->second_count, sizeof *run->seconds)) return no_memory(table, error);
+    if (!tla_grow_by_one(&run->seconds, run->second_count, sizeof *run->seconds)) return no_memory(table, error);
     run->seconds[run->second_count++] =
         (tla_measured_second){n[UNTIL], n[GENERATED], n[RUNNING], n[WAITING], n[KV_CACHE]};
     return TLA_OK;
@@ -52,7 +45,7 @@ static tla_status read_request(const trace_table *table, tla_measured_run *run, 
     const tla_status status = numbers_of(table, QUEUED, REQUEST_COLUMNS, n, error);
     if (status) return status;
     if (n[FIRST] < n[QUEUED]) return table_found(table, table->fields[FIRST], "a time not before queued_s", error);
-    if (!make_room((void **)&run->requests, run->request_count, sizeof *run->requests)) return no_memory(table, error);
+    if (!tla_grow_by_one(&run->requests, run->request_count, sizeof *run->requests)) return no_memory(table, error);
     run->requests[run->request_count++] = (tla_measured_request){id, n[QUEUED], n[FIRST]};
     return TLA_OK;
 }

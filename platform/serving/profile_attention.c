@@ -1,4 +1,5 @@
 /* Times of attention: a grid of slices, in each of which kv_prefill has lines of kv_decode. */
+#include "model/base/grow.h"
 #include "serving/profile_parts.h"
 
 #include <math.h>
@@ -61,13 +62,9 @@ static tla_status read_rows(const char *path, row **rows, size_t *count, tla_err
     if (status) return status;
     status = table_begin(&table, file, "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us", error);
     while (!status && (status = table_next(&table, &more, error)) == TLA_OK && more) {
-        if (*count == room) {
-            row *grown = realloc(*rows, (room = room ? 2 * room : 1024) * sizeof *grown);
-            if (!grown) {
-                status = no_memory(path, error);
-                break;
-            }
-            *rows = grown;
+        if (!tla_grow(rows, &room, *count + 1, sizeof **rows)) {
+            status = no_memory(path, error);
+            break;
         }
         status = read_row(&table, &(*rows)[*count], error);
         *count += !status;

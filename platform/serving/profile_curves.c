@@ -1,4 +1,5 @@
 /* Times of layers by one number. */
+#include "model/base/grow.h"
 #include "serving/profile_parts.h"
 
 #include <inttypes.h>
@@ -50,13 +51,7 @@ const profile_curve *profile_curves_find(const profile_curves *curves, const cha
 }
 
 static profile_curve *add_curve(profile_curves *curves, table_field layer) {
-    if (curves->count == curves->room) {
-        const size_t room = curves->room ? 2 * curves->room : 16;
-        profile_curve *grown = realloc(curves->items, room * sizeof *grown);
-        if (!grown) return NULL;
-        curves->items = grown;
-        curves->room = room;
-    }
+    if (!tla_grow(&curves->items, &curves->room, curves->count + 1, sizeof *curves->items)) return NULL;
     char *name = strndup(layer.begin, (size_t)(layer.end - layer.begin));
     if (!name) return NULL;
     profile_curve *added = &curves->items[curves->count++];
@@ -65,15 +60,9 @@ static profile_curve *add_curve(profile_curves *curves, table_field layer) {
 }
 
 static bool make_room(profile_curve *curve) {
-    if (curve->count < curve->room) return true;
-    const size_t room = curve->room ? 2 * curve->room : 32;
-    double *x = realloc(curve->x, room * sizeof *x);
-    if (x) curve->x = x;
-    double *us = realloc(curve->us, room * sizeof *us);
-    if (us) curve->us = us;
-    if (!x || !us) return false;
-    curve->room = room;
-    return true;
+    size_t room = curve->room;
+    return tla_grow(&curve->x, &room, curve->count + 1, sizeof *curve->x) &&
+           tla_grow(&curve->us, &curve->room, curve->count + 1, sizeof *curve->us);
 }
 
 /* Puts a point where it belongs; rows mostly come in order. False when there is one at this x already. */

@@ -1,4 +1,5 @@
 /* The correction for uneven lengths: rows of labels such as "n<=16", "sr>70%", "kvB<=4k", "kp=0". */
+#include "model/base/grow.h"
 #include "serving/profile_parts.h"
 
 #include <math.h>
@@ -66,15 +67,9 @@ tla_status profile_skew_read(const char *path, profile_skew *skew, tla_error *er
     if (status) return status;
     status = table_begin(&table, file, "pc,n_label,skew_rate_label,kv_big_label,kp_label,alpha,n_samples", error);
     while (!status && (status = table_next(&table, &more, error)) == TLA_OK && more) {
-        if (skew->count == skew->room) {
-            const size_t room = skew->room ? 2 * skew->room : 256;
-            row *grown = realloc(skew->rows, room * sizeof *grown);
-            if (!grown) {
-                status = tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
-                break;
-            }
-            skew->rows = grown;
-            skew->room = room;
+        if (!tla_grow(&skew->rows, &skew->room, skew->count + 1, sizeof *skew->rows)) {
+            status = tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
+            break;
         }
         status = read_row(&table, &skew->rows[skew->count], error);
         skew->count += !status;

@@ -1,22 +1,17 @@
 /* Requests while they are read. */
 #include "serving/requests_builder.h"
 
-#include "trace/value_store.h"
+#include "model/base/grow.h"
 
 bool serving_append_block(serving_builder *b, uint64_t block) {
-    void *blocks = b->out->block_store;
-    const bool good = value_room(&blocks, b->block_count, &b->block_room, sizeof block);
-    b->out->block_store = blocks;
-    if (good) b->out->block_store[b->block_count++] = block;
-    return good;
+    if (!tla_grow(&b->out->block_store, &b->block_room, b->block_count + 1, sizeof block)) return false;
+    b->out->block_store[b->block_count++] = block;
+    return true;
 }
 
 bool serving_append(serving_builder *b, const serving_line *line) {
     tla_serving_requests *out = b->out;
-    void *items = out->items;
-    const bool good = value_room(&items, out->count, &b->room, sizeof *out->items);
-    out->items = items;
-    if (!good) return false;
+    if (!tla_grow(&out->items, &b->room, out->count + 1, sizeof *out->items)) return false;
     if (out->count == 0) b->first_ns = line->arrival_ns;
     b->last_ns = line->arrival_ns;
     out->items[out->count++] = (tla_serving_request){.id = line->id,

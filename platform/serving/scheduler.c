@@ -1,5 +1,6 @@
 /* The scheduler: what is running, what waits, and the steps in flight. */
 #include "serving/scheduler.h"
+#include "model/base/grow.h"
 
 #include "serving/content.h"
 
@@ -372,13 +373,7 @@ static void release(tla_scheduler *s, uint32_t request) {
 /* ---- forming a step ---- */
 
 static tla_status schedule(tla_scheduler *s, flight *f, uint32_t request, uint32_t tokens) {
-    if (f->count == f->room) {
-        const size_t room = f->room ? 2 * f->room : 64;
-        tla_step_part *grown = realloc(f->parts, room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        f->parts = grown;
-        f->room = room;
-    }
+    if (!tla_grow(&f->parts, &f->room, f->count + 1, sizeof *f->parts)) return TLA_NO_HOST_MEMORY;
     sequence *q = &s->sequences[request];
     const uint32_t known = known_tokens(s, request), after = q->computed + tokens;
     f->parts[f->count++] = (tla_step_part){.request = request,
@@ -456,14 +451,9 @@ static bool fits(const tla_scheduler *s, uint32_t request, uint64_t tokens, uint
 /* Holds what has been found in the second tier, before the first one moves out anything that could take its place. */
 static tla_status begin_read(tla_scheduler *s, flight *f, uint32_t count, tla_work *work) {
     if (count == 0) return TLA_OK;
-    if (f->read_count == f->read_room) {
-        const size_t room = f->read_room ? 2 * f->read_room : 8;
-        tla_kv_table *grown = realloc(f->reads, room * sizeof *grown);
-        if (!grown) return TLA_NO_HOST_MEMORY;
-        memset(grown + f->read_room, 0, (room - f->read_room) * sizeof *grown);
-        f->reads = grown;
-        f->read_room = room;
-    }
+    const size_t kept = f->read_room; /* tables, with their own room */
+    if (!tla_grow(&f->reads, &f->read_room, f->read_count + 1, sizeof *f->reads)) return TLA_NO_HOST_MEMORY;
+    memset(f->reads + kept, 0, (f->read_room - kept) * sizeof *f->reads);
     const tla_status status = tla_host_tier_begin_read(&s->host, s->found_host, count, &f->reads[f->read_count], work);
     f->read_count += status == TLA_OK;
     return status;

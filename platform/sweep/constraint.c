@@ -1,5 +1,6 @@
 /* Constraints: names and quantities become parameters of an SQL expression, which SQLite evaluates. */
 #include "constraint.h"
+#include "model/base/grow.h"
 
 #include "model/config/platform.h"
 
@@ -82,9 +83,7 @@ static const sweep_factor *find_factor(const sweep *s, const char *name, size_t 
 static size_t number_of(sweep_constraints *c, const char *name) {
     for (size_t i = 0; i < c->name_count; i++)
         if (strcmp(c->names[i], name) == 0) return i;
-    void *grown = realloc(c->names, (c->name_count + 1) * sizeof *c->names);
-    if (!grown) return SIZE_MAX;
-    c->names = grown;
+    if (!tla_grow_by_one(&c->names, c->name_count, sizeof *c->names)) return SIZE_MAX;
     snprintf(c->names[c->name_count], sizeof *c->names, "%s", name);
     return c->name_count++;
 }

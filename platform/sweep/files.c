@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include "model/base/fnv.h"
+#include "model/base/grow.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -82,9 +83,7 @@ static tla_status read_file(sweep *s, const char *path) {
         digest = TLA_FNV_BASIS;
         if (!add_folder(path, &digest)) return TLA_OK;
     }
-    sweep_file *grown = realloc(s->files, (s->file_count + 1) * sizeof *grown);
-    if (!grown) return TLA_NO_HOST_MEMORY;
-    s->files = grown;
+    if (!tla_grow_by_one(&s->files, s->file_count, sizeof *s->files)) return TLA_NO_HOST_MEMORY;
     char *name = strdup(path);
     if (!name) return TLA_NO_HOST_MEMORY;
     s->files[s->file_count++] = (sweep_file){name, digest};

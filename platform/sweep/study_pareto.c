@@ -1,4 +1,5 @@
 /* The points of a sweep that no other is better than. */
+#include "model/base/grow.h"
 #include "study_read.h"
 
 #include <stdlib.h>
@@ -60,14 +61,9 @@ tla_status study_pareto(study *s, const study_goal *goals, size_t goal_count, tl
         candidate c = {.point = sqlite3_column_int64(statement, 0)};
         for (size_t i = 0; i < goal_count; i++)
             c.figures[i] = sqlite3_column_double(statement, (int)i + 1);
-        if (count + 1 > room) {
-            room = room ? 2 * room : 64;
-            candidate *grown = realloc(front, room * sizeof *grown);
-            if (!grown) {
-                status = study_no_memory(s, error);
-                break;
-            }
-            front = grown;
+        if (!tla_grow(&front, &room, count + 1, sizeof *front)) {
+            status = study_no_memory(s, error);
+            break;
         }
         count = take(front, count, &c, goal_count);
     }

@@ -1,5 +1,6 @@
 /* The results of a sweep, read for a study. */
 #include "study_read.h"
+#include "model/base/grow.h"
 
 #include "model/base/suggest.h"
 
@@ -35,13 +36,10 @@ static tla_status read_names(study *s, const char *sql, char ***names, size_t **
     tla_status status = study_prepare(s, sql, &statement, error);
     int code = SQLITE_DONE;
     while (!status && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        char **grown = realloc(*names, (*count + 1) * sizeof *grown);
-        if (grown) *names = grown;
-        size_t *more = numbers && grown ? realloc(*numbers, (*count + 1) * sizeof *more) : NULL;
-        if (more) *numbers = more;
-        char *name = strdup(column_text(statement, 0));
-        if (!grown || (numbers && !more) || !name) {
-            free(name);
+        const bool room = tla_grow_by_one(names, *count, sizeof **names) &&
+                          (!numbers || tla_grow_by_one(numbers, *count, sizeof **numbers));
+        char *name = room ? strdup(column_text(statement, 0)) : NULL;
+        if (!name) {
             status = study_no_memory(s, error);
             break;
         }
@@ -207,15 +205,9 @@ static size_t place_of(const study_factor *f, const level_index *index, const ch
 }
 
 static bool grow(study_factor *f, level_index *index) {
-    if (index->count < index->room) return true;
-    const size_t room = index->room ? 2 * index->room : 16;
-    study_level *levels = realloc(f->levels, room * sizeof *levels);
-    if (levels) f->levels = levels;
-    uint32_t *order = realloc(index->order, room * sizeof *order);
-    if (order) index->order = order;
-    if (!levels || !order) return false;
-    index->room = room;
-    return true;
+    size_t room = index->room;
+    return tla_grow(&f->levels, &room, index->count + 1, sizeof *f->levels) &&
+           tla_grow(&index->order, &index->room, index->count + 1, sizeof *index->order);
 }
 
 /* The level of this text, added where it is new; UINT32_MAX without host memory. */

@@ -1,4 +1,5 @@
 /* A sweep given back. */
+#include "model/base/grow.h"
 #include "sweep_file.h"
 
 #include <stdlib.h>
@@ -40,8 +41,7 @@ void sweep_clear(sweep *s) {
 }
 
 void *sweep_grow(tla_loader *loader, void *items, size_t count, size_t size) {
-    if (count & (count - 1)) return items; /* room for the next power of two */
-    void *grown = realloc(items, (count ? 2 * count : 1) * size);
-    if (!grown) loader->no_memory = true;
-    return grown;
+    if (tla_grow_by_one(&items, count, size)) return items;
+    loader->no_memory = true;
+    return NULL;
 }

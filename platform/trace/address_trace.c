@@ -1,5 +1,6 @@
 /* Reads address traces: time_ps,op,addr,bytes. */
 #include "trace/address_trace.h"
+#include "model/base/grow.h"
 
 #include "trace/builder.h"
 #include "trace/table.h"
@@ -65,13 +66,7 @@ static tla_status read_comments(trace_file *file, address_trace *trace, tla_erro
 }
 
 static tla_status append(tla_traffic *traffic, size_t *room, const tla_traffic_access *access) {
-    if (traffic->count == *room) {
-        const size_t more = *room ? 2 * *room : 1024;
-        tla_traffic_access *grown = realloc(traffic->accesses, more * sizeof *grown);
-        if (grown == NULL) return TLA_NO_HOST_MEMORY;
-        traffic->accesses = grown;
-        *room = more;
-    }
+    if (!tla_grow(&traffic->accesses, room, traffic->count + 1, sizeof *traffic->accesses)) return TLA_NO_HOST_MEMORY;
     traffic->accesses[traffic->count++] = *access;
     if (access->at_ps != 0) traffic->timed = true;
     return TLA_OK;

@@ -1,6 +1,7 @@
 /* The checked sequence of events behind every trace reader. Ids are found through an open-addressed hash table whose
  * slots hold the latest allocation of an id. */
 #include "trace/builder.h"
+#include "model/base/grow.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -112,27 +113,17 @@ static bool grow_slots(trace_builder *builder) {
 }
 
 static bool make_room_for_event(trace_builder *builder) {
-    if (builder->trace.event_count < builder->event_room) return true;
-    size_t room = builder->event_room ? 2 * builder->event_room : 1024;
-    trace_event *events = realloc(builder->trace.events, room * sizeof *events);
-    if (!events) return false;
-    builder->trace.events = events;
-    builder->event_room = room;
-    return true;
+    alloc_trace *const trace = &builder->trace;
+    return tla_grow(&trace->events, &builder->event_room, trace->event_count + 1, sizeof *trace->events);
 }
 
 static bool make_room_for_allocation(trace_builder *builder) {
     if (2 * builder->id_count >= builder->slot_count && !grow_slots(builder)) return false;
-    if (builder->trace.allocation_count < builder->allocation_room) return true;
-    size_t room = builder->allocation_room ? 2 * builder->allocation_room : 1024;
-    trace_allocation *allocations = realloc(builder->trace.allocations, room * sizeof *allocations);
-    if (!allocations) return false;
-    builder->trace.allocations = allocations;
-    origin *origins = realloc(builder->origins, room * sizeof *origins);
-    if (!origins) return false;
-    builder->origins = origins;
-    builder->allocation_room = room;
-    return true;
+    alloc_trace *const trace = &builder->trace;
+    const size_t need = trace->allocation_count + 1;
+    size_t room = builder->allocation_room;
+    return tla_grow(&trace->allocations, &room, need, sizeof *trace->allocations) &&
+           tla_grow(&builder->origins, &builder->allocation_room, need, sizeof *builder->origins);
 }
 
 static tla_status check_event(const trace_builder *builder, uint64_t time_ns, tla_error *error) {

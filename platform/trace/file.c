@@ -1,5 +1,6 @@
 /* Reads a trace file, plain or gzip, in a buffer of fixed size. */
 #include "trace/file.h"
+#include "model/base/grow.h"
 
 #include "trace/gzip.h"
 
@@ -137,12 +138,8 @@ tla_status trace_file_rest(trace_file *f, char **text, size_t *length, tla_error
     size_t room = 0, got;
     *length = 0;
     do {
-        if (room - *length < BUFFER_BYTES) {
-            room = room ? 2 * room : 4 * BUFFER_BYTES;
-            char *grown = realloc(*text, room);
-            if (!grown) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", f->name);
-            *text = grown;
-        }
+        if (!tla_grow(text, &room, *length + BUFFER_BYTES, 1))
+            return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", f->name);
         if (f->count) {
             got = f->count;
             memcpy(*text + *length, f->buffer + f->first, got);

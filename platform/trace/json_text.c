@@ -2,6 +2,7 @@
 #include "trace/json_text.h"
 
 #include "model/base/escape.h"
+#include "model/base/grow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -252,10 +253,7 @@ static tla_status read_text(json_text *j, pickle_value *text) {
 /* Lists and objects */
 
 static tla_status push(json_text *j, pickle_value *value) {
-    void *open = j->open;
-    bool good = value_room(&open, j->open_count, &j->open_room, sizeof *j->open);
-    j->open = open;
-    if (!good) return TLA_NO_HOST_MEMORY;
+    if (!tla_grow(&j->open, &j->open_room, j->open_count + 1, sizeof *j->open)) return TLA_NO_HOST_MEMORY;
     j->open[j->open_count++] = value;
     return TLA_OK;
 }

@@ -2,39 +2,25 @@
 #include "trace/lifetime_parts.h"
 
 #include "model/base/fnv.h"
+#include "model/base/grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Arrays that grow together; one that has grown stays so when another cannot. */
-static bool grow(void **array, size_t room, size_t nbytes) {
-    void *grown = room < SIZE_MAX / nbytes ? realloc(*array, room * nbytes) : NULL;
-    if (grown) *array = grown;
-    return grown;
-}
-
 static bool make_room(lifetime_list *list, bool lines) {
-    if (list->count < list->room) return true;
-    const size_t room = list->room ? 2 * list->room : 256;
-    if (!grow((void **)&list->buffers, room, sizeof *list->buffers) ||
-        !grow((void **)&list->alignments, room, sizeof *list->alignments) ||
-        !grow((void **)&list->fixed, room, sizeof *list->fixed) ||
-        !grow((void **)&list->ids, room, sizeof *list->ids) ||
-        (lines && !grow((void **)&list->lines, room, sizeof *list->lines)))
-        return false;
-    list->room = room;
-    return true;
+    const size_t count = list->count;
+    return tla_grow_by_one(&list->buffers, count, sizeof *list->buffers) &&
+           tla_grow_by_one(&list->alignments, count, sizeof *list->alignments) &&
+           tla_grow_by_one(&list->fixed, count, sizeof *list->fixed) &&
+           tla_grow_by_one(&list->ids, count, sizeof *list->ids) &&
+           (!lines || tla_grow_by_one(&list->lines, count, sizeof *list->lines));
 }
 
 /* Keeps a text with a 0 at its end; where it is in texts. */
 static bool keep_text(lifetime_list *list, table_field text, size_t *at) {
     const size_t length = (size_t)(text.end - text.begin);
-    size_t room = list->text_room;
-    while (room - list->text_length < length + 1)
-        room = room ? 2 * room : 4096;
-    if (room > list->text_room && !grow((void **)&list->texts, room, 1)) return false;
-    list->text_room = room;
+    if (!tla_grow(&list->texts, &list->text_room, list->text_length + length + 1, 1)) return false;
     *at = list->text_length;
     memcpy(list->texts + *at, text.begin, length);
     list->texts[*at + length] = 0;
@@ -86,11 +72,7 @@ bool lifetimes_add(lifetime_list *list, tla_lifetime buffer, table_field id, con
 }
 
 bool lifetimes_add_gap(lifetime_list *list, uint64_t lower, uint64_t upper) {
-    if (list->gap_count == list->gap_room) {
-        const size_t room = list->gap_room ? 2 * list->gap_room : 64;
-        if (!grow((void **)&list->gaps, room, sizeof *list->gaps)) return false;
-        list->gap_room = room;
-    }
+    if (!tla_grow(&list->gaps, &list->gap_room, list->gap_count + 1, sizeof *list->gaps)) return false;
     list->gaps[list->gap_count++] = (tla_plan_gap){list->count - 1, lower, upper};
     return true;
 }

@@ -23,7 +23,7 @@ typedef struct lifetime_list {
     int offset_column;                             /* which one; as many as there are columns: none */
     char *texts;                                   /* ids and lines, each with a 0 at its end */
     size_t *ids, *lines;                           /* where in texts, for each buffer; lines NULL: not kept */
-    size_t room, gap_room, text_length, text_room; /* of the arrays; for the readers */
+    size_t gap_room, text_length, text_room; /* of the arrays; for the readers */
     size_t *slots, slot_count;                     /* ids by hash, likewise */
 } lifetime_list;
 

@@ -1,5 +1,6 @@
 /* The stack machine of pickle, with the instructions that plain data needs and no other. */
 #include "trace/pickle.h"
+#include "model/base/grow.h"
 #include "trace/pickle_opcodes.h"
 #include "trace/table.h"
 #include "trace/value_store.h"
@@ -132,10 +133,7 @@ static void *take(machine *m, size_t nbytes) {
 }
 
 static tla_status push(machine *m, pickle_value *value) {
-    void *stack = m->stack;
-    bool good = value_room(&stack, m->depth, &m->stack_room, sizeof *m->stack);
-    m->stack = stack;
-    if (!good) return no_memory(m);
+    if (!tla_grow(&m->stack, &m->stack_room, m->depth + 1, sizeof *m->stack)) return no_memory(m);
     m->stack[m->depth++] = value;
     return TLA_OK;
 }
@@ -264,10 +262,7 @@ static tla_status push_tuple(machine *m, size_t begin) {
 }
 
 static tla_status push_mark(machine *m) {
-    void *marks = m->marks;
-    bool good = value_room(&marks, m->mark_count, &m->mark_room, sizeof *m->marks);
-    m->marks = marks;
-    if (!good) return no_memory(m);
+    if (!tla_grow(&m->marks, &m->mark_room, m->mark_count + 1, sizeof *m->marks)) return no_memory(m);
     m->marks[m->mark_count++] = m->depth;
     return TLA_OK;
 }
@@ -277,13 +272,9 @@ static tla_status push_mark(machine *m) {
 static tla_status memo_put(machine *m, uint64_t index) {
     if (!has_items(m, 1)) return TLA_SYNTAX;
     if (index > m->length) return wrong(m, "found a memo number larger than the file");
-    while (index >= m->memo_room) {
-        size_t before = m->memo_room;
-        void *memo = m->memo;
-        if (!value_room(&memo, m->memo_room, &m->memo_room, sizeof *m->memo)) return no_memory(m);
-        m->memo = memo;
-        memset(m->memo + before, 0, (m->memo_room - before) * sizeof *m->memo);
-    }
+    const size_t before = m->memo_room;
+    if (!tla_grow(&m->memo, &m->memo_room, (size_t)index + 1, sizeof *m->memo)) return no_memory(m);
+    memset(m->memo + before, 0, (m->memo_room - before) * sizeof *m->memo);
     m->memo_count += m->memo[index] == NULL;
     m->memo[index] = m->stack[m->depth - 1];
     return TLA_OK;

@@ -1,4 +1,5 @@
 /* Dictionaries of a snapshot, checked and in the reader's own shape. */
+#include "model/base/grow.h"
 #include "trace/builder.h"
 #include "trace/table.h"
 #include "trace/torch_parts.h"
@@ -144,9 +145,7 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *
     if (!status) status = get_optional(r, entry, "time_us", &e.time_us);
     if (!status && action != TORCH_SNAPSHOT) status = check_size(r, entry, "size", e.nbytes);
     if (status) return status;
-    void *entries = device->entries;
-    if (!value_room(&entries, device->entry_count, &device->entry_room, sizeof e)) return torch_no_memory(r);
-    device->entries = entries;
+    if (!tla_grow(&device->entries, &device->entry_room, device->entry_count + 1, sizeof e)) return torch_no_memory(r);
     device->entries[device->entry_count++] = e;
     device->comparable += action != TORCH_SNAPSHOT;
     return TLA_OK;
@@ -166,9 +165,7 @@ static tla_status find_pool(const torch_reader *r, const pickle_value *segment, 
     }
     for (*index = 0; *index < s->pool_count; ++*index)
         if (s->pools[*index].a == pool.a && s->pools[*index].b == pool.b) return TLA_OK;
-    torch_pool *pools = realloc(s->pools, (s->pool_count + 1) * sizeof *pools);
-    if (!pools) return torch_no_memory(r);
-    s->pools = pools;
+    if (!tla_grow_by_one(&s->pools, s->pool_count, sizeof *s->pools)) return torch_no_memory(r);
     s->pools[s->pool_count++] = pool;
     return TLA_OK;
 }
@@ -233,9 +230,7 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
         contradict(device, "the block at 0x%" PRIx64 " does not begin where the one before it ends, at 0x%" PRIx64,
                    b.address, *address);
     *address = b.address + b.nbytes;
-    void *blocks = device->blocks;
-    if (!value_room(&blocks, device->block_count, &device->block_room, sizeof b)) return torch_no_memory(r);
-    device->blocks = blocks;
+    if (!tla_grow(&device->blocks, &device->block_room, device->block_count + 1, sizeof b)) return torch_no_memory(r);
     device->blocks[device->block_count++] = b;
     return TLA_OK;
 }
@@ -285,9 +280,8 @@ tla_status torch_read_segment(torch_reader *r, const pickle_value *segment) {
     torch_device *device;
     status = torch_reader_device(r, number, segment->position, &device);
     if (status) return status;
-    void *segments = device->segments;
-    if (!value_room(&segments, device->segment_count, &device->segment_room, sizeof s)) return torch_no_memory(r);
-    device->segments = segments;
+    if (!tla_grow(&device->segments, &device->segment_room, device->segment_count + 1, sizeof s))
+        return torch_no_memory(r);
     s.first_block = device->block_count;
     s.block_count = blocks->count;
     device->segments[device->segment_count++] = s;

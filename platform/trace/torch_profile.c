@@ -1,5 +1,6 @@
 /* Memory events of PyTorch's profiler (Chrome JSON): block sizes and addresses, when frees were requested. They give
  * peaks; what the allocator did with its segments they do not tell. */
+#include "model/base/grow.h"
 #include "trace/builder.h"
 #include "trace/torch_parts.h"
 
@@ -59,9 +60,7 @@ tla_status torch_read_profile_event(torch_reader *r, const pickle_value *event) 
     e.on_gpu = type == 1;
     e.device = e.on_gpu && device < UINT32_MAX ? (uint32_t)device : 0;
     if (e.nbytes > TRACE_MAX_BYTES) return wrong(r, pickle_get(args, "Bytes"), "Bytes", "1 .. 2^63 bytes");
-    void *profile = s->profile;
-    if (!value_room(&profile, s->profile_count, &s->profile_room, sizeof e)) return torch_no_memory(r);
-    s->profile = profile;
+    if (!tla_grow(&s->profile, &s->profile_room, s->profile_count + 1, sizeof e)) return torch_no_memory(r);
     s->profile[s->profile_count++] = e;
     return TLA_OK;
 }

@@ -1,5 +1,6 @@
 /* Segment events undone. Which range an unmapped piece belonged to is not recorded: its neighbours tell. */
 #include "trace/torch_runs.h"
+#include "model/base/grow.h"
 #include "trace/torch_parts.h"
 
 #include <stdlib.h>
@@ -28,9 +29,7 @@ const torch_run *torch_runs_find(const torch_runs *r, uint64_t address) {
 }
 
 static bool insert(torch_runs *r, torch_run run) {
-    void *runs = r->runs;
-    if (!value_room(&runs, r->count, &r->room, sizeof run)) return false;
-    r->runs = runs;
+    if (!tla_grow(&r->runs, &r->room, r->count + 1, sizeof run)) return false;
     size_t at = runs_below(r, run.address);
     memmove(r->runs + at + 1, r->runs + at, (r->count - at) * sizeof run);
     r->runs[at] = run;
@@ -44,9 +43,7 @@ static void erase(torch_runs *r, size_t at) {
 }
 
 static bool new_range(torch_runs *r, uint64_t base, bool small, size_t *range) {
-    void *ranges = r->ranges;
-    if (!value_room(&ranges, r->range_count, &r->range_room, sizeof *r->ranges)) return false;
-    r->ranges = ranges;
+    if (!tla_grow(&r->ranges, &r->range_room, r->range_count + 1, sizeof *r->ranges)) return false;
     *range = r->range_count++;
     r->ranges[*range] = (torch_range){base, small ? SMALL_SEGMENT : r->large_granule};
     return true;

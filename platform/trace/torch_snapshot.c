@@ -1,4 +1,5 @@
 /* A snapshot as a whole: which format it is, and its devices. */
+#include "model/base/grow.h"
 #include "trace/file.h"
 #include "trace/torch_parts.h"
 
@@ -69,9 +70,7 @@ static void guess_settings(torch_snapshot *s) {
 
 static tla_status add_gone_pool(torch_reader *r) {
     torch_snapshot *s = r->snapshot;
-    torch_pool *pools = realloc(s->pools, (s->pool_count + 1) * sizeof *pools);
-    if (!pools) return torch_no_memory(r);
-    s->pools = pools;
+    if (!tla_grow_by_one(&s->pools, s->pool_count, sizeof *s->pools)) return torch_no_memory(r);
     s->pools[s->pool_count++] = (torch_pool){UINT64_MAX, UINT64_MAX};
     return TLA_OK;
 }

@@ -1,6 +1,7 @@
 /* What lived when the first entry was written. Blocks: the first entry of an address says whether it was taken, and
  * what no entry names lives in the segments at the end. Segments: the end, undone event by event. What was freed in the
  * trace has no size but the one that was asked for: the neighbours say how much more it took. */
+#include "model/base/grow.h"
 #include "trace/torch_parts.h"
 #include "trace/torch_runs.h"
 
@@ -72,9 +73,7 @@ static bool collect(finder *f) {
 }
 
 static bool add_block(finder *f, torch_start_block block) {
-    void *blocks = f->start->blocks;
-    if (!value_room(&blocks, f->start->block_count, &f->block_room, sizeof block)) return false;
-    f->start->blocks = blocks;
+    if (!tla_grow(&f->start->blocks, &f->block_room, f->start->block_count + 1, sizeof block)) return false;
     f->start->blocks[f->start->block_count++] = block;
     return true;
 }
@@ -307,9 +306,7 @@ static bool find_lots(finder *f) {
         if (e->action != TORCH_SEGMENT_FREE) continue;
         torch_lot lot = {.address = e->address, .nbytes = e->nbytes, .to = events[i].entry, .older = !before};
         if (before) lot.from = before->entry;
-        void *lots = f->start->lots;
-        good = value_room(&lots, f->start->lot_count, &room, sizeof lot);
-        f->start->lots = lots;
+        good = tla_grow(&f->start->lots, &room, f->start->lot_count + 1, sizeof lot);
         if (good) f->start->lots[f->start->lot_count++] = lot;
     }
     free(events);

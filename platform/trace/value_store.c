@@ -50,13 +50,3 @@ void value_store_clear(value_store *store) {
     free_from(store->chunks);
     store->chunks = NULL;
 }
-
-bool value_room(void **array, size_t count, size_t *room, size_t size) {
-    if (count < *room) return true;
-    size_t grown_room = *room ? 2 * *room : 64;
-    void *grown = realloc(*array, grown_room * size);
-    if (!grown) return false;
-    *array = grown;
-    *room = grown_room;
-    return true;
-}

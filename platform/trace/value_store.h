@@ -24,10 +24,6 @@ void *value_store_take(value_store *store, size_t nbytes);
 void value_store_reset(value_store *store);
 void value_store_clear(value_store *store);
 
-/* Makes room for one more in an array of items of this size from malloc; false without host memory: nothing is changed
- * then. */
-bool value_room(void **array, size_t count, size_t *room, size_t size);
-
 #ifdef __cplusplus
 }
 #endif

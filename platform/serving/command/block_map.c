@@ -2,6 +2,7 @@
 #include "serving/command/block_map.h"
 
 #include "cli/occupancy_grid.h"
+#include "model/base/grow.h"
 
 #include <stdlib.h>
 
@@ -23,27 +24,17 @@ void block_map_clear(block_map *map) {
 }
 
 static void note_use(block_map *map, block_use use) {
-    if (map->use_count == map->use_room) {
-        const size_t room = map->use_room ? 2 * map->use_room : 1024;
-        block_use *grown = realloc(map->uses, room * sizeof *grown);
-        map->no_memory |= !grown;
-        if (!grown) return;
-        map->uses = grown;
-        map->use_room = room;
-    }
-    map->uses[map->use_count++] = use;
+    if (tla_grow(&map->uses, &map->use_room, map->use_count + 1, sizeof *map->uses))
+        map->uses[map->use_count++] = use;
+    else
+        map->no_memory = true;
 }
 
 static void note_refusal(block_map *map, uint64_t now_ns) {
-    if (map->refusal_count == map->refusal_room) {
-        const size_t room = map->refusal_room ? 2 * map->refusal_room : 64;
-        uint64_t *grown = realloc(map->refusals_ns, room * sizeof *grown);
-        map->no_memory |= !grown;
-        if (!grown) return;
-        map->refusals_ns = grown;
-        map->refusal_room = room;
-    }
-    map->refusals_ns[map->refusal_count++] = now_ns;
+    if (tla_grow(&map->refusals_ns, &map->refusal_room, map->refusal_count + 1, sizeof *map->refusals_ns))
+        map->refusals_ns[map->refusal_count++] = now_ns;
+    else
+        map->no_memory = true;
 }
 
 void block_map_hear(block_map *map, uint64_t now_ns, const tla_block_decision *decision) {

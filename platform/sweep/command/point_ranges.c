@@ -1,5 +1,6 @@
 /* Sets of points, as stretches in ascending order. */
 #include "sweep/command/point_ranges.h"
+#include "model/base/grow.h"
 
 #include "model/base/phrase.h"
 
@@ -11,11 +12,7 @@ bool point_ranges_add(point_ranges *ranges, uint64_t first, uint64_t last) {
         ranges->at[ranges->count - 1].last = last;
         return true;
     }
-    if ((ranges->count & (ranges->count - 1)) == 0) { /* full at every power of two */
-        point_range *grown = realloc(ranges->at, (ranges->count ? 2 * ranges->count : 1) * sizeof *grown);
-        if (!grown) return false;
-        ranges->at = grown;
-    }
+    if (!tla_grow_by_one(&ranges->at, ranges->count, sizeof *ranges->at)) return false;
     ranges->at[ranges->count++] = (point_range){first, last};
     return true;
 }
