@@ -152,9 +152,9 @@ static tla_status run(tl_context *tl) {
 }
 
 /* The weights of the keys that a query sees, not divided by their sum. Returns by how much of itself each may be off in
- * f32: the score by width + 3 roundings of a sum of magnitudes (see gemm.c; the scaling of q is one, 1 / sqrt(width) is
- * two), its difference from the largest, of at most twice the largest magnitude, by one, and exp by two. What a weight
- * is scaled by later on are differences of such scores, which add up to no more than that once more. */
+ * f32: the score by width + 3 roundings of a sum of magnitudes (see product.h; the scaling of q is one, 1 / sqrt(width)
+ * is two), its difference from the largest, of at most twice the largest magnitude, by one, and exp by two. What a
+ * weight is scaled by later on are differences of such scores, which add up to no more than that once more. */
 static double weights_of(const tl_workload *workload, const void *const *tensors, uint64_t query, uint64_t seen,
                          double *weights) {
     const uint64_t width = workload->parameters[WIDTH];

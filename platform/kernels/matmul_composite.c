@@ -1,8 +1,8 @@
 /* C = A * B on every PE, as one composite of its engines: f16 in memory, accumulated in f32, rounded once at the end
  * (KernBench's matmul_composite). Every program has an A, a B and a C of its own, in the memory of its PE. */
+#include "product.h"
 #include "tlmalloc/kernel.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { A, B, C };
@@ -51,13 +51,6 @@ static double *numbers_of(const void *tensor, uint64_t count) {
     return numbers;
 }
 
-/* How far a right answer may lie from the exact sum: as in gemm.c, k products and sums in f32, one rounding to
- * f16. */
-static double tolerance(uint64_t k, double exact, double magnitude) {
-    double accumulated = (double)(k + 1) * 0x1p-24 * magnitude;
-    return accumulated + fmax((fabs(exact) + accumulated) * 0x1p-11, 0x1p-25);
-}
-
 static tla_status compare(const double *a, const double *b, const void *c, const tl_workload *workload,
                           uint64_t program, tla_error *error) {
     const uint64_t m = workload->parameters[M], k = workload->parameters[K], n = workload->parameters[N];
@@ -69,11 +62,12 @@ static tla_status compare(const double *a, const double *b, const void *c, const
                 exact += product;
                 magnitude += fabs(product);
             }
-            if (!(fabs(found - exact) <= tolerance(k, exact, magnitude))) /* also refuses NaN */
+            const double allowed = product_tolerance(exact, magnitude, k);
+            if (!(fabs(found - exact) <= allowed)) /* also refuses NaN */
                 return tl_wrong(error,
                                 "matmul_composite: program %llu: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
                                 (unsigned long long)program, (unsigned long long)row, (unsigned long long)column, found,
-                                exact, tolerance(k, exact, magnitude));
+                                exact, allowed);
         }
     return TLA_OK;
 }

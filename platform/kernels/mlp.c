@@ -80,8 +80,8 @@ static tla_status run(tl_context *tl) {
 }
 
 /* What rounding does to one element of the hidden layer. The product before it is off by (width + 1) * 2^-24 of
- * magnitudes (see gemm.c), which silu, whose slope is less than 1.1, makes 1.1 times that; the sigmoid and the product
- * with it round by 3 * 2^-24, and the last, to f16, by 2^-11 or, where it is subnormal, 2^-25. */
+ * magnitudes (see product.h), which silu, whose slope is less than 1.1, makes 1.1 times that; the sigmoid and the
+ * product with it round by 3 * 2^-24, and the last, to f16, by 2^-11 or, where it is subnormal, 2^-25. */
 static double hidden_error(double silu, double magnitude, double width) {
     const double before = 1.1 * (width + 1) * 0x1p-24 * magnitude + 3 * 0x1p-24 * fabs(silu);
     return before + fmax((fabs(silu) + before) * 0x1p-11, 0x1p-25);

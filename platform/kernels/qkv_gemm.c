@@ -1,8 +1,7 @@
 /* C[m x n] = X[m x k] * W[k x n]: f16 in memory, accumulated in f32, rounded to f16 once at the end (by default
  * KernBench's qkv_gemm, 128 x 256 x 128). */
+#include "product.h"
 #include "tlmalloc/kernel.h"
-
-#include <math.h>
 
 enum { X, W, C, TENSORS };
 enum { M, K, N };
@@ -79,31 +78,9 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, TILES, status);
 }
 
-/* How far a right answer may lie from the exact sum. In f32 each of k products and k - 1 additions rounds by at most
- * 2^-24 of a partial sum of |x * w|: together at most (k + 1) * 2^-24 * sum |x * w| (Higham, Accuracy and Stability of
- * Numerical Algorithms, 3.1: k u / (1 - k u), which is less). The last rounding, to f16, moves a value by at most 2^-11
- * of itself, or by 2^-25 where it is subnormal. */
-static double tolerance(double exact, double magnitude, double k) {
-    double accumulated = (k + 1) * 0x1p-24 * magnitude;
-    return accumulated + fmax((fabs(exact) + accumulated) * 0x1p-11, 0x1p-25);
-}
-
 static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
-    const uint64_t m = workload->parameters[M], k = workload->parameters[K], n = workload->parameters[N];
-    for (uint64_t i = 0; i < m * n; i++) {
-        double exact = 0, magnitude = 0;
-        for (uint64_t depth = 0; depth < k; depth++) {
-            double product =
-                tl_element(tensors[X], TL_F16, i / n * k + depth) * tl_element(tensors[W], TL_F16, depth * n + i % n);
-            exact += product;
-            magnitude += fabs(product);
-        }
-        double got = tl_element(tensors[C], TL_F16, i), allowed = tolerance(exact, magnitude, (double)k);
-        if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
-            return tl_wrong(error, "qkv_gemm: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
-                            (unsigned long long)(i / n), (unsigned long long)(i % n), got, exact, allowed);
-    }
-    return TLA_OK;
+    const uint64_t *const size = workload->parameters;
+    return product_check("qkv_gemm: C", tensors, size[M], size[K], size[N], error);
 }
 
 TL_KERNEL(.name = "qkv_gemm", .description = "C = X * W, m x k x n (128 x 256 x 128), f16 storage, f32 accumulation",
