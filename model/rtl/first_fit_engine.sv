@@ -1,8 +1,9 @@
-// The engine with its memory.
+// A list with its memory.
 module first_fit_engine #(
     parameter WIDTH = 33,
     parameter NODES = 10,
-    parameter PIPELINED = 1
+    parameter PIPELINED = 1,
+    parameter WORST = 0
 ) (
     input logic clk,
     input logic rst,
@@ -24,7 +25,7 @@ module first_fit_engine #(
     logic [NODES-1:0] memory_address;
     logic [WIDTH-1:0] write_offset, write_size, read_offset, read_size;
     logic [NODES:0] write_next, read_next;
-    first_fit #(.WIDTH(WIDTH), .NODES(NODES), .PIPELINED(PIPELINED)) engine (.*);
+    first_fit #(.WIDTH(WIDTH), .NODES(NODES), .PIPELINED(PIPELINED), .WORST(WORST)) engine (.*);
     node_memory #(.WIDTH(WIDTH), .NODES(NODES)) memory (
         .clk, .enable(memory_enable), .write(memory_write), .address(memory_address), .write_offset, .write_size,
         .write_next, .read_offset, .read_size, .read_next);
