@@ -104,14 +104,7 @@ void pe_ipcq::begin(in_order_request &request, unsigned port) {
         request.finish();
         return;
     }
-    request.push(nullptr, this);
-    time_queue::of_simulation().post(
-        request.at_ps, resource_->number(), turn::access_comes + port,
-        [](void *context, std::uint64_t) {
-            auto &r = *static_cast<in_order_request *>(context);
-            static_cast<pe_ipcq *>(r.pop().module)->arrive(r);
-        },
-        &request);
+    request.wait_to_arrive<&pe_ipcq::arrive>(resource_->number(), turn::access_comes + port, *this);
 }
 
 namespace {

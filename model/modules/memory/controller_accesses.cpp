@@ -269,12 +269,11 @@ void memory_controller::accesses::begin(in_order_request &request, unsigned port
         arrive(request, port, who);
         return;
     }
-    request.push(nullptr, this);
-    request.arrive_at(resource_.number(), port, [](void *context, std::uint64_t) {
-        auto &r = *static_cast<in_order_request *>(context);
-        static_cast<accesses *>(r.pop().module)
-            ->arrive(r, 0, r.payload->get_extension<requester>()); // they come in order
-    });
+    request.arrive_at<&accesses::arrive_in_turn>(resource_.number(), port, *this);
+}
+
+void memory_controller::accesses::arrive_in_turn(in_order_request &request) {
+    arrive(request, 0, request.payload->get_extension<requester>());
 }
 
 void memory_controller::accesses::arrive(in_order_request &request, unsigned input, requester *who) {

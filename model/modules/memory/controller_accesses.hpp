@@ -64,6 +64,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
     void begin(in_order_request &request, unsigned port) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
+    void arrive_in_turn(in_order_request &request); // of accesses that come in order
     void arrive(in_order_request &request, unsigned input, requester *who);
     void go_on(in_order_request &request, unsigned input, const place &where, bool to_note, requester *who);
     void go_on_behind_exclusive_writes(std::uint64_t at_ps);

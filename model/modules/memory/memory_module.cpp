@@ -32,11 +32,7 @@ void memory_module::begin(in_order_request &request, unsigned input) {
     if (tla_access_times *const times = times_of(*request.payload))
         note_arrival(*request.payload, *times, request.at_ps);
     request.at_ps += memory_.latency_ps;
-    request.push(nullptr, this);
-    request.arrive_at(resource_of(request), input, [](void *context, std::uint64_t) {
-        auto &r = *static_cast<in_order_request *>(context);
-        static_cast<memory_module *>(r.pop().module)->arrive(r);
-    });
+    request.arrive_at<&memory_module::arrive>(resource_of(request), input, *this);
 }
 
 void memory_module::arrive(in_order_request &request) {

@@ -72,23 +72,15 @@ void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
         return;
     }
     mmu_.begun(); // until recycle()
-    time_queue &queue = time_queue::of_simulation();
     request.at_ps += mmu_.config_.overhead_ps;
-    if (request.at_ps == queue.now_ps()) {
-        arrive(request, request.at_ps);
-        return;
-    }
-    request.push(nullptr, this);
-    queue.post(
-        request.at_ps, resource_.number(), port,
-        [](void *context, std::uint64_t at_ps) {
-            auto &r = *static_cast<in_order_request *>(context);
-            static_cast<steps *>(r.pop().module)->arrive(r, at_ps);
-        },
-        &request);
+    if (request.at_ps == time_queue::of_simulation().now_ps())
+        arrive(request);
+    else
+        request.wait_to_arrive<&steps::arrive>(resource_.number(), port, *this);
 }
 
-void pe_mmu::steps::arrive(in_order_request &request, std::uint64_t at_ps) {
+void pe_mmu::steps::arrive(in_order_request &request) {
+    const std::uint64_t at_ps = request.at_ps;
     mmu_.statistics_.lookups++;
     mmu_.lookups_.add(at_ps, 1);
     const requester *const who = request.payload->get_extension<requester>();

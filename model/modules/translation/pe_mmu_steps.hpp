@@ -65,7 +65,7 @@ class pe_mmu::steps final : private in_order_request::holder {
         page_fault::bytes fault_record{};
     };
 
-    void arrive(in_order_request &request, std::uint64_t at_ps);
+    void arrive(in_order_request &request);
     void payload_goes(in_order_request &request) override;
     void translate(job &j, std::uint64_t at_ps);
     part &look_up(job &j, part *before, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t at_ps);

@@ -88,16 +88,31 @@ class in_order_request {
     in_order_request(const in_order_request &) = delete;
     in_order_request &operator=(const in_order_request &) = delete;
 
-    // Lets action(this, at) come at `at_ps`, for a resource; what a module does last.
-    void arrive_at(std::uint32_t resource, std::uint32_t port, tla_event_action action) {
+    // Lets (module.*Arrive)(*this) come at `at_ps`, in the turn of a resource. What a module does last.
+    template <auto Arrive, typename Module>
+    void arrive_at(std::uint32_t resource, std::uint32_t port, Module &module) {
+        push(nullptr, &module);
         time_queue &queue = time_queue::of_simulation();
         if (comes_last)
-            queue.go_on(at_ps, resource, port, action, this);
+            queue.go_on(at_ps, resource, port, arrived<Arrive, Module>, this);
         else
-            queue.post(at_ps, resource, port, action, this);
+            queue.post(at_ps, resource, port, arrived<Arrive, Module>, this);
+    }
+
+    // Likewise, but the queue is always asked.
+    template <auto Arrive, typename Module>
+    void wait_to_arrive(std::uint32_t resource, std::uint32_t port, Module &module) {
+        push(nullptr, &module);
+        time_queue::of_simulation().post(at_ps, resource, port, arrived<Arrive, Module>, this);
     }
 
   private:
+    template <auto Arrive, typename Module>
+    static void arrived(void *context, std::uint64_t) {
+        auto &request = *static_cast<in_order_request *>(context);
+        (static_cast<Module *>(request.pop().module)->*Arrive)(request);
+    }
+
     struct kept;
     void drop_kept();
     std::unique_ptr<kept> kept_;
