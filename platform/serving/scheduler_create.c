@@ -1,0 +1,188 @@
+/* The scheduler: how it is made for requests, what refuses them, and its end. */
+#include "serving/content.h"
+#include "serving/scheduler_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static tla_status check_rules(const tla_scheduler_rules *r, tla_error *error) {
+    if (r->blocks >= 2 && r->blocks <= TLA_KV_BLOCKS_MAX && r->block_tokens && r->step_tokens && r->sequences &&
+        r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX && (unsigned)r->kv_rules < TLA_KV_RULES_COUNT &&
+        (r->host_blocks == 0 || (r->host_blocks < TLA_KV_BLOCKS_MAX && r->index && !r->has_memory)))
+        return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a rule of the scheduler outside its range");
+}
+
+/* The last token of an output is never computed. */
+static uint64_t most_tokens(const tla_serving_request *request) {
+    return (uint64_t)request->prompt_tokens + request->output_tokens - 1;
+}
+
+static uint64_t blocks_of(const tla_scheduler_rules *rules, const tla_serving_request *request) {
+    return (most_tokens(request) + rules->block_tokens - 1) / rules->block_tokens;
+}
+
+static tla_status check_length(const tla_scheduler_rules *rules, const tla_serving_request *r, tla_error *error) {
+    const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens, needed = blocks_of(rules, r);
+    if (rules->request_tokens && tokens > rules->request_tokens)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "found %" PRIu32 " + %" PRIu32 " tokens, expected at most %" PRIu64 " (max_model_len)",
+                             r->prompt_tokens, r->output_tokens, rules->request_tokens);
+    if (needed <= rules->blocks - 1) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                         "found %" PRIu32 " + %" PRIu32 " tokens, which need %" PRIu64 " blocks of %" PRIu32
+                         " tokens, expected at most the %" PRIu32 " usable ones of the cache (gpu_blocks)",
+                         r->prompt_tokens, r->output_tokens, needed, rules->block_tokens, rules->blocks - 1);
+}
+
+tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_serving_requests *requests, size_t *request,
+                               tla_error *error) {
+    if (request) *request = requests->count;
+    tla_status status = check_rules(rules, error);
+    if (!status) status = content_check(requests, rules->block_tokens, rules->index, request, error);
+    for (size_t i = 0; i < requests->count && !status; i++) {
+        status = check_length(rules, &requests->items[i], error);
+        if (status && request) *request = i;
+    }
+    return status;
+}
+
+/* The most tokens that a request may have, where the rules do not say. */
+static uint64_t longest_tokens(const tla_scheduler *s) {
+    uint64_t longest = s->rules.request_tokens;
+    for (size_t i = 0; i < s->requests->count && !s->rules.request_tokens; i++) {
+        const tla_serving_request *r = &s->requests->items[i];
+        const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens;
+        if (tokens > longest) longest = tokens;
+    }
+    return longest;
+}
+
+/* Another manager; each request must fit in it when it is alone. */
+static tla_status create_memory(tla_scheduler *s, tla_error *error) {
+    tla_kv_memory_config config = s->rules.memory;
+    config.tokens = (uint64_t)(s->rules.blocks - 1) * s->rules.block_tokens;
+    config.requests = (uint32_t)s->requests->count;
+    config.longest = longest_tokens(s);
+    tla_status status = tla_kv_memory_create(&config, &s->memory);
+    if (status == TLA_INVALID_ARGUMENT)
+        return tla_error_set(error, status, "found a memory of %" PRIu64 " tokens, which no %s manager can have",
+                             config.tokens, tla_kv_memory_name(config.kind));
+    for (size_t i = 0; !status && i < s->requests->count; i++) {
+        const tla_serving_request *r = &s->requests->items[i];
+        tla_work work = {0};
+        status = tla_kv_memory_hold(s->memory, (uint32_t)i, r, most_tokens(r), &work);
+        if (status == TLA_LIMIT)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32
+                                 " tokens, for which a memory of %" PRIu64 " has no place under %s",
+                                 r->id, r->prompt_tokens, r->output_tokens, config.tokens,
+                                 tla_kv_memory_name(config.kind));
+        if (!status) status = tla_kv_memory_release(s->memory, (uint32_t)i, &work);
+    }
+    return status;
+}
+
+/* Content of the first tier gives way. */
+static void move_out(void *context, uint32_t block, uint64_t hash) {
+    tla_scheduler *s = context;
+    uint32_t to;
+    if (tla_host_tier_put(&s->host, hash, &to, &s->out_work)) s->out_failed = true;
+    if (to == TLA_KV_PLACEHOLDER) return;
+    s->out[s->out_count] = block;
+    s->out_host[s->out_count++] = to;
+}
+
+/* Blocks that all requests have together at most. Where the memory has as many nobody is ever preempted and no block is
+ * taken twice, so that more of them change nothing but what is free: a cache of 10^9 blocks takes no more memory of
+ * this machine than its requests. */
+static uint64_t blocks_of_all(const tla_scheduler *s) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->requests->count; i++)
+        sum += blocks_of(&s->rules, &s->requests->items[i]);
+    return sum;
+}
+
+static tla_status create_blocks(tla_scheduler *s) {
+    const tla_scheduler_rules *rules = &s->rules;
+    const uint64_t all = blocks_of_all(s);
+    const uint32_t made = least(rules->blocks, all + 1), host = least(rules->host_blocks, all);
+    const tla_kv_blocks_config config = {.blocks = made,
+                                         .index = rules->index,
+                                         .rules = rules->kv_rules,
+                                         .leaves = host ? move_out : NULL,
+                                         .context = s};
+    const tla_status status = tla_kv_blocks_create(&config, &s->blocks);
+    s->unmade = rules->blocks - made;
+    s->host_unmade = rules->host_blocks - host;
+    if (status || !host) return status;
+    const uint64_t budget = rules->host_budget ? rules->host_budget : rules->host_blocks;
+    return tla_host_tier_init(&s->host, host, least(budget, rules->host_blocks));
+}
+
+tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,
+                                const tla_scheduler_watch *watch, tla_scheduler **out, tla_error *error) {
+    *out = NULL;
+    tla_status status = tla_scheduler_check(rules, requests, NULL, error);
+    if (status) return status;
+    uint64_t longest = 0; /* blocks of a request */
+    for (size_t i = 0; i < requests->count; i++)
+        if (blocks_of(rules, &requests->items[i]) > longest) longest = blocks_of(rules, &requests->items[i]);
+    tla_scheduler *s = calloc(1, sizeof *s);
+    if (!s) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the scheduler");
+    s->rules = *rules;
+    s->rules.index = rules->index && !rules->has_memory;
+    s->requests = requests;
+    if (watch) s->watch = *watch;
+    s->first = s->last = NOBODY;
+    if (s->rules.sequences > requests->count) s->rules.sequences = (uint32_t)requests->count;
+    s->sequences = calloc(requests->count, sizeof *s->sequences);
+    s->running = malloc(s->rules.sequences * sizeof *s->running);
+    s->yielded = malloc(s->rules.sequences * sizeof *s->yielded);
+    s->hashes = malloc((longest + 1) * sizeof *s->hashes);
+    s->found = malloc((longest + 1) * sizeof *s->found);
+    s->found_host = malloc((longest + 1) * sizeof *s->found_host);
+    s->out = malloc((longest + 1) * sizeof *s->out);
+    s->out_host = malloc((longest + 1) * sizeof *s->out_host);
+    if (!s->sequences || !s->running || !s->yielded || !s->hashes || !s->found || !s->found_host || !s->out ||
+        !s->out_host)
+        status = TLA_NO_HOST_MEMORY;
+    if (!status) status = create_blocks(s);
+    if (!status && rules->has_memory) {
+        status = create_memory(s, error);
+        if (status && status != TLA_NO_HOST_MEMORY) {
+            tla_scheduler_destroy(s);
+            return status;
+        }
+    }
+    if (status) {
+        tla_scheduler_destroy(s);
+        return tla_error_set(error, status, "no host memory for the scheduler");
+    }
+    *out = s;
+    return TLA_OK;
+}
+
+void tla_scheduler_destroy(tla_scheduler *s) {
+    if (!s) return;
+    for (size_t i = 0; s->sequences && i < s->requests->count; i++)
+        tla_kv_table_clear(&s->sequences[i].table);
+    for (int i = 0; i < TLA_SERVING_DEPTH_MAX; i++) {
+        for (size_t k = 0; k < s->flights[i].read_room; k++)
+            tla_kv_table_clear(&s->flights[i].reads[k]);
+        free(s->flights[i].reads);
+        free(s->flights[i].parts);
+    }
+    tla_kv_blocks_destroy(s->blocks);
+    tla_host_tier_clear(&s->host);
+    tla_kv_memory_destroy(s->memory);
+    free(s->sequences);
+    free(s->running);
+    free(s->yielded);
+    free(s->hashes);
+    free(s->found);
+    free(s->found_host);
+    free(s->out);
+    free(s->out_host);
+    free(s);
+}
