@@ -45,3 +45,25 @@ void *sweep_grow(tla_loader *loader, void *items, size_t count, size_t size) {
     loader->no_memory = true;
     return NULL;
 }
+
+char *sweep_copy(tla_loader *loader, const char *text) {
+    char *made = strdup(text);
+    loader->no_memory |= !made;
+    return made;
+}
+
+char *sweep_beside(tla_loader *loader, const sweep *s, const char *text, const sweep_path *paths, size_t count) {
+    const char *slash = strrchr(s->path, '/'), *rest = text;
+    const size_t folder = slash ? (size_t)(slash + 1 - s->path) : 0, room = strlen(text) + count * folder + 1;
+    char *made = malloc(room);
+    loader->no_memory |= !made;
+    size_t length = 0;
+    for (size_t i = 0; i < count && made; i++) {
+        const char *file = text + paths[i].at;
+        length += (size_t)snprintf(made + length, room - length, "%.*s%.*s", (int)(file - rest), rest,
+                                   *file == '/' ? 0 : (int)folder, s->path);
+        rest = file;
+    }
+    if (made) snprintf(made + length, room - length, "%s", rest);
+    return made;
+}

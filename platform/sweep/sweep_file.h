@@ -66,4 +66,9 @@ void sweep_judge(tla_loader *loader, sweep_reading *r);
 /* Room for one item more behind `count`; NULL, and noted in the loader, without host memory. */
 void *sweep_grow(tla_loader *loader, void *items, size_t count, size_t size);
 
+/* Texts from malloc; NULL, and noted in the loader, without host memory. The second: with the sweep's folder before
+ * each of these files, since a file that a sweep names stands beside it. */
+char *sweep_copy(tla_loader *loader, const char *text);
+char *sweep_beside(tla_loader *loader, const sweep *s, const char *text, const sweep_path *paths, size_t count);
+
 #endif
