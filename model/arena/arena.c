@@ -1,5 +1,6 @@
 /* What all policies share: arguments, rounding, accounting. The policy is behind placement.h. */
 #include "arena_state.h"
+#include "base/numbers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,10 +38,6 @@ const tla_placement *tla_placement_of(tla_policy policy) {
 
 static const uint64_t limit = (uint64_t)1 << 63; /* offsets stay below, so that they are also good signed numbers */
 
-static bool power_of_two(uint64_t n) {
-    return n != 0 && (n & (n - 1)) == 0;
-}
-
 static uint64_t alignment_of(const tla_arena_config *config) {
     return config->alignment ? config->alignment : 1;
 }
@@ -48,7 +45,7 @@ static uint64_t alignment_of(const tla_arena_config *config) {
 tla_status tla_arena_check_config(const tla_arena_config *config) {
     uint64_t alignment = alignment_of(config);
     bool good = tla_placement_of(config->policy) && config->base < limit && config->capacity <= limit - config->base &&
-                power_of_two(alignment) && config->base % alignment == 0;
+                is_power_of_two(alignment) && config->base % alignment == 0;
     return good ? TLA_OK : TLA_INVALID_ARGUMENT;
 }
 
@@ -146,7 +143,7 @@ tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, 
 
 tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,
                                    tla_work *work) {
-    if (!power_of_two(alignment))
+    if (!is_power_of_two(alignment))
         return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "an alignment of %" PRIu64 ": no power of two",
                              alignment);
     return alloc(arena, nbytes, alignment > arena->config.alignment ? alignment : arena->config.alignment, block, work);

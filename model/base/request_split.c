@@ -1,9 +1,6 @@
 /* Splitting an access: the longest request that the shape allows, from the front. */
 #include "request_split.h"
-
-static uint64_t smaller(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
+#include "numbers.h"
 
 tla_request tla_request_next(const tla_request_shape *shape, uint64_t address, uint64_t nbytes) {
     const uint64_t lead = address & (shape->smallest - 1);

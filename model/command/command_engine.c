@@ -1,9 +1,6 @@
 /* An engine behind a command queue. */
 #include "tlmalloc/command/command_engine.h"
-
-static uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
+#include "base/numbers.h"
 
 static uint64_t next_edge(uint64_t ps, uint64_t clock_ps) {
     const uint64_t past = clock_ps ? ps % clock_ps : 0;

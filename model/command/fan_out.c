@@ -1,5 +1,6 @@
 /* Fan-out of mapping commands in rounds: settle what was posted, send, take back. */
 #include "fan_out.h"
+#include "base/numbers.h"
 
 #include <stdlib.h>
 
@@ -51,10 +52,6 @@ void tla_fan_out_destroy(tla_fan_out *f) {
     free(f->postings);
     free(f->asked);
     free(f);
-}
-
-static uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
 }
 
 static bool covers(const tla_scope *a, const tla_scope *b) {

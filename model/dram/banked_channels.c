@@ -1,5 +1,6 @@
 /* Burst-interleaved pseudo-channels with banks. */
 #include "tlmalloc/dram/banked_channels.h"
+#include "base/numbers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,10 +53,6 @@ struct tla_banked_channels {
     group groups[];
 };
 
-static bool power_of_two(uint64_t n) {
-    return n != 0 && (n & (n - 1)) == 0;
-}
-
 /* Rows do not change the timing, only how far addresses reach: more row bits on top of the map. */
 static tla_status cover(const tla_banked_channels_config *config, tla_hbm_config *timing, tla_error *error) {
     *timing = config->timing;
@@ -63,7 +60,7 @@ static tla_status cover(const tla_banked_channels_config *config, tla_hbm_config
     if (status != TLA_OK) return status;
     if (timing->model != TLA_HBM_BANKS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a profile without banks, which flat channels serve");
-    if (!power_of_two(config->count) || config->count < timing->row_bus_sharers)
+    if (!is_power_of_two(config->count) || config->count < timing->row_bus_sharers)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "found %" PRIu32 " pseudo-channels, expected a power of two, at least the %" PRIu32
                              " that share a row-command bus",

@@ -1,5 +1,6 @@
 /* Burst-interleaved channels as timelines. */
 #include "tlmalloc/dram/flat_channels.h"
+#include "base/numbers.h"
 
 #include "tlmalloc/base/timeline.h"
 
@@ -17,10 +18,6 @@ struct tla_flat_channels {
     channel channel[];
 };
 
-static bool power_of_two(uint64_t n) {
-    return n && !(n & (n - 1));
-}
-
 tla_flat_channels_config tla_flat_channels_of(const tla_hbm_config *profile, uint32_t count) {
     return (tla_flat_channels_config){.count = count,
                                       .burst_bytes = profile->burst_bytes,
@@ -31,7 +28,7 @@ tla_flat_channels_config tla_flat_channels_of(const tla_hbm_config *profile, uin
 
 tla_status tla_flat_channels_create(const tla_flat_channels_config *config, tla_flat_channels **out) {
     *out = NULL;
-    if (!power_of_two(config->count) || !power_of_two(config->burst_bytes) || !config->burst_ps)
+    if (!is_power_of_two(config->count) || !is_power_of_two(config->burst_bytes) || !config->burst_ps)
         return TLA_INVALID_ARGUMENT;
     tla_flat_channels *channels = calloc(1, sizeof *channels + config->count * sizeof channels->channel[0]);
     if (!channels) return TLA_NO_HOST_MEMORY;

@@ -1,4 +1,5 @@
 /* Whether the parameters of a pseudo-channel agree with each other. */
+#include "base/numbers.h"
 #include "hbm_internal.h"
 
 #include <stdio.h>
@@ -16,10 +17,6 @@ const char *tla_hbm_refresh_name(tla_hbm_refresh refresh) {
 const char *tla_hbm_page_policy_name(tla_hbm_page_policy policy) {
     static const char *const names[] = {"open", "closed"};
     return (unsigned)policy < TLA_HBM_PAGE_POLICY_COUNT ? names[policy] : NULL;
-}
-
-static bool power_of_two(uint32_t value) {
-    return value != 0 && (value & (value - 1)) == 0;
 }
 
 static tla_status check_map(const tla_hbm_config *c, tla_error *error) {
@@ -54,19 +51,20 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
     REQUIRE(c->model < TLA_HBM_MODEL_COUNT, "model is %u, which is none", c->model);
     REQUIRE_RANGE(tck_ps, 1, 1000000);
     REQUIRE_RANGE(burst_cycles, 1, UINT32_MAX);
-    REQUIRE(power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
+    REQUIRE(is_power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
             "burst is %u, expected a power of two up to 1 MiB", c->burst_bytes);
     REQUIRE(c->window <= (1u << 16), "window is %u, expected no more than %u", c->window, 1u << 16);
     if (c->model == TLA_HBM_CHANNEL) return TLA_OK;
     REQUIRE_RANGE(burst_cycles, 1, cycles_max);
 
-    REQUIRE(power_of_two(c->bank_groups) && c->bank_groups <= TLA_HBM_GROUPS_MAX,
+    REQUIRE(is_power_of_two(c->bank_groups) && c->bank_groups <= TLA_HBM_GROUPS_MAX,
             "bank_groups is %u, expected a power of two up to %d", c->bank_groups, TLA_HBM_GROUPS_MAX);
-    REQUIRE(power_of_two(c->banks_per_group) && c->banks_per_group <= TLA_HBM_BANKS_MAX / c->bank_groups,
+    REQUIRE(is_power_of_two(c->banks_per_group) && c->banks_per_group <= TLA_HBM_BANKS_MAX / c->bank_groups,
             "banks_per_group is %u, expected a power of two and no more than %d banks in all", c->banks_per_group,
             TLA_HBM_BANKS_MAX);
-    REQUIRE(power_of_two(c->rows) && c->rows <= (1u << 24), "rows is %u, expected a power of two up to 2^24", c->rows);
-    REQUIRE(power_of_two(c->row_bytes) && c->row_bytes >= c->burst_bytes && c->row_bytes <= (1u << 20),
+    REQUIRE(is_power_of_two(c->rows) && c->rows <= (1u << 24), "rows is %u, expected a power of two up to 2^24",
+            c->rows);
+    REQUIRE(is_power_of_two(c->row_bytes) && c->row_bytes >= c->burst_bytes && c->row_bytes <= (1u << 20),
             "row_size is %u, expected a power of two from burst %u to 1 MiB", c->row_bytes, c->burst_bytes);
     REQUIRE(c->row_bus_sharers == 1 || c->row_bus_sharers == 2, "row_bus_sharers is %u, expected 1 or 2",
             c->row_bus_sharers);

@@ -3,11 +3,8 @@
  * Two candidates are kept, the next column command and the next row command, each the one that is legal first, of
  * several the one whose burst is oldest (first-ready first-come). A candidate stays valid until something happens that
  * can change it; a new one only has to be compared. */
+#include "base/numbers.h"
 #include "hbm_internal.h"
-
-static inline uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 static uint64_t column_time(const struct pseudo_channel *pc, uint32_t index) {
     const struct bank *bank = &pc->banks[index];

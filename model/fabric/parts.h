@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_FABRIC_PARTS_H
 #define TLMALLOC_MODEL_FABRIC_PARTS_H
 
+#include "base/numbers.h"
 #include "fabric/routes.h"
 #include "tlmalloc/base/timeline.h"
 
@@ -102,10 +103,6 @@ struct tla_fabric {
     message *free_messages;
     tla_flit *free_flits;
 };
-
-static inline uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 void fabric_destroy_messages(tla_fabric *fabric);
 

@@ -1,4 +1,5 @@
 /* What the driver is asked for: a segment, or memory for more of an expandable range. */
+#include "base/numbers.h"
 #include "segment_pool.h"
 
 #include <stdlib.h>
@@ -140,10 +141,6 @@ static tla_status map(tla_segment_cache *cache, tla_segment_block *block, uint64
     return TLA_OK;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 /* A range grown until a free block of it serves the request. When the driver refuses, what it gave before stays a free
  * block, and a new range stays though nothing of it has memory (try_allocate_expandable_block); a host without memory
  * leaves no such range. */
@@ -153,11 +150,11 @@ static tla_status expand(tla_segment_cache *cache, const tla_segment_block *want
     const bool fresh = !block;
     tla_status status = fresh ? take_range(cache, wanted, &block, work) : TLA_OK;
     if (status) return status;
-    if (block->unmapped) status = map(cache, block, least(block->nbytes, wanted->nbytes), work);
+    if (block->unmapped) status = map(cache, block, smaller(block->nbytes, wanted->nbytes), work);
     if (status == TLA_NO_HOST_MEMORY && fresh) tla_segment_drop_range(cache, block, work);
     while (!status && block->nbytes < wanted->nbytes) {
         tla_segment_block *next = block->next; /* without memory, and it swallows the block */
-        status = map(cache, next, least(wanted->nbytes - block->nbytes, next->nbytes), work);
+        status = map(cache, next, smaller(wanted->nbytes - block->nbytes, next->nbytes), work);
         if (!status) block = next;
     }
     if (status) return status;

@@ -1,5 +1,6 @@
 /* PYTORCH_CUDA_ALLOC_CONF: keys and values between commas and colons, read as c10/core/AllocatorConfig.cpp does. */
 #include "tlmalloc/segments/segment_settings.h"
+#include "base/numbers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -67,10 +68,6 @@ static bool number_of(const char *text, uint64_t *number) {
         *number = 10 * *number + (uint64_t)(*p - '0');
     }
     return text[0] != 0;
-}
-
-static bool is_power_of_two(uint64_t n) {
-    return n && !(n & (n - 1));
 }
 
 /* Values */

@@ -1,14 +1,11 @@
 /* How long data take over a path that nobody else uses: every flit over every hop, and the terms of it. */
 #include "tlmalloc/topology/path_terms.h"
+#include "base/numbers.h"
 
 #include "base/saturate.h"
 #include "tlmalloc/base/timeline.h"
 
 #include <stdlib.h>
-
-static uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 /* When each flit has passed a node at which it was there at times[flit]; `collects`: it passes none before all are. */
 static void pass_node(const tla_path_hop *hop, bool collects, uint64_t *times, uint64_t count) {

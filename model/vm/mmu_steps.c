@@ -1,10 +1,7 @@
 /* Translations in steps: lookups, the walkers that misses wait for, and what a change meanwhile means for them. */
+#include "base/numbers.h"
 #include "mmu_state.h"
 #include "pte_check.h"
-
-static uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 static void go_on(tla_mmu_request *r, tla_mmu_phase phase, uint64_t at_ps) {
     r->phase = phase;

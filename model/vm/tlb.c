@@ -1,5 +1,6 @@
 /* TLB levels: sets of ways ordered by age, a hash over all of them so that a lookup need not search a set. */
 #include "tlmalloc/vm/tlb.h"
+#include "base/numbers.h"
 
 #include <stdlib.h>
 
@@ -53,18 +54,14 @@ const char *tla_replacement_name(tla_replacement replacement) {
 
 /* ---- construction ---- */
 
-static bool power_of_two(uint64_t value) {
-    return value && (value & (value - 1)) == 0;
-}
-
 static tla_status create_level(level *l, const tla_tlb_level_config *config) {
     l->config = *config;
     uint32_t entries = config->entries;
     if (l->config.ways == 0) l->config.ways = entries;
     uint32_t ways = l->config.ways;
-    if (entries == 0 || entries > TLA_TLB_ENTRIES_MAX || entries % ways || !power_of_two(entries / ways) ||
+    if (entries == 0 || entries > TLA_TLB_ENTRIES_MAX || entries % ways || !is_power_of_two(entries / ways) ||
         (unsigned)config->replacement >= TLA_REPLACEMENT_COUNT ||
-        (config->replacement == TLA_REPLACE_PLRU && !power_of_two(ways)))
+        (config->replacement == TLA_REPLACE_PLRU && !is_power_of_two(ways)))
         return TLA_INVALID_ARGUMENT;
     l->set_count = entries / ways;
     for (l->bucket_bits = 1; UINT32_C(1) << l->bucket_bits < 2 * entries;)
@@ -98,7 +95,7 @@ tla_status tla_tlb_create(const tla_tlb_config *config, tla_tlb **out) {
     uint64_t previous = 1;
     for (size_t i = 0; i < TLA_PAGE_SIZES_MAX && config->page_sizes[i] && !status; i++) {
         uint64_t size = config->page_sizes[i];
-        if (!power_of_two(size) || size <= previous || size > UINT64_C(1) << 30) status = TLA_INVALID_ARGUMENT;
+        if (!is_power_of_two(size) || size <= previous || size > UINT64_C(1) << 30) status = TLA_INVALID_ARGUMENT;
         tlb->shift[tlb->size_count++] = (unsigned)__builtin_ctzll(size);
         previous = size;
     }

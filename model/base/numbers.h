@@ -1,0 +1,21 @@
+/* Of two numbers one, and powers of two. */
+#ifndef TLMALLOC_MODEL_BASE_NUMBERS_H
+#define TLMALLOC_MODEL_BASE_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* Of two times: when both are over. */
+static inline uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static inline bool is_power_of_two(uint64_t n) {
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+#endif
