@@ -5,6 +5,7 @@
 #include "tlmalloc/arena/arena_snapshot.h"
 #include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/engine_work.h"
 #include "unit/seeded_random.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -62,9 +63,16 @@ class arena_pair {
     unsigned failed = 0, refused = 0, unaligned = 0, batches = 0;
 
   private:
+    static tla_work receipt_with(tla_engine_work &engine) {
+        tla_work work{};
+        work.engine = &engine;
+        return work;
+    }
+
     void take(std::uint64_t nbytes, std::uint64_t alignment) {
         tla_block here{}, there{};
-        tla_work a{}, b{};
+        tla_engine_work asked{}, modelled{};
+        tla_work a = receipt_with(asked), b = receipt_with(modelled);
         const tla_status status = tla_arena_alloc_aligned(with.get(), nbytes, alignment, &here, &a);
         // Buddies serve an alignment up to the block's size.
         const std::uint64_t served = policy_ == TLA_BUDDY ? tla_arena_granted(without.get(), nbytes) : unit;
@@ -86,7 +94,8 @@ class arena_pair {
         const std::size_t which = random.between(0, live_.size() - 1);
         const tla_block block = live_[which];
         live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(which));
-        tla_work a{}, b{};
+        tla_engine_work asked{}, modelled{};
+        tla_work a = receipt_with(asked), b = receipt_with(modelled);
         BOOST_REQUIRE_EQUAL(tla_arena_free(with.get(), block, &a), TLA_OK);
         BOOST_REQUIRE_EQUAL(tla_arena_free(without.get(), block, &b), TLA_OK);
         check_prices(a, b);
@@ -97,7 +106,8 @@ class arena_pair {
 
     void take_batch(std::uint64_t nbytes, std::size_t n, tla_batch kind) {
         std::vector<tla_block> here(n), there(n);
-        tla_work work{};
+        tla_engine_work asked{};
+        tla_work work = receipt_with(asked);
         const tla_status status = tla_arena_alloc_batch(with.get(), nbytes, n, kind, here.data(), &work);
         if (policy_ == TLA_BUDDY && kind == TLA_BATCH_CONTIGUOUS && n > 1) { // its items are no blocks of theirs
             BOOST_REQUIRE_EQUAL(status, TLA_UNSUPPORTED);
@@ -106,7 +116,7 @@ class arena_pair {
         BOOST_REQUIRE_EQUAL(status, tla_arena_alloc_batch(without.get(), nbytes, n, kind, there.data(), nullptr));
         if (status) return;
         batches += n > 1;
-        BOOST_REQUIRE_GT(work.engine_cycles, 0u);
+        BOOST_REQUIRE_GT(asked.cycles, 0u);
         for (std::size_t i = 0; i < n; i++) {
             BOOST_REQUIRE_EQUAL(here[i].offset, there[i].offset);
             live_.push_back({here[i].offset, nbytes});

@@ -120,11 +120,10 @@ static inline tla_status take(tla_arena *arena, uint64_t nbytes, uint64_t grante
 
 OUT_OF_THE_WAY static tla_status alloc(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,
                                        tla_work *work) {
-    tla_work ignored;
     uint64_t granted = tla_arena_granted(arena, nbytes);
     if (granted == 0) return tla_arena_refuse_size(arena, nbytes);
     if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
-    tla_status status = take(arena, nbytes, granted, alignment, block, work ? work : &ignored);
+    tla_status status = take(arena, nbytes, granted, alignment, block, work ? work : &(tla_work){0});
     if (status == TLA_OK && arena->live) tla_live_blocks_insert(arena->live, *block, arena->owner);
     return status;
 }
@@ -156,7 +155,6 @@ static tla_status refuse_range(tla_arena *arena, tla_block range) {
 }
 
 tla_status tla_arena_reserve(tla_arena *arena, tla_block block, tla_work *work) {
-    tla_work ignored;
     tla_block range = {block.offset, tla_arena_granted(arena, block.nbytes)};
     if (range.nbytes == 0) return tla_arena_refuse_size(arena, block.nbytes);
     if (!tla_arena_contains(arena, range)) return refuse_range(arena, block);
@@ -165,7 +163,7 @@ tla_status tla_arena_reserve(tla_arena *arena, tla_block block, tla_work *work) 
                              "an offset of %" PRIu64 ": not a multiple of %" PRIu64, range.offset,
                              arena->config.alignment);
     if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
-    tla_status status = arena->placement->reserve(arena->state, range, work ? work : &ignored);
+    tla_status status = arena->placement->reserve(arena->state, range, work ? work : &(tla_work){0});
     if (status) return status;
     tla_arena_count_used(arena, range.nbytes);
     if (arena->live) tla_live_blocks_insert(arena->live, range, arena->owner);
@@ -186,11 +184,10 @@ tla_status tla_arena_refuse_double(tla_arena *arena, tla_block range) {
 }
 
 OUT_OF_THE_WAY static tla_status release(tla_arena *arena, tla_block block, tla_work *work) {
-    tla_work ignored;
     tla_block range;
     tla_status status = tla_arena_may_free(arena, block, &range);
     if (status) return status;
-    status = arena->placement->free(arena->state, range, work ? work : &ignored);
+    status = arena->placement->free(arena->state, range, work ? work : &(tla_work){0});
     if (status == TLA_NOT_ALLOCATED) return tla_arena_refuse_double(arena, range);
     if (status && status != TLA_ENGINE_DIFFERS) return status;
     arena->used -= range.nbytes;
@@ -211,14 +208,13 @@ tla_status tla_arena_free(tla_arena *arena, tla_block block, tla_work *work) {
 }
 
 tla_status tla_arena_grow(tla_arena *arena, uint64_t nbytes, tla_work *work) {
-    tla_work ignored;
     if (nbytes == 0) return tla_arena_refuse_size(arena, 0);
     uint64_t mask = arena->config.alignment - 1, end = arena->config.base + arena->config.capacity;
     if (nbytes > limit || ((nbytes + mask) & ~mask) > limit - end)
         return tla_error_set(&arena->last_error, TLA_OUT_OF_RANGE,
                              "growth by %" PRIu64 " bytes at %" PRIu64 ": past 2^63", nbytes, end);
     nbytes = (nbytes + mask) & ~mask;
-    tla_status status = arena->placement->add(arena->state, (tla_block){end, nbytes}, work ? work : &ignored);
+    tla_status status = arena->placement->add(arena->state, (tla_block){end, nbytes}, work ? work : &(tla_work){0});
     if (status == TLA_OK) arena->config.capacity += nbytes;
     return status;
 }

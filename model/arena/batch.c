@@ -43,7 +43,7 @@ static tla_status take_carved(tla_arena *arena, uint64_t each, size_t n, tla_blo
 
 tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tla_batch kind, tla_block *blocks,
                                  tla_work *work) {
-    tla_work ignored;
+    tla_work ignored = {0};
     if (!work) work = &ignored;
     if (n == 0) return TLA_OK;
     uint64_t each = tla_arena_granted(arena, nbytes);
@@ -85,7 +85,7 @@ static tla_block next_run(const tla_arena *arena, const tla_block *blocks, size_
 }
 
 tla_status tla_arena_free_batch(tla_arena *arena, tla_block *blocks, size_t n, tla_work *work) {
-    tla_work ignored;
+    tla_work ignored = {0};
     if (!work) work = &ignored;
     if (n == 0) return TLA_OK;
     qsort(blocks, n, sizeof *blocks, by_offset);

@@ -3,6 +3,7 @@
 #include "driven.h"
 
 #include "base/phrase.h"
+#include "tlmalloc/base/engine_work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,6 +47,15 @@ tla_phrase tla_driven_words(tla_engine_status status, bool give_back, uint64_t o
     return tla_phrase_of("done at %" PRIu64, offset);
 }
 
+/* To the engine's receipt, if there is one; of a batch each request waits for the one before. */
+static void tell(tla_engine_work *to, const tla_engine_answer *answer, uint64_t nodes) {
+    if (!to) return;
+    to->cycles += to->cycles_behind + answer->cycles;
+    to->cycles_behind = answer->behind;
+    to->requests++;
+    to->nodes += nodes;
+}
+
 /* Asks what the core has decided already, `offset` being where it took a block; *walked is its receipt. */
 static tla_status ask(tla_driven *d, tla_engine_request request, tla_status decided, uint64_t offset,
                       const tla_work *walked, tla_work *work) {
@@ -67,10 +77,7 @@ static tla_status ask(tla_driven *d, tla_engine_request request, tla_status deci
     if (answer.status != expected || (takes && answer.offset != offset))
         return differ(d, &request, tla_driven_words(answer.status, request.give_back, answer.offset).text,
                       expectation.text);
-    work->engine_cycles += work->engine_behind + answer.cycles; /* of a batch each request waits for the one before */
-    work->engine_behind = answer.behind;
-    work->list_requests++;
-    work->engine_nodes += walked->nodes_visited;
+    tell(work->engine, &answer, walked->nodes_visited);
     work->nodes_visited += walked->nodes_visited;
     work->list_length += walked->list_length;
     return decided;
@@ -112,9 +119,11 @@ static void put_back(tla_driven *d, tla_block range, uint64_t cursor) {
 
 /* A list that is as it was is not walked behind the answer. */
 static void nothing_changed(tla_work *work) {
-    work->walks -= work->walks_behind;
-    work->walk_nodes -= work->walk_nodes_behind;
-    work->walks_behind = work->walk_nodes_behind = 0;
+    tla_engine_work *engine = work->engine;
+    if (!engine) return;
+    engine->walks -= engine->walks_behind;
+    engine->walk_nodes -= engine->walk_nodes_behind;
+    engine->walks_behind = engine->walk_nodes_behind = 0;
 }
 
 static tla_status unsupported(tla_driven *d, const char *what) {

@@ -2,15 +2,18 @@
  * it: before the answer (nodes_visited), or by an engine that knows the largest block, behind each answer that has
  * changed the list (walks). The receipt says both. */
 #include "list_placement.h"
+#include "tlmalloc/base/engine_work.h"
 
 /* The receipt of a request that has been answered, and may have changed the list. */
 static void answered(const tla_free_list *list, bool changed, tla_work *work) {
+    tla_engine_work *engine = work->engine;
+    if (!engine) return;
     const uint64_t passed = changed ? tla_free_list_count(list) : 0;
-    work->list_requests++;
-    work->walks += changed;
-    work->walk_nodes += passed;
-    work->walks_behind = changed;
-    work->walk_nodes_behind = passed;
+    engine->requests++;
+    engine->walks += changed;
+    engine->walk_nodes += passed;
+    engine->walks_behind = changed;
+    engine->walk_nodes_behind = passed;
 }
 
 static void search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {

@@ -202,7 +202,7 @@ bool tla_controller_next_timeout(const tla_controller *c, uint64_t *until_ps) {
 
 tla_status tla_controller_commit(tla_controller *c, uint64_t until_ps, uint64_t *at_ps,
                                  tla_controller_outcome *outcome) {
-    *outcome = (tla_controller_outcome){.memory = c->first};
+    *outcome = (tla_controller_outcome){.memory = c->first, .work.engine = &outcome->engine};
     if (!find_commit(c, &outcome->memory, at_ps) || *at_ps > until_ps) return TLA_NOT_FOUND;
     tla_stack *stack = tla_pe_memory_stack(c->memory, outcome->memory);
     const tla_status status = tla_stack_advance(stack, *at_ps - c->origin_ps, &outcome->work);
@@ -216,7 +216,7 @@ tla_status tla_controller_commit(tla_controller *c, uint64_t until_ps, uint64_t 
 tla_status tla_controller_end_pins(tla_controller *c, uint64_t until_ps, uint64_t *at_ps,
                                    tla_controller_outcome *outcome) {
     tla_object_counts left;
-    *outcome = (tla_controller_outcome){.memory = c->first};
+    *outcome = (tla_controller_outcome){.memory = c->first, .work.engine = &outcome->engine};
     if (!tla_controller_next_timeout(c, at_ps) || *at_ps >= until_ps) return TLA_NOT_FOUND;
     ++*at_ps;
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, *at_ps});

@@ -338,7 +338,8 @@ bool tla_controller_refuses(tla_controller *c, uint64_t at_ps) {
 
 void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, const tla_command *command, uint64_t at_ps,
                             tla_controller_outcome *outcome) {
-    *outcome = (tla_controller_outcome){.completion = answer_to(command, tla_controller_begin(c)), .memory = c->first};
+    *outcome = (tla_controller_outcome){
+        .completion = answer_to(command, tla_controller_begin(c)), .memory = c->first, .work.engine = &outcome->engine};
     if (outcome->completion.status) return;
     execution e = {.controller = c,
                    .objects = c->objects,

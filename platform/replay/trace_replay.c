@@ -2,6 +2,7 @@
 #include "replay/trace_replay.h"
 
 #include "cli/progress.h"
+#include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/command/command_engine.h"
 
 #include <stdlib.h>
@@ -74,9 +75,9 @@ static tla_status charge(player *p, size_t event, const tla_work *work) {
     uint64_t arrival;
     tla_status status = replay_arrival_ps(p->trace, event, p->timing->speed, &arrival, p->error);
     if (status) return status;
-    if (work->list_requests > 0) tla_command_engine_wait(&p->engine, p->list_ready_ps);
+    if (work->engine->requests > 0) tla_command_engine_wait(&p->engine, p->list_ready_ps);
     tla_service service = tla_command_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
-    if (work->list_requests > 0) p->list_ready_ps = service.done_ps + tla_cost_behind(&p->timing->cost, work);
+    if (work->engine->requests > 0) p->list_ready_ps = service.done_ps + tla_cost_behind(&p->timing->cost, work);
     const trace_event *e = &p->trace->events[event];
     if (e->is_free)
         p->result->free_latencies[p->result->frees - 1] = service.done_ps - arrival;
@@ -93,7 +94,8 @@ static tla_status play(player *p) {
     for (size_t i = 0; i < p->trace->event_count && !status; i++) {
         const trace_event *event = &p->trace->events[i];
         if (event->is_free && p->result->placements[event->allocation].offset == PLACEMENT_FAILED) continue;
-        tla_work work = {0};
+        tla_engine_work engine = {0};
+        tla_work work = {.engine = &engine};
         status = (event->is_free ? play_free : play_alloc)(p, event->allocation, &work);
         if (!status && p->timing) status = charge(p, i, &work);
         if (i % EVENTS_BETWEEN_PROGRESS == 0) progress_update(&progress, i, p->trace->event_count);

@@ -41,6 +41,13 @@ inline tla_command trim_command(tla_channel channel) {
     return command;
 }
 
+// A receipt with that of the list's engine.
+struct receipt : tla_work {
+    receipt() : tla_work{} { engine = &beside; }
+    receipt(const receipt &) = delete;
+    tla_engine_work beside{};
+};
+
 // Sends random requests about these memories to the controller of a bench (controller_bench.hpp), and checks every
 // completion against a stack of the core.
 template <typename Bench>
@@ -75,7 +82,7 @@ void check_against_core(const memory_controller::config &config, const std::vect
         BOOST_REQUIRE_EQUAL(answer.largest_free, now.largest_free);
     };
     const auto give_back = [&](const block &of) {
-        tla_work work{};
+        receipt work;
         const tla_completion answer = b.cpu.command(0, free_command(address(of.channel, of.offset), of.nbytes));
         check(answer, of.channel, tla_stack_free(made[of.channel].get(), {of.offset, of.nbytes}, &work), work);
     };
@@ -98,7 +105,7 @@ void check_against_core(const memory_controller::config &config, const std::vect
             command.format = request.format;
             command.stream = static_cast<std::uint32_t>(request.stream);
             tla_block granted{};
-            tla_work work{};
+            receipt work;
             const tla_completion answer = b.cpu.command(0, command);
             const tla_status status = tla_stack_alloc(made[c].get(), &request, &granted, &work);
             check(answer, c, status, work);
@@ -109,7 +116,7 @@ void check_against_core(const memory_controller::config &config, const std::vect
             failures += status != TLA_OK;
             if (!status) live.push_back({c, granted.offset, request.nbytes});
             if (i % 5000 == 4999) { // and goes on
-                tla_work trimmed{};
+                receipt trimmed;
                 std::uint64_t given_back = 0;
                 const tla_completion done = b.cpu.command(0, trim_command(channels[c]));
                 check(done, c, tla_stack_trim(made[c].get(), &given_back, &trimmed), trimmed);

@@ -1,4 +1,5 @@
 // memory_controller: commands in time, completions, and data accesses by physical address.
+#include "../unit/naive_engine.hpp"
 #include "controller_bench.hpp"
 #include "data_target.hpp"
 
@@ -351,4 +352,37 @@ BOOST_AUTO_TEST_CASE(a_controller_that_only_takes_commands_needs_no_initiator_of
     };
     simulate({&cpu});
     BOOST_CHECK(reports().empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_engine_of_ones_own_stands_behind_a_list_and_takes_its_cycles) {
+    naive_engine own;
+    memory_controller::config config = small();
+    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.engine = TLA_ENGINE_RTL;
+    config.cost.clock_ps = 1000;
+    std::uint64_t asked_units = 0;
+    config.engines = [&](const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
+                         tla_engine *engine, tla_error *) {
+        BOOST_CHECK_EQUAL(parameters.engine, TLA_ENGINE_RTL);
+        BOOST_CHECK_EQUAL(placement, TLA_FIRST_FIT);
+        asked_units = units;
+        *engine = own.as_engine();
+        return TLA_OK;
+    };
+    bench b(config);
+    BOOST_CHECK_EQUAL(asked_units, slice_bytes);
+    b.run([&] {
+        const tla_completion done = b.cpu.command(0, alloc_command(TLA_HBM, 1000));
+        BOOST_CHECK_EQUAL(done.status, TLA_OK);
+        BOOST_CHECK_EQUAL(done.service_ps, own.last_cycles * 1000);
+    });
+    BOOST_CHECK_EQUAL(own.asked, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_engine_that_nothing_makes_is_refused) {
+    memory_controller::config config = small();
+    config.engine = TLA_ENGINE_FIRMWARE;
+    config.engines = nullptr;
+    check_refused([&] { memory_controller controller("controller", config); },
+                  "/tlmalloc/memory_controller/config: engines: nothing makes an engine");
 }

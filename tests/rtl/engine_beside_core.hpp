@@ -4,6 +4,7 @@
 
 #include "engine_plays.hpp"
 #include "tlmalloc/arena/arena.h"
+#include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/command/command_engine.h"
 #include "tlmalloc/config.h"
 
@@ -136,7 +137,9 @@ class side_by_side {
 
     // Whether a block was taken, to *block.
     bool take(std::uint64_t size, tla_block *block) {
+        tla_engine_work beside{};
         tla_work work{};
+        work.engine = &beside;
         const tla_status status = tla_arena_alloc(arena_.get(), size, block, &work);
         arrival_ = engine_->now();
         const outcome got = engine_->command(false, 0, size);
@@ -150,7 +153,9 @@ class side_by_side {
     // Whether the range is free now: not without a node for it.
     bool give_back(tla_block block) {
         const std::uint64_t before = free_blocks();
+        tla_engine_work beside{};
         tla_work work{}, walk{}; // the walk to the place alone
+        work.engine = &beside;
         if (keeps_a_list()) {
             walk.insert_nodes = free_below(block.offset);
             walk.frees = 1;

@@ -1,5 +1,6 @@
 // Prices of receipts, and the texts of the error taxonomy.
 #include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/base/status.h"
 
 #include <boost/test/unit_test.hpp>
@@ -23,8 +24,6 @@ BOOST_AUTO_TEST_CASE(a_price_is_the_fixed_part_and_a_unit_for_each_event) {
         {&tla_work::frees, &tla_cost_profile::free_ps},
         {&tla_work::nodes_created, &tla_cost_profile::node_created_ps},
         {&tla_work::nodes_released, &tla_cost_profile::node_released_ps},
-        {&tla_work::walks, &tla_cost_profile::walk_ps},
-        {&tla_work::walk_nodes, &tla_cost_profile::walk_node_ps},
         {&tla_work::chunks, &tla_cost_profile::chunk_ps},
         {&tla_work::pte_writes, &tla_cost_profile::pte_write_ps},
         {&tla_work::table_levels, &tla_cost_profile::table_level_ps},
@@ -115,10 +114,13 @@ BOOST_AUTO_TEST_CASE(the_cycles_of_an_engine_take_the_place_of_what_it_walked_an
     work.nodes_visited = 7;
     work.class_lookups = 1;
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 171u);
-    work.engine_cycles = 9;
-    work.engine_nodes = 5; // the other two are a front's
+    tla_engine_work engine{};
+    work.engine = &engine;
+    BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 171u); // which it did not ask
+    engine.cycles = 9;
+    engine.nodes = 5; // the other two are a front's
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 9120u);
-    work.engine_cycles = UINT64_MAX / 2;
+    engine.cycles = UINT64_MAX / 2;
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), UINT64_MAX);
 }
 
@@ -127,18 +129,22 @@ BOOST_AUTO_TEST_CASE(what_goes_on_behind_the_answer_is_not_in_its_price) {
     units.walk_ps = 10;
     units.walk_node_ps = 100;
     units.clock_ps = 1000;
+    tla_engine_work engine{};
     tla_work work{};
-    work.walks = 3;
-    work.walk_nodes = 9;
-    work.walks_behind = 1;
-    work.walk_nodes_behind = 4;
+    work.engine = &engine;
+    engine.walks = 3;
+    engine.walk_nodes = 9;
+    engine.walks_behind = 1;
+    engine.walk_nodes_behind = 4;
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 520u);
     BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), 410u);
-    work = {};
-    work.engine_cycles = 2;
-    work.engine_behind = 7;
+    engine = {};
+    engine.cycles = 2;
+    engine.cycles_behind = 7;
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), 2000u);
     BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), 7000u);
-    work.engine_behind = UINT64_MAX / 2;
+    engine.cycles_behind = UINT64_MAX / 2;
     BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), UINT64_MAX);
+    work.engine = nullptr;
+    BOOST_CHECK_EQUAL(tla_cost_behind(&units, &work), 0u);
 }

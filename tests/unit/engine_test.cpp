@@ -3,6 +3,7 @@
 #include "seeded_random.hpp"
 #include "tlmalloc/arena/arena_snapshot.h"
 #include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/memory/pe_memory.h"
 
 #include <boost/test/unit_test.hpp>
@@ -57,7 +58,9 @@ BOOST_AUTO_TEST_CASE(with_an_engine_an_arena_places_as_without_one_and_its_cycle
     std::vector<tla_block> live;
     std::uint64_t refused = 0, without_node = 0;
     for (int i = 0; i < 20000; i++) {
+        tla_engine_work asked{};
         tla_work a{}, b{};
+        a.engine = &asked;
         if (live.empty() || random.one_in(2)) {
             const std::uint64_t nbytes = random.between(1, 64 * 90);
             tla_block here{}, there{};
@@ -74,7 +77,7 @@ BOOST_AUTO_TEST_CASE(with_an_engine_an_arena_places_as_without_one_and_its_cycle
             without_node += status == TLA_LIMIT;
         }
         // The naive engine takes what the list's prices say; the price is its cycles and nothing beside them.
-        BOOST_REQUIRE_EQUAL(a.engine_cycles, engine.last_cycles);
+        BOOST_REQUIRE_EQUAL(asked.cycles, engine.last_cycles);
         BOOST_REQUIRE_EQUAL(tla_cost_price(&naive_engine::prices, &a), tla_cost_price(&naive_engine::prices, &b));
         BOOST_REQUIRE_EQUAL(a.nodes_visited, b.nodes_visited);
         BOOST_REQUIRE(free_blocks(with.get()) == free_blocks(without.get()));
@@ -160,10 +163,12 @@ BOOST_AUTO_TEST_CASE(an_engine_takes_a_used_arena_over_and_follows_a_snapshot) {
         "tlmalloc-arena 1\npolicy first_fit\nbase 0\ncapacity 1000\nalignment 1\npeak 1000\ncursor 0\n"
         "free 1\n20 30\nend\n";
     BOOST_CHECK_EQUAL(tla_arena_restore(arena.get(), one.data(), one.size(), &error), TLA_OK);
+    tla_engine_work asked{};
     tla_work work{};
+    work.engine = &asked;
     BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 30, &block, &work), TLA_OK);
     BOOST_CHECK_EQUAL(block.offset, 20u);
-    BOOST_CHECK_GT(work.engine_cycles, 0u);
+    BOOST_CHECK_GT(asked.cycles, 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_an_engine_cannot_do_is_refused_by_name) {
@@ -200,11 +205,13 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_at_all_is_priced_by_the_receipt_and_not_
     naive_engine engine;
     const arena_ptr arena = driven(engine, 64 * 100, 64);
     tla_block block{};
+    tla_engine_work asked{};
     tla_work work{};
+    work.engine = &asked;
     BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100 + 1, &block, &work), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(engine.asked, 0u);
     BOOST_CHECK_EQUAL(work.nodes_visited, 1u);
-    BOOST_CHECK_EQUAL(work.engine_cycles, 0u);
+    BOOST_CHECK_EQUAL(asked.cycles, 0u);
     BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100, &block, &work), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 1u);
 }
@@ -213,13 +220,15 @@ BOOST_AUTO_TEST_CASE(of_a_batch_every_block_and_every_run_is_asked_for) {
     naive_engine engine;
     const arena_ptr arena = driven(engine, 1000, 1, 0, 4);
     tla_block blocks[4];
+    tla_engine_work asked{};
     tla_work work{};
+    work.engine = &asked;
     engine.behind_each = 50; // each waits for what goes on behind the one before
     BOOST_CHECK_EQUAL(tla_arena_alloc_batch(arena.get(), 10, 4, TLA_BATCH_CARVED, blocks, &work), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 4u);
-    BOOST_CHECK_EQUAL(work.list_requests, 4u);
-    BOOST_CHECK_EQUAL(work.engine_cycles, 4 * 2 + 3 * 50u);
-    BOOST_CHECK_EQUAL(work.engine_behind, 50u);
+    BOOST_CHECK_EQUAL(asked.requests, 4u);
+    BOOST_CHECK_EQUAL(asked.cycles, 4 * 2 + 3 * 50u);
+    BOOST_CHECK_EQUAL(asked.cycles_behind, 50u);
     BOOST_CHECK_EQUAL(tla_arena_free_batch(arena.get(), blocks, 4, &work), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 5u);
     BOOST_CHECK_EQUAL(tla_arena_alloc_batch(arena.get(), 10, 4, TLA_BATCH_CONTIGUOUS, blocks, &work), TLA_OK);
@@ -291,15 +300,18 @@ BOOST_AUTO_TEST_CASE(a_memory_of_a_controller_has_an_engine_behind_what_keeps_a_
     BOOST_CHECK_EQUAL(error.text, "TCM: front mixed keeps its own lists, behind which no engine stands");
     BOOST_REQUIRE_EQUAL(tla_pe_memory_drive(memory, TLA_HBM, &made, 0, &error), TLA_OK);
     tla_paddr pa{};
+    tla_engine_work of_miss{}, of_hit{};
     tla_work miss{}, pushed{}, hit{};
+    miss.engine = &of_miss;
+    hit.engine = &of_hit;
     BOOST_CHECK_EQUAL(tla_pe_memory_alloc(memory, TLA_HBM, 1000, &pa, &miss), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 1u);
-    BOOST_CHECK_GT(miss.engine_cycles, 0u);
+    BOOST_CHECK_GT(of_miss.cycles, 0u);
     BOOST_CHECK_EQUAL(tla_pe_memory_free(memory, pa, 1000, &pushed), TLA_OK);
     BOOST_CHECK_EQUAL(tla_pe_memory_free(memory, pa, 1000, &pushed), TLA_NOT_ALLOCATED); // by the guard
     BOOST_CHECK_EQUAL(tla_pe_memory_alloc(memory, TLA_HBM, 1000, &pa, &hit), TLA_OK);
     BOOST_CHECK_EQUAL(engine.asked, 1u); // a hit does not reach the list, and keeps its price
-    BOOST_CHECK_EQUAL(hit.engine_cycles, 0u);
+    BOOST_CHECK_EQUAL(of_hit.cycles, 0u);
     BOOST_CHECK_GT(tla_cost_price(&naive_engine::prices, &hit), 0u);
     BOOST_CHECK_EQUAL(tla_pe_memory_follow(memory, TLA_HBM, 16, 0), TLA_UNSUPPORTED);
 }

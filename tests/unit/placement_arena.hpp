@@ -3,6 +3,7 @@
 #define TLMALLOC_TESTS_PLACEMENT_ARENA_HPP
 
 #include "tlmalloc/arena/arena.h"
+#include "tlmalloc/base/engine_work.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,17 +26,17 @@ class placement_arena {
     // The offset; `work` is the receipt of this call alone.
     std::uint64_t alloc(std::uint64_t nbytes, std::uint64_t alignment = 1) {
         tla_block block{};
-        work = {};
+        begin();
         BOOST_REQUIRE_EQUAL(tla_arena_alloc_aligned(arena, nbytes, alignment, &block, &work), TLA_OK);
         return block.offset;
     }
     tla_status try_alloc(std::uint64_t nbytes, std::uint64_t alignment = 1) {
         tla_block block{};
-        work = {};
+        begin();
         return tla_arena_alloc_aligned(arena, nbytes, alignment, &block, &work);
     }
     void free(std::uint64_t offset, std::uint64_t nbytes) {
-        work = {};
+        begin();
         BOOST_REQUIRE_EQUAL(tla_arena_free(arena, {offset, nbytes}, &work), TLA_OK);
     }
     // The whole range in use but for these blocks.
@@ -48,7 +49,15 @@ class placement_arena {
     std::uint64_t free_blocks() const { return tla_arena_get_stats(arena).free_blocks; }
 
     tla_arena *arena = nullptr;
+    tla_engine_work engine{}; // its receipt
     tla_work work{};
+
+    // An empty receipt.
+    void begin() {
+        engine = {};
+        work = {};
+        work.engine = &engine;
+    }
 };
 
 #endif

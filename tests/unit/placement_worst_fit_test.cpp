@@ -22,10 +22,10 @@ BOOST_AUTO_TEST_CASE(worst_fit_looks_for_the_next_largest_block_behind_every_ans
     placement_arena a(TLA_WORST_FIT, 1000);
     a.leave_free({{100, 50}, {300, 80}, {500, 80}});
     const auto check = [&a](std::uint64_t requests, std::uint64_t nodes, std::uint64_t behind) {
-        BOOST_CHECK_EQUAL(a.work.list_requests, requests);
-        BOOST_CHECK_EQUAL(a.work.walk_nodes, nodes);
-        BOOST_CHECK_EQUAL(a.work.walks_behind, behind > 0);
-        BOOST_CHECK_EQUAL(a.work.walk_nodes_behind, behind);
+        BOOST_CHECK_EQUAL(a.engine.requests, requests);
+        BOOST_CHECK_EQUAL(a.engine.walk_nodes, nodes);
+        BOOST_CHECK_EQUAL(a.engine.walks_behind, behind > 0);
+        BOOST_CHECK_EQUAL(a.engine.walk_nodes_behind, behind);
     };
     a.alloc(10);
     check(1, 3, 3);
@@ -34,14 +34,14 @@ BOOST_AUTO_TEST_CASE(worst_fit_looks_for_the_next_largest_block_behind_every_ans
     a.free(700, 10);
     check(1, 4, 4);
     tla_block blocks[2];
-    a.work = {};
+    a.begin();
     BOOST_CHECK_EQUAL(tla_arena_alloc_batch(a.arena, 80, 1, TLA_BATCH_CARVED, blocks, &a.work), TLA_OK);
-    BOOST_CHECK_EQUAL(a.work.walks, 1u);
+    BOOST_CHECK_EQUAL(a.engine.walks, 1u);
     check(1, 3, 3);
     // On one receipt the second request waits for the walk behind the first.
-    a.work = {};
+    a.begin();
     BOOST_CHECK_EQUAL(tla_arena_alloc_batch(a.arena, 20, 2, TLA_BATCH_CARVED, blocks, &a.work), TLA_OK);
-    BOOST_CHECK_EQUAL(a.work.walks, 2u);
+    BOOST_CHECK_EQUAL(a.engine.walks, 2u);
     check(2, 6, 3);
     tla_cost_profile price{};
     price.fixed_ps = 1;

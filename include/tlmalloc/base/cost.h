@@ -1,7 +1,7 @@
 /* Prices: picoseconds for the events on a receipt.
  *
  * price = fixed + sum(count * unit). Where an engine behind the arena was asked (engine.h), its cycles take the place
- * of fixed and of what it walked: engine_cycles * clock + sum(count * unit) of what is beside the engine. A batch that
+ * of fixed and of what it walked: cycles * clock + sum(count * unit) of what is beside the engine. A batch that
  * is one command pays `fixed` once. What goes on behind the answer is not in the price, but keeps the list's next
  * request waiting (tla_cost_behind). The linear form is what published measurements fit (a fixed part, a part per
  * chunk, a part per PTE, a part per invalidation). */
@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* Every member in picoseconds per event; the event is the member of tla_work of the same name. */
+/* Every member in picoseconds per event; the event is the member of the same name of tla_work, or of tla_engine_work.
+ */
 typedef struct tla_cost_profile {
     uint64_t fixed_ps; /* per command */
     uint64_t node_ps;
@@ -41,7 +42,7 @@ typedef struct tla_cost_profile {
     uint64_t clock_ps; /* period of the engine's clock, at an edge of which a command begins; 0: at any time */
 } tla_cost_profile;
 
-/* Price of one command with this receipt, in picoseconds; saturates at UINT64_MAX. */
+/* Price of one command with this receipt, and its engine's, in picoseconds; saturates at UINT64_MAX. */
 uint64_t tla_cost_price(const tla_cost_profile *profile, const tla_work *work);
 
 /* How long the list of this receipt takes no further request once the command is done, in picoseconds; saturates. */

@@ -30,16 +30,6 @@ typedef struct tla_work {
     uint64_t nodes_created; /* nodes of the list that came into being: a free joined with nothing, a block of which both
                                sides stayed; 0 with buddies, whose engine keeps bitmaps */
     uint64_t nodes_released; /* nodes that went: a block taken whole, a free joined on both sides; 0 with buddies */
-    /* of worst fit, whose engine knows the largest block: when the list has changed, it walks it for the next one */
-    uint64_t walks;             /* such walks */
-    uint64_t walk_nodes;        /* free blocks that they pass, all of them each time */
-    uint64_t walks_behind;      /* 1: the last of them goes on behind the answer, and the list's next request waits */
-    uint64_t walk_nodes_behind; /* for it; those before it are over, for requests of this receipt have waited */
-    uint64_t list_requests;     /* requests of worst fit, and those that an engine served: what can wait so */
-    /* of requests that an engine behind the arena served (engine.h): nothing above but nodes_visited and list_length */
-    uint64_t engine_cycles; /* of its clock, up to the last answer */
-    uint64_t engine_behind; /* those behind that answer in which it takes no request */
-    uint64_t engine_nodes;  /* those of nodes_visited that it walked, within its cycles */
     /* mapping */
     uint64_t chunks;       /* physically contiguous ranges mapped or unmapped */
     uint64_t pte_writes;   /* page-table entries or sub-page regions written or cleared */
@@ -52,6 +42,8 @@ typedef struct tla_work {
     uint64_t slots;         /* slots taken from a queue or given back; of those taken a node visited each */
     uint64_t driver_calls;  /* requests to the driver: a block or segment taken or given back, a range reserved, mapped
                                or unmapped; refused ones too */
+    struct tla_engine_work *engine; /* the receipt of the engine that the list has, the caller's (engine_work.h); NULL:
+                                       nobody asks for it */
 } tla_work;
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 #ifndef TLMALLOC_MEMORY_CONTROLLER_H
 #define TLMALLOC_MEMORY_CONTROLLER_H
 
+#include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/dram/fault_plan.h"
 #include "tlmalloc/memory/object_store.h"
@@ -52,6 +53,7 @@ typedef struct tla_controller_counts {
 typedef struct tla_controller_outcome {
     tla_completion completion; /* of a command; service_ps is the caller's to add */
     tla_work work;             /* the receipt; none where the owner of the slice has the list */
+    tla_engine_work engine;    /* that of the list's engine, where the receipt points to it */
     tla_channel memory;        /* which one it was about; the first one where it was about none */
     uint64_t offset;           /* there, of the address that the command names */
     tla_arena_stats arena;     /* of that memory, afterwards */

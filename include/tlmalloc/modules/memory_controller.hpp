@@ -26,7 +26,15 @@ namespace tlmalloc {
 // access that runs off its end; else what the memory answers.
 //
 // Fronts, guard, exclusive accesses, DMI, lists in memory, engines, faults and resets:
-// model/modules/memory/MEMORY_CONTROLLER.md.
+// model/modules/memory/MEMORY_CONTROLLER.md. As tla_engine_maker, of what a controller is told: makes the engine of
+// parameters.engine, which is not the model.
+using engine_maker = std::function<tla_status(const tla_controller_parameters &parameters, tla_policy placement,
+                                              std::uint64_t units, tla_engine *engine, tla_error *error)>;
+
+// The engines that this library was built with; TLA_UNSUPPORTED, with a text, for another.
+tla_status make_engine(const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
+                       tla_engine *engine, tla_error *error);
+
 class memory_controller : public instrumented, public resettable, private command_handler {
     class accesses; // what comes in by `in`
     class figures;  // what waveforms show
@@ -42,6 +50,7 @@ class memory_controller : public instrumented, public resettable, private comman
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
         tla_fault_plan faults{};
+        engine_maker engines = make_engine; // of its free lists, or one of your own
         static constexpr unsigned no_owner = TLA_CONTROLLER_NO_OWNER;
         unsigned owner_port = no_owner; // where the owner of the slice's blocks sends its commands
     };

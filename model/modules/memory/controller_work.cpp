@@ -98,7 +98,7 @@ void memory_controller::work::tell(const tla_command &command, std::uint64_t arr
 // The engine turns to something that came at arrival_ps: how long that takes. A command that needs a list begins when
 // that has done what goes on behind its last answer.
 std::uint64_t memory_controller::work::begin(const tla_controller_outcome &outcome, std::uint64_t arrival_ps) {
-    if (outcome.work.list_requests > 0) of_.control.wait_until(list_ready_ps_[outcome.memory]);
+    if (outcome.engine.requests > 0) of_.control.wait_until(list_ready_ps_[outcome.memory]);
     of_.figures_->begin(of_.control.look(arrival_ps));
     std::uint64_t service_ps = tla_cost_price(&of_.config_.cost, &outcome.work);
     if (of_.config_.free_list != TLA_LIST_REGISTERS)
@@ -107,7 +107,7 @@ std::uint64_t memory_controller::work::begin(const tla_controller_outcome &outco
 }
 
 void memory_controller::work::end(const tla_controller_outcome &outcome, const tla_service &service) {
-    if (outcome.work.list_requests > 0)
+    if (outcome.engine.requests > 0)
         list_ready_ps_[outcome.memory] = service.done_ps + tla_cost_behind(&of_.config_.cost, &outcome.work);
     of_.figures_->end(outcome.memory, service, outcome.arena, outcome.work.nodes_visited);
 }

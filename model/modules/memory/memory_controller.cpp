@@ -4,9 +4,7 @@
 #include "controller_accesses.hpp"
 #include "controller_figures.hpp"
 #include "controller_work.hpp"
-#include "rtl_engine.hpp"
 #include "tlmalloc/modules/time.hpp"
-#include "tlmalloc/riscv/firmware_engine.h"
 
 #include <string>
 #include <utility>
@@ -23,22 +21,11 @@ static memory_controller::config resolved(memory_controller::config settings) {
     return settings;
 }
 
-static tla_status make_firmware_engine(const memory_controller::config &config, tla_policy placement,
-                                       tla_engine *engine, tla_error *error) {
-    const tla_firmware *firmware = tla_firmware_of(placement);
-    if (!firmware)
-        return tla_error_set(error, TLA_UNSUPPORTED, "there is no firmware for %s", tla_policy_name(placement));
-    const tla_status status = tla_firmware_engine_for_arena(firmware, &config.firmware, engine);
-    return status ? tla_error_set(error, status, "%s", tla_status_text(status)) : TLA_OK;
-}
-
 // As tla_engine_maker; `context` is the configuration.
-static tla_status make_engine(void *context, tla_policy placement, std::uint64_t units, tla_engine *engine,
-                              tla_error *error) {
+static tla_status ask_maker(void *context, tla_policy placement, std::uint64_t units, tla_engine *engine,
+                            tla_error *error) {
     const auto &config = *static_cast<const memory_controller::config *>(context);
-    if (config.engine == TLA_ENGINE_RTL)
-        return make_rtl_engine(placement, config.engine_node_cycles, units, engine, error);
-    return make_firmware_engine(config, placement, engine, error);
+    return config.engines(config, placement, units, engine, error);
 }
 
 static tla_controller_config core_config(const memory_controller::config &config) {
@@ -51,7 +38,7 @@ static tla_controller_config core_config(const memory_controller::config &config
     core.owner_port = config.owner_port;
     core.faults = config.faults;
     if (config.engine != TLA_ENGINE_MODEL)
-        core.engine_maker = {make_engine, const_cast<memory_controller::config *>(&config)}; // which is only read
+        core.engine_maker = {ask_maker, const_cast<memory_controller::config *>(&config)}; // which is only read
     return core;
 }
 
@@ -61,6 +48,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
       control("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this,
               settings.queue_depth),
       config_(resolved(settings)) {
+    if (config_.engine != TLA_ENGINE_MODEL && !config_.engines) refuse_config("engines: nothing makes an engine");
     const tla_controller_config core = core_config(config_);
     tla_error error{};
     if (tla_controller_check_config(&core, &error)) refuse_config(error.text);
