@@ -4,15 +4,15 @@
 #include <stddef.h>
 
 static const struct {
-    const char *name, *title;
-    tla_unit unit;
+    const char *name, *title, *part;
     tla_channel_scope scope;
+    tla_unit unit;
+    uint64_t first, most;
+    tla_unit control;
 } channels[TLA_CHANNEL_COUNT] = {
-    [TLA_HBM] = {"hbm", "HBM", TLA_UNIT_HBM, TLA_SCOPE_PE},
-    [TLA_TCM] = {"tcm", "TCM", TLA_UNIT_TCM, TLA_SCOPE_PE},
-    [TLA_SRAM] = {"sram", "SRAM", TLA_UNIT_SRAM, TLA_SCOPE_CUBE},
-    [TLA_M_CPU_MEMORY] = {"m_cpu", "M_CPU memory", TLA_UNIT_M_CPU, TLA_SCOPE_CUBE},
-    [TLA_HOST_MEMORY] = {"host", "host memory", TLA_UNIT_HOST_MEMORY, TLA_SCOPE_HOST},
+#define ROW(kind, ...) [kind] = {__VA_ARGS__},
+    TLA_MEMORY_KINDS(ROW)
+#undef ROW
 };
 
 const char *tla_channel_name(tla_channel channel) {
@@ -23,6 +23,10 @@ const char *tla_channel_title(tla_channel channel) {
     return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].title : NULL;
 }
 
+const char *tla_channel_part(tla_channel channel) {
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? channels[channel].part : NULL;
+}
+
 tla_channel_scope tla_channel_scope_of(tla_channel channel) {
     return channels[channel].scope;
 }
@@ -31,21 +35,25 @@ tla_unit tla_channel_unit(tla_channel channel) {
     return channels[channel].unit;
 }
 
+uint64_t tla_channel_first(tla_channel channel) {
+    return channels[channel].first;
+}
+
+uint64_t tla_channel_bytes_max(tla_channel channel) {
+    return channels[channel].most;
+}
+
 tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
                                tla_paddr *pa) {
-    switch (channel) {
-    case TLA_HBM:
-    case TLA_TCM:
-        return tla_paddr_pe_control(sip, die, pe, TLA_CONTROL_MEMORY_CONTROLLER, offset, pa);
-    case TLA_SRAM:
-        return tla_paddr_sram_control(sip, die, offset, pa);
-    case TLA_M_CPU_MEMORY:
-        return tla_paddr_m_cpu_memory_control(sip, die, offset, pa);
-    case TLA_HOST_MEMORY:
-        return tla_paddr_host_memory_control(offset, pa);
-    default:
-        return TLA_INVALID_ARGUMENT;
-    }
+    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
+    const bool of_host = channels[channel].scope == TLA_SCOPE_HOST;
+    return tla_paddr_encode(&(tla_paddr_fields){.sip = of_host ? 0 : sip,
+                                                .die = of_host ? TLA_HOST_DIE : die,
+                                                .unit = channels[channel].control,
+                                                .pe = channels[channel].scope == TLA_SCOPE_PE ? pe : 0,
+                                                .block = TLA_CONTROL_MEMORY_CONTROLLER,
+                                                .offset = offset},
+                            pa);
 }
 
 tla_status tla_channel_of_fields(const tla_paddr_fields *f, tla_channel *channel) {

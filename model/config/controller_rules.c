@@ -9,9 +9,8 @@
 
 static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
-    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        const tla_stack_policy p = policies[i]; /* of a placement alone it is that */
+    for (size_t i = 0; i < TLA_CHANNEL_COUNT; i++) {
+        const tla_stack_policy p = m->of[i].policy; /* of a placement alone it is that */
         char name[64];
         tla_stack_policy_print(p, name, sizeof name);
         if (c->controller.free_list == TLA_LIST_REGISTERS || p == TLA_FIRST_FIT || p == TLA_BEST_FIT ||
@@ -69,9 +68,8 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
                                 : "controller.engine_nodes";
     const uint64_t nodes_max = rtl ? TLA_RTL_NODES : tla_firmware_first_fit.nodes_max;
     const tla_pe_memory_config *m = &p->memory;
-    const tla_stack_policy policies[] = {m->hbm_policy, m->tcm_policy, m->sram_policy, m->m_cpu_policy, m->host_policy};
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (policy_is_not_served(p, policies[i], text)) return true;
+    for (size_t i = 0; i < TLA_CHANNEL_COUNT; i++)
+        if (policy_is_not_served(p, m->of[i].policy, text)) return true;
     if (p->free_list != TLA_LIST_REGISTERS) {
         *text = tla_phrase_of("found %s with controller.free_list %s, expected registers", what,
                               tla_free_list_place_name(p->free_list));
@@ -93,9 +91,9 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
 /* Every memory that a controller of the platform has, as if one had them all. */
 static tla_pe_memory_config all_memories(const tla_config *c) {
     tla_pe_memory_config memory = c->controller.memory;
-    memory.sram_bytes = c->sram.capacity;
-    memory.m_cpu_bytes = c->m_cpu_memory.capacity;
-    memory.host_bytes = c->host_memory.capacity;
+    memory.of[TLA_SRAM].bytes = c->sram.capacity;
+    memory.of[TLA_M_CPU_MEMORY].bytes = c->m_cpu_memory.capacity;
+    memory.of[TLA_HOST_MEMORY].bytes = c->host_memory.capacity;
     return memory;
 }
 
@@ -110,7 +108,7 @@ static uint64_t units_max(tla_engine_kind engine, tla_policy placement) {
 static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
     const tla_engine_kind engine = c->controller.engine;
     const tla_pe_memory_config memory = all_memories(c);
-    if (engine == TLA_ENGINE_MODEL || memory.tcm_reserved_bytes >= memory.tcm_bytes) return false;
+    if (engine == TLA_ENGINE_MODEL || memory.of[TLA_TCM].reserved >= memory.of[TLA_TCM].bytes) return false;
     const uint64_t unit = memory.alignment;
     for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&memory, (tla_channel)i);
@@ -147,7 +145,7 @@ static bool engine_hides_a_call(const tla_config *c, tla_phrase *text) {
 
 /* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
 static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
-    const tla_stack_policy policy = c->controller.memory.hbm_policy;
+    const tla_stack_policy policy = c->controller.memory.of[TLA_HBM].policy;
     const char *found = NULL, *expected = NULL;
     if (policy != TLA_FIRST_FIT && policy != TLA_FIRST_FIT_TOP) {
         found = "controller.hbm_policy";
@@ -180,7 +178,7 @@ static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
 /* Whether this front serves the channel and cannot stand its sizes. */
 static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front front, tla_phrase *text) {
     const tla_pe_memory_config memory = all_memories(c);
-    if (memory.tcm_reserved_bytes >= memory.tcm_bytes) return false; /* a rule of its own */
+    if (memory.of[TLA_TCM].reserved >= memory.of[TLA_TCM].bytes) return false; /* a rule of its own */
     const tla_stack_config stack = tla_pe_memory_stack_config(&memory, channel);
     tla_error why;
     if (tla_stack_front(stack.policy) != front || tla_stack_check_config(&stack, &why) == TLA_OK) return false;
@@ -228,18 +226,19 @@ static bool list_takes_all(const tla_config *c, tla_phrase *text) {
 static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
     if (m->layout != TLA_LAYOUT_PLAIN) {
-        const bool of_hbm = m->base[TLA_HBM] > 0;
+        const bool of_hbm = m->of[TLA_HBM].base > 0;
         *text =
             tla_phrase_of("found %s %s with controller.addresses kernbench, expected plain or no base",
-                          of_hbm ? "hbm.base" : "tcm.base", tla_size_text(m->base[of_hbm ? TLA_HBM : TLA_TCM]).text);
-        return of_hbm || m->base[TLA_TCM] > 0;
+                          of_hbm ? "hbm.base" : "tcm.base", tla_size_text(m->of[of_hbm ? TLA_HBM : TLA_TCM].base).text);
+        return of_hbm || m->of[TLA_TCM].base > 0;
     }
     tla_error error = {.text = ""};
-    const tla_pe_memory_config both = {.hbm_slice_bytes = m->hbm_slice_bytes,
-                                       .tcm_bytes = m->tcm_bytes,
-                                       .alignment = m->alignment,
-                                       .layout = m->layout,
-                                       .base = {[TLA_HBM] = m->base[TLA_HBM], [TLA_TCM] = m->base[TLA_TCM]}};
+    const tla_pe_memory_config both = {
+        .of = {[TLA_HBM] = {.bytes = m->of[TLA_HBM].bytes, .base = m->of[TLA_HBM].base},
+               [TLA_TCM] = {.bytes = m->of[TLA_TCM].bytes, .base = m->of[TLA_TCM].base}},
+        .alignment = m->alignment,
+        .layout = m->layout,
+    };
     const tla_status status = tla_pe_memory_check_config(&both, &error);
     *text = tla_phrase_of("found %s, expected hbm.base and tcm.base apart, aligned and below 2^64", error.text);
     return status != TLA_OK;

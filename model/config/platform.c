@@ -32,8 +32,8 @@ static void derive(tla_config *c) {
     c->topology.pes_per_cube = c->system.pes_per_cube;
     c->topology.host_memory = c->host_memory.capacity > 0;
     c->hbm.capacity = c->system.hbm_per_cube / c->system.pes_per_cube;
-    c->controller.memory.hbm_slice_bytes = c->hbm.capacity;
-    c->controller.memory.tcm_bytes = c->tcm.capacity;
+    c->controller.memory.of[TLA_HBM].bytes = c->hbm.capacity;
+    c->controller.memory.of[TLA_TCM].bytes = c->tcm.capacity;
     list_larger_pages(c, c->mmu.page_size, c->mmu.larger_page_sizes);
     list_larger_pages(c, c->va.space.page_size, c->va.space.larger_page_sizes);
     c->mmu.retry = c->pe.retry = c->messages.retry = c->host.retry;
@@ -44,7 +44,7 @@ static void derive(tla_config *c) {
     c->pe.quantum_ps = c->simulation.quantum_ps;
     c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
     c->host.page_size = c->va.space.page_size;
-    c->host.tcm_reserved = c->controller.memory.tcm_reserved_bytes;
+    c->host.tcm_reserved = c->controller.memory.of[TLA_TCM].reserved;
     c->host.hbm_reserved = c->controller.free_list == TLA_LIST_HBM ? c->controller.list_reserve : 0;
     c->host.lockstep = c->controller.lockstep;
     c->host.hbm_slice = c->hbm.capacity;

@@ -18,24 +18,27 @@
 #define CHOICE_FRONT "assumption: an access of a front's own table or list, a cycle; no front is built in RTL"
 
 /* The sizes of a front (stack.h). */
-#define FRONT(front, most, source, segment_default, slot_default, buffers_default, lazy_source, initial_default,       \
-              chunk_default, commit_default, chunk_time_default)                                                       \
-    {SIZE(controller.front.segment, controller.memory.front.segment, 10 * KIB, most), source, segment_default,         \
+#define FRONT(section, kind, most, source, segment_default, slot_default, buffers_default, lazy_source,                \
+              initial_default, chunk_default, commit_default, chunk_time_default)                                      \
+    {SIZE(controller.section.segment, controller.memory.of[kind].front.segment, 10 * KIB, most), source,               \
+     segment_default,                                                                                                  \
      "segment_cache: segment for requests up to half of it; small ones, up to 1/20, have segments of 1/10, large "     \
      "ones "                                                                                                           \
      "their own; a multiple of 10 KiB"},                                                                               \
-        {SIZE(controller.front.slot, controller.memory.front.slot, 1, most), CHOICE_SIZES, slot_default,               \
+        {SIZE(controller.section.slot, controller.memory.of[kind].front.slot, 1, most), CHOICE_SIZES, slot_default,    \
          "slot_pool: a slot; divides what can be allocated"},                                                          \
-        {SIZE(controller.front.buffers, controller.memory.front.buffers, 0, most), CHOICE_SIZES, buffers_default,      \
+        {SIZE(controller.section.buffers, controller.memory.of[kind].front.buffers, 0, most), CHOICE_SIZES,            \
+         buffers_default,                                                                                              \
          "mixed: for plain buffers alone, at the end of the memory; less than what can be allocated"},                 \
-        {SIZE(controller.front.initial, controller.memory.front.initial, 0, most), CHOICE_SIZES, initial_default,      \
-         "lazy: there from the beginning; a multiple of chunk"},                                                       \
-        {SIZE(controller.front.chunk, controller.memory.front.chunk, 1, most), lazy_source, chunk_default,             \
+        {SIZE(controller.section.initial, controller.memory.of[kind].front.initial, 0, most), CHOICE_SIZES,            \
+         initial_default, "lazy: there from the beginning; a multiple of chunk"},                                      \
+        {SIZE(controller.section.chunk, controller.memory.of[kind].front.chunk, 1, most), lazy_source, chunk_default,  \
          "lazy: pinned in one go; divides what can be allocated"},                                                     \
-        {SIZE(controller.front.commit, controller.memory.front.commit, 1, most), lazy_source, commit_default,          \
-         "lazy: can be allocated once it is pinned as a whole; a multiple of chunk"},                                  \
+        {SIZE(controller.section.commit, controller.memory.of[kind].front.commit, 1, most), lazy_source,               \
+         commit_default, "lazy: can be allocated once it is pinned as a whole; a multiple of chunk"},                  \
     {                                                                                                                  \
-        TIME(controller.front.chunk_time, controller.memory.front.chunk_ps, S), CHOICE_CLEARED, chunk_time_default,    \
+        TIME(controller.section.chunk_time, controller.memory.of[kind].front.chunk_ps, S), CHOICE_CLEARED,             \
+            chunk_time_default,                                                                                        \
             "lazy: to pin a chunk, from the beginning of time on; 0: the whole memory is there then"                   \
     }
 
@@ -83,12 +86,12 @@ const tla_schema_key tla_platform_keys[] = {
     {TEXT(hbm.timing, hbm_timing.name, TIMING), "KernBench ADR-0033: no banks, rows or refresh", "channels",
      "channels: a timeline for each pseudo-channel, by the keys above; else each is timed by a profile (hbm2, hbm3, or "
      "a file, relative to this one), which has its own burst, interleave, bandwidth and turnaround"},
-    {SIZE(hbm.base, controller.memory.base[TLA_HBM], 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
+    {SIZE(hbm.base, controller.memory.of[TLA_HBM].base, 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
      "controller.addresses plain: where the slice's first byte has its address; a multiple of controller.alignment"},
 
     {SIZE(tcm.capacity, tcm.capacity, KIB, TLA_SUB_UNIT_BYTES), "KernBench topology, ADR-0040", "16 MiB",
      "TCM of a PE"},
-    {SIZE(tcm.scheduler_reserve, controller.memory.tcm_reserved_bytes, 0, TLA_SUB_UNIT_BYTES),
+    {SIZE(tcm.scheduler_reserve, controller.memory.of[TLA_TCM].reserved, 0, TLA_SUB_UNIT_BYTES),
      "tlmalloc's choice: KernBench keeps one (ADR-0014)", "1 MiB",
      "top of the TCM that the allocator never gives out; less than tcm.capacity"},
     {BANDWIDTH(tcm.read_bandwidth, tcm.read_bandwidth), "KernBench topology, ADR-0040", "512 GB/s",
@@ -97,7 +100,7 @@ const tla_schema_key tla_platform_keys[] = {
      "of the write channel"},
     {TIME(tcm.latency, tcm.latency_ps, MS), "KernBench ADR-0040: time is bytes / bandwidth", "0 ns",
      "added to every access"},
-    {SIZE(tcm.base, controller.memory.base[TLA_TCM], 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
+    {SIZE(tcm.base, controller.memory.of[TLA_TCM].base, 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
      "controller.addresses plain: as hbm.base, of the TCM; the two do not overlap"},
 
     {SIZE(sram.capacity, sram.capacity, KIB, TLA_SUB_UNIT_BYTES), "tlmalloc's choice: KernBench's is not published",
@@ -137,16 +140,16 @@ const tla_schema_key tla_platform_keys[] = {
      "mmu.unmapped demand, 6 with a kernel that sends messages (unless messages.memory is sram)"},
     {COUNT(controller.queue_depth, controller.queue_depth, 1, 256), CHOICE, "16",
      "commands that may wait for the allocation engine"},
-    {STACK(controller.hbm_policy, controller.memory.hbm_policy), "KernBench ADR-0048 D1", "first_fit",
+    {STACK(controller.hbm_policy, controller.memory.of[TLA_HBM].policy), "KernBench ADR-0048 D1", "first_fit",
      "placement in the HBM slice, or a front"},
-    {STACK(controller.tcm_policy, controller.memory.tcm_policy), "KernBench ADR-0048 D1", "first_fit",
+    {STACK(controller.tcm_policy, controller.memory.of[TLA_TCM].policy), "KernBench ADR-0048 D1", "first_fit",
      "placement in the TCM, or a front"},
-    {STACK(controller.sram_policy, controller.memory.sram_policy), "KernBench ADR-0048 D1, D7", "first_fit",
+    {STACK(controller.sram_policy, controller.memory.of[TLA_SRAM].policy), "KernBench ADR-0048 D1, D7", "first_fit",
      "placement in the SRAM of a cube, or a front"},
-    {STACK(controller.m_cpu_policy, controller.memory.m_cpu_policy), "KernBench ADR-0048 D1, D7", "first_fit",
-     "placement in the memory of an M_CPU, or a front"},
-    {STACK(controller.host_policy, controller.memory.host_policy), "tlmalloc's choice: as the others", "first_fit",
-     "placement in the host's memory, or a front"},
+    {STACK(controller.m_cpu_policy, controller.memory.of[TLA_M_CPU_MEMORY].policy), "KernBench ADR-0048 D1, D7",
+     "first_fit", "placement in the memory of an M_CPU, or a front"},
+    {STACK(controller.host_policy, controller.memory.of[TLA_HOST_MEMORY].policy), "tlmalloc's choice: as the others",
+     "first_fit", "placement in the host's memory, or a front"},
     {SIZE_POWER(controller.alignment, controller.memory.alignment, 1, GIB), "KernBench ADR-0048 D1: byte granular",
      "1 B", "sizes and offsets of allocations are multiples of it"},
     {NAMED(controller.addresses, controller.memory.layout, tla_address_layout), "KernBench ADR-0048 D3", "kernbench",
@@ -179,16 +182,16 @@ const tla_schema_key tla_platform_keys[] = {
      "true: freed bytes are filled with 0xDD, in no time"},
     {BOOLEAN(controller.object_signals, controller.object_signals), CHOICE, "false",
      "waveforms show the references to blocks, the pins on them and what is cached under keys"},
-    FRONT(hbm_front, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB", "LMCache", "1 GiB", "64 MiB",
-          "1 GiB", "500 us"),
-    FRONT(tcm_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB", CHOICE_SIZES, "4 MiB", "256 KiB",
-          "1 MiB", "2 us"),
-    FRONT(sram_front, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "2 MiB", CHOICE_SIZES, "4 MiB",
+    FRONT(hbm_front, TLA_HBM, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB", "LMCache", "1 GiB",
+          "64 MiB", "1 GiB", "500 us"),
+    FRONT(tcm_front, TLA_TCM, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB", CHOICE_SIZES, "4 MiB",
           "256 KiB", "1 MiB", "2 us"),
-    FRONT(m_cpu_front, TLA_M_CPU_MEMORY_BYTES, CHOICE_SIZES, "80 KiB", "4 KiB", "64 KiB", CHOICE_SIZES, "64 KiB",
-          "16 KiB", "64 KiB", "125 ns"),
-    FRONT(host_front, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB", "64 MiB", "LMCache",
-          "1 GiB", "64 MiB", "1 GiB", "500 us"),
+    FRONT(sram_front, TLA_SRAM, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "2 MiB", CHOICE_SIZES, "4 MiB",
+          "256 KiB", "1 MiB", "2 us"),
+    FRONT(m_cpu_front, TLA_M_CPU_MEMORY, TLA_M_CPU_MEMORY_BYTES, CHOICE_SIZES, "80 KiB", "4 KiB", "64 KiB",
+          CHOICE_SIZES, "64 KiB", "16 KiB", "64 KiB", "125 ns"),
+    FRONT(host_front, TLA_HOST_MEMORY, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB",
+          "64 MiB", "LMCache", "1 GiB", "64 MiB", "1 GiB", "500 us"),
     {NAMED(controller.engine, controller.engine, tla_engine_kind), CHOICE, "model",
      "what is asked beside the core, and says how long a command takes: model, nothing, by the prices below; rtl, the "
      "engine of model/rtl for the memory's policy, clocked for every command: its cycles at controller.cost.clock; "

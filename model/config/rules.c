@@ -30,10 +30,10 @@ static bool driver_waits_and_does_not(const tla_config *c, tla_phrase *text) {
 }
 
 static bool reserve_takes_all(const tla_config *c, tla_phrase *text) {
-    *text =
-        tla_phrase_of("found %s of %s, expected tcm.scheduler_reserve below tcm.capacity",
-                      tla_size_text(c->controller.memory.tcm_reserved_bytes).text, tla_size_text(c->tcm.capacity).text);
-    return c->controller.memory.tcm_reserved_bytes >= c->tcm.capacity;
+    *text = tla_phrase_of("found %s of %s, expected tcm.scheduler_reserve below tcm.capacity",
+                          tla_size_text(c->controller.memory.of[TLA_TCM].reserved).text,
+                          tla_size_text(c->tcm.capacity).text);
+    return c->controller.memory.of[TLA_TCM].reserved >= c->tcm.capacity;
 }
 
 static bool va_base_is_off_page(const tla_config *c, tla_phrase *text) {

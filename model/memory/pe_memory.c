@@ -2,79 +2,76 @@
 #include "tlmalloc/memory/pe_memory.h"
 
 #include "base/host_array.h"
+#include "base/phrase.h"
 #include "tlmalloc/memory/address_windows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+typedef struct served_part {
+    tla_stack *stack;
+    tla_guard *guard;            /* NULL where nothing is guarded */
+    tla_list_in_memory *traffic; /* NULL where the list is not followed */
+} served_part;
+
 struct tla_pe_memory {
     tla_pe_memory_config config;
-    tla_stack *stacks[TLA_CHANNEL_COUNT];
-    tla_guard *guards[TLA_CHANNEL_COUNT];           /* NULL where nothing is guarded */
-    tla_list_in_memory *traffic[TLA_CHANNEL_COUNT]; /* NULL where the list is not followed */
+    served_part of[TLA_CHANNEL_COUNT];
     tla_owner owner;
     tla_error refused; /* by the guard; status TLA_OK when the last free was not */
 };
 
-/* A channel as the configuration has it. */
-typedef struct extent {
-    uint64_t first;           /* byte of its unit */
-    uint64_t bytes, reserved; /* reserved: at the top, never allocated */
-    tla_stack_policy policy;
-    tla_front_sizes sizes;
-} extent;
+/* A memory as the configuration has it. */
+static tla_memory_part part_of(const tla_pe_memory_config *c, tla_channel channel) {
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? c->of[channel] : (tla_memory_part){0};
+}
 
-static extent extent_of(const tla_pe_memory_config *c, tla_channel channel) {
-    switch (channel) {
-    case TLA_HBM:
-        return (extent){c->pe * c->hbm_slice_bytes, c->hbm_slice_bytes, c->hbm_reserved_bytes, c->hbm_policy,
-                        c->hbm_front};
-    case TLA_TCM:
-        return (extent){0, c->tcm_bytes, c->tcm_reserved_bytes, c->tcm_policy, c->tcm_front};
-    case TLA_SRAM:
-        return (extent){0, c->sram_bytes, 0, c->sram_policy, c->sram_front};
-    case TLA_M_CPU_MEMORY:
-        return (extent){TLA_CONTROL_BLOCK_BYTES, c->m_cpu_bytes, 0, c->m_cpu_policy, c->m_cpu_front};
-    case TLA_HOST_MEMORY:
-        return (extent){0, c->host_bytes, 0, c->host_policy, c->host_front};
-    default:
-        return (extent){0};
-    }
+static bool is_sliced(tla_channel channel) {
+    return tla_channel_unit(channel) == TLA_UNIT_HBM;
+}
+
+/* Where it begins in its unit: slices lie one behind the other. */
+static uint64_t first_of(const tla_pe_memory_config *c, tla_channel channel) {
+    return tla_channel_first(channel) + (is_sliced(channel) ? c->pe * c->of[channel].bytes : 0);
+}
+
+/* Whether the PE's number is in its addresses. */
+static bool names_pe(tla_channel channel) {
+    return tla_channel_scope_of(channel) == TLA_SCOPE_PE && !is_sliced(channel);
 }
 
 uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_channel channel) {
-    return extent_of(config, channel).bytes;
+    return part_of(config, channel).bytes;
 }
 
 uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel channel) {
-    extent e = extent_of(config, channel);
-    return e.bytes - e.reserved;
+    const tla_memory_part part = part_of(config, channel);
+    return part.bytes - part.reserved;
 }
 
 tla_status tla_pe_memory_address(const tla_pe_memory_config *c, tla_channel channel, uint64_t offset, tla_paddr *pa) {
-    extent e = extent_of(c, channel);
-    if (offset >= e.bytes) return TLA_INVALID_ARGUMENT;
+    if (offset >= part_of(c, channel).bytes) return TLA_INVALID_ARGUMENT;
     if (c->layout == TLA_LAYOUT_PLAIN) {
-        pa->value = c->base[channel] + offset;
+        pa->value = c->of[channel].base + offset;
         return TLA_OK;
     }
     const bool of_host = tla_channel_scope_of(channel) == TLA_SCOPE_HOST;
     return tla_paddr_encode(&(tla_paddr_fields){.sip = of_host ? 0 : c->sip,
                                                 .die = of_host ? TLA_HOST_DIE : c->die,
                                                 .unit = tla_channel_unit(channel),
-                                                .pe = channel == TLA_TCM ? c->pe : 0,
-                                                .offset = e.first + offset},
+                                                .pe = names_pe(channel) ? c->pe : 0,
+                                                .offset = first_of(c, channel) + offset},
                             pa);
 }
 
 tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *c, tla_channel channel) {
-    const extent e = extent_of(c, channel);
-    return (tla_stack_config){.capacity = e.bytes - e.reserved,
-                              .policy = e.policy,
+    const tla_memory_part part = part_of(c, channel);
+    return (tla_stack_config){.capacity = part.bytes - part.reserved,
+                              .policy = part.policy,
                               .alignment = c->alignment,
                               .validate = c->validate || c->guarded,
-                              .sizes = e.sizes};
+                              .sizes = part.front};
 }
 
 /* The memories that there are, as windows: where none overlaps another and none goes past 2^64. */
@@ -82,8 +79,8 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
     tla_address_window windows[TLA_CHANNEL_COUNT];
     size_t count = 0;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
-        const uint64_t bytes = extent_of(c, (tla_channel)channel).bytes, base = c->base[channel];
-        const char *title = tla_channel_title((tla_channel)channel);
+        const uint64_t bytes = c->of[channel].bytes, base = c->of[channel].base;
+        const char *title = tla_channel_title(channel);
         if (bytes == 0) continue;
         if (c->alignment > 1 && base % c->alignment)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
@@ -105,47 +102,47 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
                          b->base, b->base + (b->size - 1));
 }
 
-static tla_status create_channel(tla_pe_memory *memory, tla_channel channel) {
-    const tla_pe_memory_config *c = &memory->config;
+static tla_status create_channel(tla_pe_memory *all, tla_channel channel) {
+    const tla_pe_memory_config *c = &all->config;
+    served_part *m = &all->of[channel];
     const tla_stack_config stack = tla_pe_memory_stack_config(c, channel);
-    tla_status status = tla_stack_create(&stack, &memory->stacks[channel], NULL);
+    tla_status status = tla_stack_create(&stack, &m->stack, NULL);
     if (status || !c->guarded || stack.capacity == 0) return status;
     if (!host_array_fits(c->guard_history, 1)) return TLA_NO_HOST_MEMORY;
-    return tla_guard_create(tla_stack_live(memory->stacks[channel]), (size_t)c->guard_history,
-                            &memory->guards[channel]);
+    return tla_guard_create(tla_stack_live(m->stack), (size_t)c->guard_history, &m->guard);
+}
+
+static tla_status check_number(const char *what, uint64_t value, uint64_t most, tla_error *error) {
+    if (value <= most) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ", expected 0 .. %" PRIu64, what, value, most);
+}
+
+static tla_status check_size(const tla_pe_memory_config *c, tla_channel channel, tla_error *error) {
+    const tla_memory_part *part = &c->of[channel];
+    const uint64_t there = tla_channel_bytes_max(channel);
+    const uint64_t most = c->layout == TLA_LAYOUT_PLAIN ? TLA_HOST_MEMORY_BYTES
+                          : is_sliced(channel)          ? there / (c->pe + UINT64_C(1))
+                                                        : there;
+    const tla_phrase bytes = tla_phrase_of("%s: bytes", tla_channel_title(channel));
+    const tla_phrase reserved = tla_phrase_of("%s: reserved", tla_channel_title(channel));
+    const tla_status status = check_number(bytes.text, part->bytes, most, error);
+    return status ? status : check_number(reserved.text, part->reserved, part->bytes, error);
 }
 
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *error) {
-    const bool plain = c->layout == TLA_LAYOUT_PLAIN;
-    const uint64_t most = TLA_HOST_MEMORY_BYTES;                              /* of a plain memory */
-    const uint64_t slice_most = TLA_HBM_WINDOW_BYTES / (c->pe + UINT64_C(1)); /* slices lie one behind the other */
-    const struct {
-        const char *member;
-        uint64_t value, most;
-    } limits[] = {
-        {"sip", c->sip, TLA_SIP_COUNT - 1},
-        {"die", c->die, TLA_CUBE_DIE_COUNT - 1},
-        {"pe", c->pe, TLA_PE_COUNT - 1},
-        {"hbm_slice_bytes", c->hbm_slice_bytes, plain ? most : slice_most},
-        {"hbm_reserved_bytes", c->hbm_reserved_bytes, c->hbm_slice_bytes},
-        {"tcm_bytes", c->tcm_bytes, plain ? most : TLA_SUB_UNIT_BYTES},
-        {"tcm_reserved_bytes", c->tcm_reserved_bytes, c->tcm_bytes},
-        {"sram_bytes", c->sram_bytes, plain ? most : TLA_SUB_UNIT_BYTES},
-        {"m_cpu_bytes", c->m_cpu_bytes, plain ? most : TLA_M_CPU_MEMORY_BYTES},
-        {"host_bytes", c->host_bytes, TLA_HOST_MEMORY_BYTES},
-    };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (limits[i].value > limits[i].most)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ", expected 0 .. %" PRIu64,
-                                 limits[i].member, limits[i].value, limits[i].most);
+    tla_status status = check_number("sip", c->sip, TLA_SIP_COUNT - 1, error);
+    if (!status) status = check_number("die", c->die, TLA_CUBE_DIE_COUNT - 1, error);
+    if (!status) status = check_number("pe", c->pe, TLA_PE_COUNT - 1, error);
+    for (int channel = 0; channel < TLA_CHANNEL_COUNT && !status; channel++)
+        status = check_size(c, (tla_channel)channel, error);
+    if (status) return status;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(c, (tla_channel)channel);
         tla_error why;
         if (tla_stack_check_config(&stack, &why))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_channel_title((tla_channel)channel),
-                                 why.text);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_channel_title(channel), why.text);
     }
-    return plain ? check_bases(c, error) : TLA_OK;
+    return c->layout == TLA_LAYOUT_PLAIN ? check_bases(c, error) : TLA_OK;
 }
 
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **out) {
@@ -168,9 +165,9 @@ tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memor
 void tla_pe_memory_destroy(tla_pe_memory *memory) {
     if (!memory) return;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
-        tla_list_in_memory_destroy(memory->traffic[channel]);
-        tla_guard_destroy(memory->guards[channel]);
-        tla_stack_destroy(memory->stacks[channel]);
+        tla_list_in_memory_destroy(memory->of[channel].traffic);
+        tla_guard_destroy(memory->of[channel].guard);
+        tla_stack_destroy(memory->of[channel].stack);
     }
     free(memory);
 }
@@ -182,41 +179,41 @@ const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory
 void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner) {
     memory->owner = owner;
     for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        tla_stack_set_owner(memory->stacks[channel], owner);
+        tla_stack_set_owner(memory->of[channel].stack, owner);
 }
 
 tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_channel channel) {
-    return (unsigned)channel < TLA_CHANNEL_COUNT ? memory->stacks[channel] : NULL;
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? memory->of[channel].stack : NULL;
 }
 
 tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel) {
-    return (unsigned)channel < TLA_CHANNEL_COUNT ? tla_stack_arena(memory->stacks[channel]) : NULL;
+    return (unsigned)channel < TLA_CHANNEL_COUNT ? tla_stack_arena(memory->of[channel].stack) : NULL;
 }
 
 tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries) {
     tla_list_in_memory *made = NULL;
-    if (tla_stack_front(extent_of(&memory->config, channel).policy) != TLA_FRONT_NONE) return TLA_UNSUPPORTED;
-    if (tla_arena_is_driven(tla_stack_arena(memory->stacks[channel]))) return TLA_UNSUPPORTED;
+    if (tla_stack_front(part_of(&memory->config, channel).policy) != TLA_FRONT_NONE) return TLA_UNSUPPORTED;
+    if (tla_arena_is_driven(tla_stack_arena(memory->of[channel].stack))) return TLA_UNSUPPORTED;
     tla_status status =
-        tla_list_in_memory_create(tla_stack_arena(memory->stacks[channel]), nodes, cache_entries, &made);
+        tla_list_in_memory_create(tla_stack_arena(memory->of[channel].stack), nodes, cache_entries, &made);
     if (status) return status;
-    tla_list_in_memory_destroy(memory->traffic[channel]);
-    memory->traffic[channel] = made;
+    tla_list_in_memory_destroy(memory->of[channel].traffic);
+    memory->of[channel].traffic = made;
     return TLA_OK;
 }
 
 tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_channel channel, const tla_engine *engine, uint64_t nodes,
                                tla_error *error) {
-    tla_arena *arena = tla_stack_arena(memory->stacks[channel]);
+    tla_arena *arena = tla_stack_arena(memory->of[channel].stack);
     tla_error inner = {.text = ""};
     tla_status status;
     if (!engine && nodes == 0) return TLA_OK;
     if (!arena) {
         char name[64];
-        tla_stack_policy_print(extent_of(&memory->config, channel).policy, name, sizeof name);
+        tla_stack_policy_print(part_of(&memory->config, channel).policy, name, sizeof name);
         status =
             tla_error_set(&inner, TLA_UNSUPPORTED, "front %s keeps its own lists, behind which no engine stands", name);
-    } else if (memory->traffic[channel]) {
+    } else if (memory->of[channel].traffic) {
         status = tla_error_set(&inner, TLA_UNSUPPORTED, "the free list lies in memory, an engine has its own");
     } else {
         status = tla_arena_drive(arena, engine, nodes, &inner);
@@ -225,20 +222,20 @@ tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_channel channel, const
 }
 
 tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel) {
-    return memory->traffic[channel];
+    return memory->of[channel].traffic;
 }
 
 /* tla_stack_alloc, and the list follows. */
 static tla_status take(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request, tla_block *block,
                        tla_work *work) {
-    tla_list_in_memory *traffic = memory->traffic[channel];
-    if (!traffic) return tla_stack_alloc(memory->stacks[channel], request, block, work);
+    tla_list_in_memory *traffic = memory->of[channel].traffic;
+    if (!traffic) return tla_stack_alloc(memory->of[channel].stack, request, block, work);
     tla_work ignored = {0};
     if (!work) work = &ignored;
     tla_status status = tla_list_in_memory_prepare(traffic, NULL);
     if (status) return status;
     uint64_t before = work->nodes_visited;
-    status = tla_stack_alloc(memory->stacks[channel], request, block, work);
+    status = tla_stack_alloc(memory->of[channel].stack, request, block, work);
     tla_work walk = {.nodes_visited = work->nodes_visited - before};
     tla_list_in_memory_alloc(traffic, status ? NULL : block, &walk);
     return status;
@@ -246,8 +243,8 @@ static tla_status take(tla_pe_memory *memory, tla_channel channel, const tla_sta
 
 /* tla_stack_free, and the list follows. */
 static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_block block, tla_work *work) {
-    tla_stack *stack = memory->stacks[channel];
-    tla_list_in_memory *traffic = memory->traffic[channel];
+    tla_stack *stack = memory->of[channel].stack;
+    tla_list_in_memory *traffic = memory->of[channel].traffic;
     if (!traffic) return tla_stack_free(stack, block, work);
     tla_block granted = {block.offset, tla_stack_granted(stack, block)};
     tla_status status = tla_list_in_memory_prepare(traffic, &granted);
@@ -262,7 +259,7 @@ tla_status tla_pe_memory_request(tla_pe_memory *memory, tla_channel channel, con
     tla_block block;
     tla_status status = take(memory, channel, request, &block, work);
     if (status) return status;
-    if (memory->guards[channel]) tla_guard_allocated(memory->guards[channel], block);
+    if (memory->of[channel].guard) tla_guard_allocated(memory->of[channel].guard, block);
     return tla_pe_memory_address(&memory->config, channel, block.offset, pa);
 }
 
@@ -277,13 +274,13 @@ tla_status tla_pe_memory_place(tla_pe_memory *memory, tla_paddr pa, uint64_t nby
     uint64_t offset;
     const tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
     if (status) return status;
-    if (memory->guards[channel] || memory->traffic[channel]) return TLA_UNSUPPORTED;
-    return tla_stack_reserve(memory->stacks[channel], (tla_block){offset, nbytes}, work);
+    if (memory->of[channel].guard || memory->of[channel].traffic) return TLA_UNSUPPORTED;
+    return tla_stack_reserve(memory->of[channel].stack, (tla_block){offset, nbytes}, work);
 }
 
 tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
-    return tla_stack_trim(memory->stacks[channel], given_back, work);
+    return tla_stack_trim(memory->of[channel].stack, given_back, work);
 }
 
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
@@ -292,14 +289,14 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
     uint64_t offset;
     tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
     if (status) return status;
-    tla_guard *guard = memory->guards[channel];
+    tla_guard *guard = memory->of[channel].guard;
     tla_block block = {offset, nbytes};
     tla_owner owner = {0};
     memory->refused.status = TLA_OK;
     if (guard) {
         status = tla_guard_may_free(guard, offset, memory->owner, tla_channel_title(channel), &memory->refused);
         if (status) return status;
-        tla_arena_find(tla_stack_live(memory->stacks[channel]), offset, &block, &owner);
+        tla_arena_find(tla_stack_live(memory->of[channel].stack), offset, &block, &owner);
     }
     status = give_back(memory, channel, (tla_block){offset, nbytes}, work);
     if (guard && !status) tla_guard_freed(guard, block, owner, memory->owner);
@@ -309,13 +306,13 @@ tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbyt
 /* Where the list is followed: every block has a walk of its own. */
 static tla_status take_followed(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request, size_t n,
                                 tla_batch batch, tla_block *blocks, tla_work *work) {
-    tla_list_in_memory *traffic = memory->traffic[channel];
+    tla_list_in_memory *traffic = memory->of[channel].traffic;
     if (batch == TLA_BATCH_CONTIGUOUS) return TLA_UNSUPPORTED;
     tla_status status = tla_list_in_memory_prepare_batch(traffic, n, false);
     if (status) return status;
-    if (!tla_arena_fits(tla_stack_arena(memory->stacks[channel]), request->nbytes, n)) {
+    if (!tla_arena_fits(tla_stack_arena(memory->of[channel].stack), request->nbytes, n)) {
         tla_work search = {0};
-        status = tla_stack_alloc_batch(memory->stacks[channel], request, n, batch, blocks, &search);
+        status = tla_stack_alloc_batch(memory->of[channel].stack, request, n, batch, blocks, &search);
         tla_list_in_memory_alloc(traffic, NULL, &search);
         work->nodes_visited += search.nodes_visited;
         work->list_length += search.list_length;
@@ -334,11 +331,11 @@ tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_channel channe
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
     tla_work ignored = {0};
     if (!work) work = &ignored;
-    tla_status status = memory->traffic[channel]
+    tla_status status = memory->of[channel].traffic
                             ? take_followed(memory, channel, request, n, batch, blocks, work)
-                            : tla_stack_alloc_batch(memory->stacks[channel], request, n, batch, blocks, work);
-    for (size_t i = 0; i < n && !status && memory->guards[channel]; i++)
-        tla_guard_allocated(memory->guards[channel], blocks[i]);
+                            : tla_stack_alloc_batch(memory->of[channel].stack, request, n, batch, blocks, work);
+    for (size_t i = 0; i < n && !status && memory->of[channel].guard; i++)
+        tla_guard_allocated(memory->of[channel].guard, blocks[i]);
     return status;
 }
 
@@ -350,7 +347,7 @@ static int by_offset(const void *a, const void *b) {
 /* Whose the blocks were is asked before they go. */
 static tla_status free_guarded_batch(tla_pe_memory *memory, tla_channel channel, tla_block *blocks, size_t n,
                                      size_t *freed, tla_work *work) {
-    tla_guard *guard = memory->guards[channel];
+    tla_guard *guard = memory->of[channel].guard;
     struct {
         tla_block block;
         tla_owner owner;
@@ -360,9 +357,10 @@ static tla_status free_guarded_batch(tla_pe_memory *memory, tla_channel channel,
         status =
             tla_guard_may_free(guard, blocks[i].offset, memory->owner, tla_channel_title(channel), &memory->refused);
         if (!status)
-            tla_arena_find(tla_stack_live(memory->stacks[channel]), blocks[i].offset, &known[i].block, &known[i].owner);
+            tla_arena_find(tla_stack_live(memory->of[channel].stack), blocks[i].offset, &known[i].block,
+                           &known[i].owner);
     }
-    if (!status) status = tla_stack_free_batch(memory->stacks[channel], blocks, n, freed, work);
+    if (!status) status = tla_stack_free_batch(memory->of[channel].stack, blocks, n, freed, work);
     for (size_t i = 0; i < *freed; i++)
         tla_guard_freed(guard, known[i].block, known[i].owner, memory->owner);
     free(known);
@@ -375,10 +373,10 @@ tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, 
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
     memory->refused.status = TLA_OK;
     if (n > 0) qsort(blocks, n, sizeof *blocks, by_offset);
-    if (!memory->traffic[channel])
-        return memory->guards[channel] ? free_guarded_batch(memory, channel, blocks, n, freed, work)
-                                       : tla_stack_free_batch(memory->stacks[channel], blocks, n, freed, work);
-    tla_status status = tla_list_in_memory_prepare_batch(memory->traffic[channel], n, true);
+    if (!memory->of[channel].traffic)
+        return memory->of[channel].guard ? free_guarded_batch(memory, channel, blocks, n, freed, work)
+                                         : tla_stack_free_batch(memory->of[channel].stack, blocks, n, freed, work);
+    tla_status status = tla_list_in_memory_prepare_batch(memory->of[channel].traffic, n, true);
     for (; *freed < n && !status; *freed += !status) {
         tla_paddr pa;
         status = tla_pe_memory_address(&memory->config, channel, blocks[*freed].offset, &pa);
@@ -388,13 +386,13 @@ tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, 
 }
 
 const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel) {
-    return memory->refused.status ? &memory->refused : tla_stack_last_error(memory->stacks[channel]);
+    return memory->refused.status ? &memory->refused : tla_stack_last_error(memory->of[channel].stack);
 }
 
 static tla_status locate_plain(const tla_pe_memory_config *c, uint64_t address, uint64_t nbytes, tla_channel *channel,
                                uint64_t *offset) {
     for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
-        const uint64_t bytes = extent_of(c, (tla_channel)i).bytes, into = address - c->base[i];
+        const uint64_t bytes = c->of[i].bytes, into = address - c->of[i].base;
         if (into >= bytes || nbytes > bytes - into) continue;
         *channel = (tla_channel)i;
         *offset = into;
@@ -412,45 +410,44 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     if (!status) status = tla_channel_of_fields(&f, &found);
     if (status) return status;
     if (tla_channel_scope_of(found) != TLA_SCOPE_HOST && (f.sip != c->sip || f.die != c->die)) return TLA_OUT_OF_RANGE;
-    if (found == TLA_TCM && f.pe != c->pe) return TLA_OUT_OF_RANGE;
-    extent e = extent_of(c, found);
-    if (f.offset < e.first || f.offset - e.first >= e.bytes || nbytes > e.bytes - (f.offset - e.first))
-        return TLA_OUT_OF_RANGE;
+    if (names_pe(found) && f.pe != c->pe) return TLA_OUT_OF_RANGE;
+    const uint64_t bytes = c->of[found].bytes, first = first_of(c, found);
+    if (f.offset < first || f.offset - first >= bytes || nbytes > bytes - (f.offset - first)) return TLA_OUT_OF_RANGE;
     *channel = found;
-    *offset = f.offset - e.first;
+    *offset = f.offset - first;
     return TLA_OK;
 }
 
 uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block) {
-    return tla_stack_granted(memory->stacks[channel], block);
+    return tla_stack_granted(memory->of[channel].stack, block);
 }
 
 tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
                               tla_error *error) {
-    if (!memory->guards[channel]) return TLA_OK;
-    return tla_guard_look(memory->guards[channel], access, tla_channel_title(channel), error);
+    if (!memory->of[channel].guard) return TLA_OK;
+    return tla_guard_look(memory->of[channel].guard, access, tla_channel_title(channel), error);
 }
 
 void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access) {
-    if (memory->guards[channel]) tla_guard_note(memory->guards[channel], access);
+    if (memory->of[channel].guard) tla_guard_note(memory->of[channel].guard, access);
 }
 
 void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range) {
-    if (memory->guards[channel]) tla_guard_trust(memory->guards[channel], range);
+    if (memory->of[channel].guard) tla_guard_trust(memory->of[channel].guard, range);
 }
 
 void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_channel channel, const tla_guard_shares *shares) {
-    if (memory->guards[channel]) tla_guard_set_shares(memory->guards[channel], shares);
+    if (memory->of[channel].guard) tla_guard_set_shares(memory->of[channel].guard, shares);
 }
 
 tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
                               tla_owner *owner) {
-    const tla_arena *live = tla_stack_live(memory->stacks[channel]);
+    const tla_arena *live = tla_stack_live(memory->of[channel].stack);
     return live ? tla_arena_find(live, offset, block, owner) : TLA_UNSUPPORTED;
 }
 
 tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel) {
-    return tla_stack_get_stats(memory->stacks[channel]).memory;
+    return tla_stack_get_stats(memory->of[channel].stack).memory;
 }
 
 tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error) {
@@ -465,5 +462,5 @@ tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channe
         snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32 ".pe%" PRIu32, c->sip, c->die, c->pe);
     else if (tla_channel_scope_of(channel) == TLA_SCOPE_CUBE)
         snprintf(place, room, " of sip%" PRIu32 ".cube%" PRIu32, c->sip, c->die);
-    return tla_stack_explain(memory->stacks[channel], what, &(tla_stack_request){.nbytes = nbytes}, error);
+    return tla_stack_explain(memory->of[channel].stack, what, &(tla_stack_request){.nbytes = nbytes}, error);
 }

@@ -22,7 +22,7 @@ class m_cpu_cube : public sc_core::sc_module {
         }
         static tlmalloc::hbm_slice::config slice_of(const tlmalloc::memory_controller::config &settings) {
             tlmalloc::hbm_slice::config slice;
-            slice.capacity = settings.memory.hbm_slice_bytes;
+            slice.capacity = settings.memory.of[TLA_HBM].bytes;
             return slice;
         }
         tlmalloc::memory_controller controller;
@@ -32,12 +32,13 @@ class m_cpu_cube : public sc_core::sc_module {
     // `settings` are those of every controller, without a TCM.
     m_cpu_cube(sc_core::sc_module_name name, tlm::tlm_initiator_socket<> &host, unsigned pes,
                tlmalloc::memory_controller::config settings)
-        : sc_module(name), fabric("fabric", star(pes, settings.memory.hbm_slice_bytes)),
-          processor("m_cpu", address_of(pes - 1, settings.memory.hbm_slice_bytes - 1, settings.memory.hbm_slice_bytes),
-                    settings.memory.hbm_slice_bytes) {
+        : sc_module(name), fabric("fabric", star(pes, settings.memory.of[TLA_HBM].bytes)),
+          processor("m_cpu",
+                    address_of(pes - 1, settings.memory.of[TLA_HBM].bytes - 1, settings.memory.of[TLA_HBM].bytes),
+                    settings.memory.of[TLA_HBM].bytes) {
         host.bind(fabric.in);
         processor.out.bind(fabric.in);
-        settings.memory.tcm_bytes = settings.memory.tcm_reserved_bytes = 0;
+        settings.memory.of[TLA_TCM].bytes = settings.memory.of[TLA_TCM].reserved = 0;
         for (unsigned pe = 0; pe < pes; pe++) {
             settings.memory.pe = pe;
             memories.push_back(std::make_unique<pe_memory>(("pe" + std::to_string(pe)).c_str(), settings));

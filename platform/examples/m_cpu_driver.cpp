@@ -46,7 +46,7 @@ SC_MODULE(asking_host) {
 
 int sc_main(int, char **) {
     tlmalloc::memory_controller::config settings;
-    settings.memory.hbm_slice_bytes = 1 << 20;
+    settings.memory.of[TLA_HBM].bytes = 1 << 20;
     asking_host host{"host"};
     m_cpu_cube cube{"cube", host.data, 2, settings};
     host.cube = &cube;

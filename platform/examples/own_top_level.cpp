@@ -37,7 +37,7 @@ SC_MODULE(my_initiator) {
 
 int sc_main(int, char **) {
     tlmalloc::memory_controller::config config;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0; // HBM only: `tcm` stays unbound
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0; // HBM only: `tcm` stays unbound
     my_initiator initiator{"initiator"};
     tlmalloc::memory_controller controller{"controller", config};
     tlmalloc::hbm_slice slice{"slice", {}};

@@ -77,8 +77,8 @@ void show(unsigned signal, std::uint64_t value) {
 
 int run_bench(const char *waveform) {
     tlmalloc::memory_controller::config config;
-    config.memory.hbm_slice_bytes = the_bench.memory_bytes;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_HBM].bytes = the_bench.memory_bytes;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.object_signals = true;
     tlmalloc::hbm_slice::config bytes;
     bytes.capacity = the_bench.memory_bytes;

@@ -65,7 +65,7 @@ class allocator_run : public dma_run {
         const std::uint64_t nodes = p_.at("nodes");
         tla_arena_config range{};
         range.capacity = unit().controller.get_statistics(TLA_HBM).arena.capacity;
-        range.policy = tla_stack_placement(config.controller.memory.hbm_policy);
+        range.policy = tla_stack_placement(config.controller.memory.of[TLA_HBM].policy);
         range.alignment = config.controller.memory.alignment;
         range.validate = config.controller.memory.validate;
         tla_arena *made = nullptr;

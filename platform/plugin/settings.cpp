@@ -160,7 +160,7 @@ std::string check_bases(const settings_text &text, const own_keys &own) {
 std::string check_memory(const settings_text &text, const tla_pe_memory_config &both) {
     tla_error why{};
     tla_pe_memory_config slice = both;
-    slice.tcm_bytes = slice.tcm_reserved_bytes = 0;
+    slice.of[TLA_TCM].bytes = slice.of[TLA_TCM].reserved = 0;
     const bool slice_alone = tla_pe_memory_check_config(&slice, &why) != TLA_OK;
     if (!slice_alone && tla_pe_memory_check_config(&both, &why) == TLA_OK) return "";
     return text.place_of(slice_alone ? "hbm.base" : "tcm.base") + "found " + why.text +
@@ -176,12 +176,12 @@ std::string assemble(const settings_text &text, const tla_config &config, const 
     settings.local = tcm_config(config);
     settings.controller = controller_config(config, first);
     tla_pe_memory_config &memory = settings.controller.memory;
-    if (!own.has_tcm) memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
+    if (!own.has_tcm) memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
     const std::string why = check_bases(text, own);
     if (!why.empty()) return why;
     if (own.base[TLA_HBM]) memory.layout = TLA_LAYOUT_PLAIN;
     for (const tla_channel channel : {TLA_HBM, TLA_TCM})
-        memory.base[channel] = own.base[channel].value_or(0);
+        memory.of[channel].base = own.base[channel].value_or(0);
     return check_memory(text, memory);
 }
 

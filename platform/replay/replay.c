@@ -244,9 +244,9 @@ static tla_status load_snapshot(const replay_options *options, replay_state *sta
 /* What serves a memory of the configuration. */
 static tla_stack_config stack_of(const tla_config *config, tla_channel memory) {
     tla_pe_memory_config all = config->controller.memory;
-    all.sram_bytes = config->sram.capacity;
-    all.m_cpu_bytes = config->m_cpu_memory.capacity;
-    all.host_bytes = config->host_memory.capacity;
+    all.of[TLA_SRAM].bytes = config->sram.capacity;
+    all.of[TLA_M_CPU_MEMORY].bytes = config->m_cpu_memory.capacity;
+    all.of[TLA_HOST_MEMORY].bytes = config->host_memory.capacity;
     return tla_pe_memory_stack_config(&all, memory);
 }
 

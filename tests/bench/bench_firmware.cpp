@@ -89,7 +89,7 @@ class asked_cube : public sc_core::sc_module {
   private:
     static memory_controller::config settings() {
         memory_controller::config config;
-        config.memory.hbm_slice_bytes = slice_bytes;
+        config.memory.of[TLA_HBM].bytes = slice_bytes;
         return config;
     }
     tlm_utils::simple_initiator_socket<asked_cube> host{"host"}; // sends none

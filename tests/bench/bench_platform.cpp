@@ -139,8 +139,8 @@ struct controlled_memory {
     }
     static memory_controller::config controller_config() {
         memory_controller::config config = bare<memory_controller>();
-        config.memory.hbm_slice_bytes = memory_bytes;
-        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        config.memory.of[TLA_HBM].bytes = memory_bytes;
+        config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
         return config;
     }
     static hbm_slice::config slice_config() {

@@ -178,11 +178,11 @@ struct platform : sc_core::sc_module {
     static tlmalloc::memory_controller::config controller_config() {
         tlmalloc::memory_controller::config c;
         c.memory.layout = TLA_LAYOUT_PLAIN;
-        c.memory.base[TLA_HBM] = hbm_base;
-        c.memory.base[TLA_TCM] = tcm_base;
-        c.memory.hbm_slice_bytes = hbm_bytes;
-        c.memory.tcm_bytes = tcm_bytes;
-        c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_HBM].base = hbm_base;
+        c.memory.of[TLA_TCM].base = tcm_base;
+        c.memory.of[TLA_HBM].bytes = hbm_bytes;
+        c.memory.of[TLA_TCM].bytes = tcm_bytes;
+        c.memory.of[TLA_TCM].reserved = 0;
         return c;
     }
     static tlmalloc::lt_at_bridge::config bridge_config() {

@@ -47,9 +47,9 @@ struct system_under_test : sc_core::sc_module {
     }
     static memory_controller::config controller_config() {
         memory_controller::config c = bare<memory_controller>();
-        c.memory.hbm_slice_bytes = slice_bytes;
-        c.memory.tcm_bytes = tcm_bytes;
-        c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_HBM].bytes = slice_bytes;
+        c.memory.of[TLA_TCM].bytes = tcm_bytes;
+        c.memory.of[TLA_TCM].reserved = 0;
         c.latency_ps = 3'000;
         c.outstanding = 4096;
         c.cost.fixed_ps = 1'000'000;

@@ -121,9 +121,9 @@ struct there_and_back : conformance_target {
 
 memory_controller::config controller_config() {
     memory_controller::config c = bare<memory_controller>();
-    c.memory.hbm_slice_bytes = memory_bytes;
-    c.memory.tcm_bytes = tcm_bytes;
-    c.memory.tcm_reserved_bytes = 0;
+    c.memory.of[TLA_HBM].bytes = memory_bytes;
+    c.memory.of[TLA_TCM].bytes = tcm_bytes;
+    c.memory.of[TLA_TCM].reserved = 0;
     c.latency_ps = 3'000;
     return c;
 }
@@ -209,7 +209,7 @@ struct bridged_mmu : conformance_target {
 void a_smaller_memory_is_an_error(std::uint64_t end) {
     sc_core::sc_report_handler::set_handler(keep_report);
     memory_controller::config config = controller_config();
-    config.memory.tcm_bytes = 0;
+    config.memory.of[TLA_TCM].bytes = 0;
     memory_controller controller("controller", config);
     lt_at_bridge bridge("bridge", bridge_config(end));
     phased_memory slice("slice", mixed(end));
@@ -220,7 +220,7 @@ void a_smaller_memory_is_an_error(std::uint64_t end) {
     BOOST_CHECK_THROW(sc_core::sc_start(sc_core::SC_ZERO_TIME), sc_core::sc_report);
     BOOST_REQUIRE(!reports().empty());
     BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/memory_controller/config: controller: the memory at slice ends before "
-                                    "byte 262143, the last by hbm_slice_bytes = 262144");
+                                    "byte 262143, the last of the 262144 bytes of the HBM");
     BOOST_CHECK(slice.faults.empty());
 }
 

@@ -62,9 +62,9 @@ memory_controller::config controller_config() {
     c.memory.sip = 1;
     c.memory.die = 2;
     c.memory.pe = 3;
-    c.memory.hbm_slice_bytes = slice_bytes;
-    c.memory.tcm_bytes = tcm_bytes;
-    c.memory.tcm_reserved_bytes = 4096;
+    c.memory.of[TLA_HBM].bytes = slice_bytes;
+    c.memory.of[TLA_TCM].bytes = tcm_bytes;
+    c.memory.of[TLA_TCM].reserved = 4096;
     c.latency_ps = 3'000;
     return c;
 }
@@ -136,9 +136,9 @@ struct plain_target : conformance_target {
     static memory_controller::config config() {
         memory_controller::config c = controller_config();
         c.memory.sip = c.memory.die = c.memory.pe = 0;
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         c.memory.layout = TLA_LAYOUT_PLAIN;
-        c.memory.base[TLA_HBM] = base;
+        c.memory.of[TLA_HBM].base = base;
         return c;
     }
 
@@ -187,8 +187,8 @@ struct cube_target : conformance_target {
 
     static memory_controller::config config(tla_channel channel) {
         memory_controller::config c = controller_config();
-        c.memory.hbm_slice_bytes = c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
-        (channel == TLA_SRAM ? c.memory.sram_bytes : c.memory.m_cpu_bytes) = tcm_bytes;
+        c.memory.of[TLA_HBM].bytes = c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
+        (channel == TLA_SRAM ? c.memory.of[TLA_SRAM].bytes : c.memory.of[TLA_M_CPU_MEMORY].bytes) = tcm_bytes;
         return c;
     }
 
@@ -216,8 +216,8 @@ struct host_target : conformance_target {
     static memory_controller::config config() {
         memory_controller::config c = controller_config();
         c.memory.sip = c.memory.die = c.memory.pe = 0;
-        c.memory.hbm_slice_bytes = c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
-        c.memory.host_bytes = slice_bytes;
+        c.memory.of[TLA_HBM].bytes = c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
+        c.memory.of[TLA_HOST_MEMORY].bytes = slice_bytes;
         return c;
     }
 

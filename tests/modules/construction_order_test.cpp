@@ -179,9 +179,9 @@ class top : public sc_core::sc_module {
             makes_.emplace_back([this, i, n] {
                 memory_controller::config c = bare<memory_controller>();
                 c.memory.pe = i;
-                c.memory.hbm_slice_bytes = memory_bytes;
-                c.memory.tcm_bytes = memory_bytes;
-                c.memory.tcm_reserved_bytes = 0;
+                c.memory.of[TLA_HBM].bytes = memory_bytes;
+                c.memory.of[TLA_TCM].bytes = memory_bytes;
+                c.memory.of[TLA_TCM].reserved = 0;
                 controllers_[i] = std::make_unique<memory_controller>(("controller" + n).c_str(), c);
             });
             makes_.emplace_back([this, i, n] {
@@ -412,7 +412,7 @@ BOOST_AUTO_TEST_CASE(initiators_in_four_phases_go_by_their_names_at_one_control_
     for (const std::string order : {"ab", "ba"}) {
         const std::uint64_t start_ps = order == "ab" ? 1000 : 2000;
         memory_controller::config c = bare<memory_controller>();
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         c.cost.fixed_ps = 10'000;
         memory_controller &controller = controllers.emplace_back(("controller_" + order).c_str(), c);
         controller.slice.bind(slices.emplace_back(("slice_" + order).c_str(), bare<hbm_slice>()).in);

@@ -10,10 +10,11 @@
 // Every memory of a controller with this stack.
 inline memory_controller::config with_front(tla_stack_policy policy) {
     memory_controller::config config = small();
-    config.memory.hbm_policy = config.memory.tcm_policy = config.memory.host_policy = policy;
-    config.memory.hbm_front =
-        config.memory.host_front = {80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};
-    config.memory.tcm_front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000};
+    config.memory.of[TLA_HBM].policy = config.memory.of[TLA_TCM].policy = config.memory.of[TLA_HOST_MEMORY].policy =
+        policy;
+    config.memory.of[TLA_HBM].front = config.memory.of[TLA_HOST_MEMORY].front = {
+        80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};
+    config.memory.of[TLA_TCM].front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000};
     // Every event has a price of its own.
     tla_cost_profile &cost = config.cost;
     cost = {};

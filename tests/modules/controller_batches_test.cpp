@@ -338,8 +338,8 @@ BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_so_in_the_hosts_memo
 
 static void check_groups_with(tla_front front) {
     memory_controller::config config = priced();
-    config.memory.hbm_policy = config.memory.tcm_policy = tla_stack_policy_of(front, TLA_BEST_FIT);
-    config.memory.hbm_front.segment = config.memory.tcm_front.segment = 10 << 10;
+    config.memory.of[TLA_HBM].policy = config.memory.of[TLA_TCM].policy = tla_stack_policy_of(front, TLA_BEST_FIT);
+    config.memory.of[TLA_HBM].front.segment = config.memory.of[TLA_TCM].front.segment = 10 << 10;
     check_groups_against_core(config, 20000);
 }
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_caching_pool) {

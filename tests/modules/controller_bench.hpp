@@ -14,7 +14,7 @@ inline const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10, reserve 
 
 inline memory_controller::config small(unsigned queue_depth = 16) {
     memory_controller::config config = bare<memory_controller>();
-    config.memory = {1, 2, 3, slice_bytes, tcm_bytes, reserve, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    config.memory = {1, 2, 3, {{slice_bytes}, {tcm_bytes, reserve}}};
     config.memory.guard_history = 1024;
     config.queue_depth = queue_depth;
     return config;
@@ -71,8 +71,8 @@ struct host_bench {
     // The configuration of a controller with the host's memory in the place of a PE's.
     static memory_controller::config of_host(memory_controller::config config) {
         config.memory.sip = config.memory.die = config.memory.pe = 0;
-        config.memory.hbm_slice_bytes = config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
-        config.memory.host_bytes = slice_bytes;
+        config.memory.of[TLA_HBM].bytes = config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
+        config.memory.of[TLA_HOST_MEMORY].bytes = slice_bytes;
         return config;
     }
 

@@ -96,10 +96,10 @@ BOOST_AUTO_TEST_CASE(lazy_over_first_fit_gives_random_requests_what_it_gives_on_
 
 BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_at_the_engine) {
     memory_controller::config config = with_front(over(TLA_FRONT_LAZY));
-    config.memory.tcm_policy = TLA_FIRST_FIT;
+    config.memory.of[TLA_TCM].policy = TLA_FIRST_FIT;
     config.cost = {};
     config.cost.fixed_ps = 300;
-    config.memory.hbm_front.chunk_ps = 500; // a commit of 64 KiB each 1000 ps, from 128 KiB on
+    config.memory.of[TLA_HBM].front.chunk_ps = 500; // a commit of 64 KiB each 1000 ps, from 128 KiB on
     bench b(config);
     const auto committed = [&] { return b.controller.get_statistics(TLA_HBM).arena.capacity >> 10; };
     b.run([&] {
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(what_a_front_cannot_stand_is_refused_by_name_when_the_contr
         return std::string("none");
     };
     memory_controller::config config = with_front(over(TLA_FRONT_SLOT_POOL));
-    config.memory.hbm_front.slot = 3 << 10;
+    config.memory.of[TLA_HBM].front.slot = 3 << 10;
     BOOST_CHECK_NE(refusal(config).find("HBM: found slots of 3072 bytes, expected slots that divide the 1048576 bytes"),
                    std::string::npos);
     config = with_front(over(TLA_FRONT_CACHING_POOL));

@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(a_block_that_alignment_rounds_up_is_poisoned_and_withdrawn_
 BOOST_AUTO_TEST_CASE(a_block_of_buddies_is_poisoned_and_withdrawn_as_a_whole) {
     memory_controller::config config = small();
     config.poison = true;
-    config.memory.hbm_policy = TLA_BUDDY;
+    config.memory.of[TLA_HBM].policy = TLA_BUDDY;
     check_rounded_free(config, 700, 1024);
 }
 

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_somebody_overwrote_is_counted_and_reported) {
 
 BOOST_AUTO_TEST_CASE(a_list_of_buddies_cannot_lie_in_memory) {
     memory_controller::config config = listed(TLA_LIST_HBM);
-    config.memory.hbm_policy = TLA_BUDDY;
+    config.memory.of[TLA_HBM].policy = TLA_BUDDY;
     check_refused([&] { memory_controller controller("controller", config); },
                   "/tlmalloc/memory_controller/config: a free list in memory needs first, best, next or worst fit "
                   "without a front, and list_reserve room for two nodes");

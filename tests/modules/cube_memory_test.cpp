@@ -132,8 +132,8 @@ struct alone {
     }
     static memory_controller::config controller_config(tla_channel channel, tla_guard_mode guard, bool validate) {
         memory_controller::config config;
-        config.memory.hbm_slice_bytes = config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
-        (channel == TLA_SRAM ? config.memory.sram_bytes : config.memory.m_cpu_bytes) = 64 * kib;
+        config.memory.of[TLA_HBM].bytes = config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
+        (channel == TLA_SRAM ? config.memory.of[TLA_SRAM].bytes : config.memory.of[TLA_M_CPU_MEMORY].bytes) = 64 * kib;
         config.memory.validate = validate;
         config.guard = guard;
         return config;

@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(every_module_begins_as_an_empty_configuration_makes_it) {
     BOOST_CHECK(tla_config_equal(&made, &empty));
     // What has no key: it follows from others.
     BOOST_CHECK_EQUAL(made.hbm.capacity, std::uint64_t{6} << 30);
-    BOOST_CHECK_EQUAL(made.controller.memory.hbm_slice_bytes, made.hbm.capacity);
-    BOOST_CHECK_EQUAL(made.controller.memory.tcm_bytes, made.tcm.capacity);
+    BOOST_CHECK_EQUAL(made.controller.memory.of[TLA_HBM].bytes, made.hbm.capacity);
+    BOOST_CHECK_EQUAL(made.controller.memory.of[TLA_TCM].bytes, made.tcm.capacity);
     BOOST_CHECK_EQUAL(made.host.page_size, made.va.space.page_size);
     for (const tla_retry_policy &retry : {made.mmu.retry, made.pe.retry})
         BOOST_CHECK(retry.retries == made.host.retry.retries && retry.delay_ps == made.host.retry.delay_ps);

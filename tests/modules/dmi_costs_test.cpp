@@ -37,8 +37,8 @@ tcm::config tcm_config() {
 
 memory_controller::config controller_config() {
     memory_controller::config c;
-    c.memory.hbm_slice_bytes = capacity;
-    c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+    c.memory.of[TLA_HBM].bytes = capacity;
+    c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
     c.memory.layout = TLA_LAYOUT_PLAIN;
     return c;
 }

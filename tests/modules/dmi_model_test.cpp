@@ -64,8 +64,8 @@ struct bench : sc_core::sc_module {
     }
     static memory_controller::config controller_config() {
         memory_controller::config c = bare<memory_controller>();
-        c.memory.hbm_slice_bytes = slice_bytes;
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_HBM].bytes = slice_bytes;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         return c;
     }
     static pe_mmu::config mmu_config() {

@@ -94,9 +94,9 @@ tcm::config tcm_config() {
 memory_controller::config controller_config(bool dmi = true) {
     memory_controller::config c = bare<memory_controller>();
     c.memory.pe = 2;
-    c.memory.hbm_slice_bytes = slice_bytes;
-    c.memory.tcm_bytes = tcm_bytes;
-    c.memory.tcm_reserved_bytes = 0;
+    c.memory.of[TLA_HBM].bytes = slice_bytes;
+    c.memory.of[TLA_TCM].bytes = tcm_bytes;
+    c.memory.of[TLA_TCM].reserved = 0;
     c.latency_ps = 3'000;
     c.dmi = dmi;
     return c;

@@ -61,7 +61,7 @@ struct bench {
     }
     memory_controller::config controller_config() const {
         memory_controller::config config = plain<memory_controller>();
-        config.memory = {0, 0, 0, slice_bytes, tcm_bytes, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+        config.memory = {0, 0, 0, {{slice_bytes}, {tcm_bytes}}};
         config.cost.fixed_ps = 10'000;
         return config;
     }

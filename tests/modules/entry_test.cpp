@@ -138,8 +138,8 @@ class target : public sc_core::sc_module {
     static memory_controller::config controller_of(unsigned pe) {
         memory_controller::config c = bare<memory_controller>();
         c.memory.pe = pe;
-        c.memory.hbm_slice_bytes = slice_bytes;
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_HBM].bytes = slice_bytes;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         c.latency_ps = 300;
         return c;
     }

@@ -29,8 +29,8 @@ struct platform {
         s.timing = timing;
         slice = std::make_unique<hbm_slice>((prefix + "slice").c_str(), s);
         memory_controller::config c = bare<memory_controller>();
-        c.memory.hbm_slice_bytes = s.capacity;
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_HBM].bytes = s.capacity;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         controller = std::make_unique<memory_controller>((prefix + "controller").c_str(), c);
         controller->slice.bind(slice->in);
         for (unsigned i = 0; i < initiators; i++) {

@@ -20,8 +20,8 @@ const std::uint64_t slice_bytes = 1 << 20, start_ps = 100'000;
 
 memory_controller::config controller_config(tla_free_list_place list, unsigned queue_depth) {
     memory_controller::config config = bare<memory_controller>();
-    config.memory.hbm_slice_bytes = slice_bytes;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_HBM].bytes = slice_bytes;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.cost = {};
     config.cost.fixed_ps = 10'000;
     config.free_list = list;

@@ -19,7 +19,7 @@ hbm_slice::config slice_with_latency() {
 
 memory_controller::config list_in_slice() {
     memory_controller::config config = small();
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = list_bytes;
     config.cost.fixed_ps = 10'000;

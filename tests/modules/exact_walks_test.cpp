@@ -61,9 +61,9 @@ bool run_modules(const settings &how, std::vector<program> &programs) {
     l.write_bandwidth = tcm_write;
     tcm local("tcm", l);
     memory_controller::config c = bare<memory_controller>();
-    c.memory.hbm_slice_bytes = slice_bytes;
-    c.memory.tcm_bytes = room;
-    c.memory.tcm_reserved_bytes = 0;
+    c.memory.of[TLA_HBM].bytes = slice_bytes;
+    c.memory.of[TLA_TCM].bytes = room;
+    c.memory.of[TLA_TCM].reserved = 0;
     memory_controller controller("controller", c);
     pe_dma::config d = bare<pe_dma>();
     d.bandwidth = dma_bandwidth;

@@ -86,7 +86,7 @@ struct cores {
     }
     static memory_controller::config plain() {
         memory_controller::config config = small();
-        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
         config.memory.layout = TLA_LAYOUT_PLAIN;
         return config;
     }

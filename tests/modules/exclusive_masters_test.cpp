@@ -114,9 +114,9 @@ struct two_masters {
     }
     static memory_controller::config config() {
         memory_controller::config c = small();
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         c.memory.layout = TLA_LAYOUT_PLAIN;
-        c.memory.base[TLA_HBM] = base;
+        c.memory.of[TLA_HBM].base = base;
         return c;
     }
     static hbm_slice::config slice_config() {
@@ -375,8 +375,8 @@ BOOST_AUTO_TEST_CASE(a_store_that_is_on_its_way_comes_between_a_pair_before_a_br
 BOOST_AUTO_TEST_CASE(a_store_that_was_passed_on_before_comes_between_a_pair) {
     two_masters m(behind::slice);
     memory_controller::config slow = two_masters::config();
-    slow.memory.base[TLA_HBM] = 0;
-    slow.memory.hbm_slice_bytes = std::uint64_t{1} << 32; // what it passes on is the address
+    slow.memory.of[TLA_HBM].base = 0;
+    slow.memory.of[TLA_HBM].bytes = std::uint64_t{1} << 32; // what it passes on is the address
     slow.latency_ps = 200'000;
     memory_controller front("front", slow);
     initiator storer("storer"), unused("unused");

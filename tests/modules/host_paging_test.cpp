@@ -94,8 +94,8 @@ struct bench : sc_core::sc_module {
     }
     memory_controller::config controller_config() const {
         memory_controller::config c = bare<memory_controller>();
-        c.memory.hbm_slice_bytes = c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
-        c.memory.host_bytes = s.frames * page;
+        c.memory.of[TLA_HBM].bytes = c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
+        c.memory.of[TLA_HOST_MEMORY].bytes = s.frames * page;
         c.cost.fixed_ps = s.alloc_ps;
         return c;
     }

@@ -150,8 +150,8 @@ hbm_slice::config slice_config() {
 
 memory_controller::config controller_config(tla_guard_mode guard) {
     memory_controller::config config = bare<memory_controller>();
-    config.memory.hbm_slice_bytes = memory_bytes;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_HBM].bytes = memory_bytes;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.guard = guard;
     return config;
 }

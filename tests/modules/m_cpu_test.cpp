@@ -16,7 +16,7 @@ const std::uint64_t slice_bytes = 256 << 10;
 
 memory_controller::config small(std::uint64_t fixed_ps = 0) {
     memory_controller::config config = bare<memory_controller>();
-    config.memory.hbm_slice_bytes = slice_bytes;
+    config.memory.of[TLA_HBM].bytes = slice_bytes;
     config.cost.fixed_ps = fixed_ps;
     return config;
 }

@@ -240,9 +240,9 @@ BOOST_AUTO_TEST_CASE(allocators_come_into_being_with_the_first_command) {
 
 BOOST_AUTO_TEST_CASE(a_controller_of_impossible_sizes_cannot_be_built) {
     memory_controller::config config = small();
-    config.memory.tcm_reserved_bytes = tcm_bytes + 1;
+    config.memory.of[TLA_TCM].reserved = tcm_bytes + 1;
     check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: memory: tcm_reserved_bytes is 65537, expected 0 .. 65536");
+                  "/tlmalloc/memory_controller/config: memory: TCM: reserved is 65537, expected 0 .. 65536");
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_of_a_pe_that_is_none_cannot_be_built) {
@@ -266,22 +266,22 @@ BOOST_AUTO_TEST_CASE(a_controller_without_a_queue_cannot_be_built) {
 
 BOOST_AUTO_TEST_CASE(a_slice_that_is_smaller_than_its_controller_says_is_an_error_before_time_begins) {
     memory_controller::config config = small();
-    config.memory.hbm_slice_bytes = slice_bytes + 1;
+    config.memory.of[TLA_HBM].bytes = slice_bytes + 1;
     bench b(config);
     check_refused(
         [] { sc_core::sc_start(); },
         "/tlmalloc/memory_controller/config: controller: the memory at slice ends before byte 1048576, the last "
-        "by hbm_slice_bytes = 1048577");
+        "of the 1048577 bytes of the HBM");
 }
 
 BOOST_AUTO_TEST_CASE(a_tcm_that_is_smaller_than_its_controller_says_is_an_error_before_time_begins) {
     memory_controller::config config = small();
-    config.memory.tcm_bytes = 2 * tcm_bytes;
+    config.memory.of[TLA_TCM].bytes = 2 * tcm_bytes;
     bench b(config);
     check_refused(
         [] { sc_core::sc_start(); },
-        "/tlmalloc/memory_controller/config: controller: the memory at tcm ends before byte 131071, the last by "
-        "tcm_bytes = 131072");
+        "/tlmalloc/memory_controller/config: controller: the memory at tcm ends before byte 131071, the last of "
+        "the 131072 bytes of the TCM");
 }
 
 BOOST_AUTO_TEST_CASE(a_memory_that_is_larger_or_cannot_be_asked_is_taken_as_it_is) {
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_memory_that_is_larger_or_cannot_be_asked_is_taken_as_it_i
         }
     } foreign("foreign");
     memory_controller::config config = small();
-    config.memory.hbm_slice_bytes = slice_bytes / 2;
+    config.memory.of[TLA_HBM].bytes = slice_bytes / 2;
     memory_controller controller("controller", config);
     hbm_slice slice("slice", bench::slice_config());
     initiator cpu("cpu"), data("data");
@@ -316,12 +316,12 @@ BOOST_AUTO_TEST_CASE(a_tcm_that_was_forgotten_is_an_error_before_time_begins) {
     cpu.out.bind(controller.control);
     data.out.bind(controller.in);
     check_refused([] { sc_core::sc_start(); },
-                  "/tlmalloc/memory_controller/config: tcm is not bound, though tcm_bytes is above 0");
+                  "/tlmalloc/memory_controller/config: tcm is not bound, though the TCM has 65536 bytes");
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_without_tcm_needs_none) {
     memory_controller::config config = small();
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     hbm_slice slice("slice", bench::slice_config());
     memory_controller controller("controller", config);
     initiator cpu("cpu"), data("data");
@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_CASE(a_controller_that_only_takes_commands_needs_no_initiator_of
 BOOST_AUTO_TEST_CASE(an_engine_of_ones_own_stands_behind_a_list_and_takes_its_cycles) {
     naive_engine own;
     memory_controller::config config = small();
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.engine = TLA_ENGINE_RTL;
     config.cost.clock_ps = 1000;
     std::uint64_t asked_units = 0;

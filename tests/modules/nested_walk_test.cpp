@@ -102,8 +102,8 @@ struct memory {
     }
     static memory_controller::config controller_config() {
         memory_controller::config config = bare<memory_controller>();
-        config.memory.hbm_slice_bytes = slice_bytes;
-        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        config.memory.of[TLA_HBM].bytes = slice_bytes;
+        config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
         return config;
     }
     hbm_slice slice;

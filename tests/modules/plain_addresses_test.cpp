@@ -13,8 +13,8 @@ memory_controller::config plain(std::uint64_t hbm_base, std::uint64_t tcm_base) 
     memory_controller::config config = small();
     config.memory.sip = config.memory.die = config.memory.pe = 0;
     config.memory.layout = TLA_LAYOUT_PLAIN;
-    config.memory.base[TLA_HBM] = hbm_base;
-    config.memory.base[TLA_TCM] = tcm_base;
+    config.memory.of[TLA_HBM].base = hbm_base;
+    config.memory.of[TLA_TCM].base = tcm_base;
     return config;
 }
 

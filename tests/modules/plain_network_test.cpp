@@ -95,9 +95,9 @@ struct platform {
             tcms.push_back(std::make_unique<tcm>(("tcm" + number).c_str(), t));
             memory_controller::config c = bare<memory_controller>();
             c.memory.pe = p;
-            c.memory.hbm_slice_bytes = slice_bytes;
-            c.memory.tcm_bytes = tcm_bytes;
-            c.memory.tcm_reserved_bytes = 0;
+            c.memory.of[TLA_HBM].bytes = slice_bytes;
+            c.memory.of[TLA_TCM].bytes = tcm_bytes;
+            c.memory.of[TLA_TCM].reserved = 0;
             controllers.push_back(std::make_unique<memory_controller>(("controller" + number).c_str(), c));
             pe_dma::config d = bare<pe_dma>();
             d.chunk = how.chunk;

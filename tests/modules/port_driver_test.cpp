@@ -89,7 +89,7 @@ struct bench {
 
     static tlmalloc::memory_controller::config hbm_only() {
         tlmalloc::memory_controller::config c = bare<tlmalloc::memory_controller>();
-        c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+        c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
         c.cost.fixed_ps = 2'500'000; // longer than a look, so that the state register is seen to run
         return c;
     }

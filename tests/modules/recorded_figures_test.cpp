@@ -60,7 +60,7 @@ std::map<std::string, changes> read_vcd(const std::string &path) {
 struct bench {
     bench() {
         memory_controller::config config = bare<memory_controller>();
-        config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+        config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
         config.cost.fixed_ps = 10'000;
         config.queue_depth = 1;
         controller = std::make_unique<memory_controller>("controller", config);

@@ -91,13 +91,13 @@ BOOST_AUTO_TEST_CASE(a_controller_that_was_reset_answers_as_a_new_one) {
 }
 BOOST_AUTO_TEST_CASE(a_caching_front_has_forgotten_what_it_kept) {
     memory_controller::config config = priced();
-    config.memory.hbm_policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT);
+    config.memory.of[TLA_HBM].policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT);
     check_as_new(config);
 }
 BOOST_AUTO_TEST_CASE(a_segment_cache_has_forgotten_what_it_kept) {
     memory_controller::config config = priced();
-    config.memory.hbm_policy = tla_stack_policy_of(TLA_FRONT_SEGMENT_CACHE, TLA_FIRST_FIT);
-    config.memory.hbm_front.segment = 100 << 10;
+    config.memory.of[TLA_HBM].policy = tla_stack_policy_of(TLA_FRONT_SEGMENT_CACHE, TLA_FIRST_FIT);
+    config.memory.of[TLA_HBM].front.segment = 100 << 10;
     check_as_new(config);
 }
 BOOST_AUTO_TEST_CASE(a_guard_has_forgotten_whose_what_was) {
@@ -151,10 +151,10 @@ BOOST_AUTO_TEST_CASE(a_fault_plan_begins_anew) {
 // A memory that grows does so from the end of the reset on, as one that began then.
 BOOST_AUTO_TEST_CASE(a_lazy_memory_grows_from_the_end_of_the_reset_on) {
     memory_controller::config config = priced();
-    config.memory.hbm_policy = tla_stack_policy_of(TLA_FRONT_LAZY, TLA_FIRST_FIT);
-    config.memory.hbm_front.initial = 64 << 10;
-    config.memory.hbm_front.chunk = config.memory.hbm_front.commit = 64 << 10;
-    config.memory.hbm_front.chunk_ps = 1000 * ns;
+    config.memory.of[TLA_HBM].policy = tla_stack_policy_of(TLA_FRONT_LAZY, TLA_FIRST_FIT);
+    config.memory.of[TLA_HBM].front.initial = 64 << 10;
+    config.memory.of[TLA_HBM].front.chunk = config.memory.of[TLA_HBM].front.commit = 64 << 10;
+    config.memory.of[TLA_HBM].front.chunk_ps = 1000 * ns;
     bench b(config);
     std::uint64_t committed[4]{};
     b.run([&] {

@@ -54,9 +54,9 @@ class called_device : public runtime {
             tla_pe_memory_config of_pe{};
             of_pe.die = pe.cube;
             of_pe.pe = pe.pe;
-            of_pe.hbm_slice_bytes = 1 << 20;
-            of_pe.tcm_bytes = 1 << 16;
-            of_pe.hbm_policy = policy;
+            of_pe.of[TLA_HBM].bytes = 1 << 20;
+            of_pe.of[TLA_TCM].bytes = 1 << 16;
+            of_pe.of[TLA_HBM].policy = policy;
             tla_pe_memory *memory = nullptr;
             BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&of_pe, &memory), TLA_OK);
             memories.emplace_back(memory, tla_pe_memory_destroy);

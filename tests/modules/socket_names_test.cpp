@@ -32,8 +32,8 @@ void bind(const std::string &initiator_name, const std::string &target_name) {
 
 memory_controller::config controller_config() {
     memory_controller::config c = bare<memory_controller>();
-    c.memory.hbm_slice_bytes = 1 << 18;
-    c.memory.tcm_bytes = c.memory.tcm_reserved_bytes = 0;
+    c.memory.of[TLA_HBM].bytes = 1 << 18;
+    c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
     c.memory.layout = TLA_LAYOUT_PLAIN;
     return c;
 }

@@ -25,7 +25,7 @@ const std::uint64_t slice_bytes = 1 << 20, list_bytes = 16 << 10;
 
 memory_controller::config listed() {
     memory_controller::config config = bare<memory_controller>();
-    config.memory = {0, 0, 0, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    config.memory = {0, 0, 0, {{slice_bytes}, {0}}};
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = list_bytes;
     config.cost.fixed_ps = 10'000;
@@ -217,7 +217,7 @@ struct walking_bench {
     }
     static memory_controller::config controller_config() {
         memory_controller::config config = bare<memory_controller>();
-        config.memory = {0, 0, 0, 64 << 20, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+        config.memory = {0, 0, 0, {{64 << 20}, {0}}};
         return config;
     }
 
@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_CASE(pointers_that_are_withdrawn_from_within_are_withdrawn_every
         }
     } slice("slice");
     memory_controller::config config = bare<memory_controller>();
-    config.memory = {0, 0, 0, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    config.memory = {0, 0, 0, {{slice_bytes}, {0}}};
     memory_controller controller("controller", config);
     pe_mmu::config mmu_config = bare<pe_mmu>();
     mmu_config.page_size = page;
@@ -541,7 +541,7 @@ struct platform {
             const std::string n = std::to_string(pe);
             slices.push_back(std::make_unique<hbm_slice>(("slice" + n).c_str(), slice_of(slice_bytes)));
             memory_controller::config c = bare<memory_controller>();
-            c.memory = {0, 0, pe, slice_bytes, 0, 0, TLA_FIRST_FIT, TLA_FIRST_FIT};
+            c.memory = {0, 0, pe, {{slice_bytes}, {0}}};
             controllers.push_back(std::make_unique<memory_controller>(("controller" + n).c_str(), c));
             pe_mmu::config m = bare<pe_mmu>();
             m.page_size = page;

@@ -15,11 +15,11 @@ namespace {
 // 1024 units, as the planted ones.
 void check_found(tla_policy policy, std::uint32_t node_cycles) {
     memory_controller::config config = bare<memory_controller>();
-    config.memory.hbm_slice_bytes = 1 << 20;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_HBM].bytes = 1 << 20;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.engine = TLA_ENGINE_RTL;
     config.engine_node_cycles = node_cycles;
-    config.memory.hbm_policy = tla_stack_policy_of(TLA_FRONT_NONE, policy);
+    config.memory.of[TLA_HBM].policy = tla_stack_policy_of(TLA_FRONT_NONE, policy);
     config.memory.alignment = policy == TLA_BUDDY ? 1024 : 1;
     hbm_slice::config of_slice = bare<hbm_slice>();
     of_slice.capacity = 1 << 20;

@@ -400,6 +400,6 @@ BOOST_AUTO_TEST_CASE(plain_addresses_that_overlap_or_go_past_2_to_the_64_are_fou
     const tla_config c =
         good("controller: {addresses: plain}\ntcm: {base: 2 GiB}\nhbm: {capacity_per_cube: 64 MiB, base: 16 KiB}\n");
     BOOST_CHECK_EQUAL(c.controller.memory.layout, TLA_LAYOUT_PLAIN);
-    BOOST_CHECK_EQUAL(c.controller.memory.base[TLA_HBM], 16384u);
-    BOOST_CHECK_EQUAL(c.controller.memory.base[TLA_TCM], UINT64_C(1) << 31);
+    BOOST_CHECK_EQUAL(c.controller.memory.of[TLA_HBM].base, 16384u);
+    BOOST_CHECK_EQUAL(c.controller.memory.of[TLA_TCM].base, UINT64_C(1) << 31);
 }

@@ -211,26 +211,27 @@ BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
             c.topology.sip_grid_width--;
         c.system.hbm_per_cube -= c.system.hbm_per_cube % c.system.pes_per_cube;
         if (c.system.hbm_per_cube < 4096) c.system.hbm_per_cube = 4096 * c.system.pes_per_cube;
-        c.controller.memory.tcm_reserved_bytes %= c.tcm.capacity;
+        c.controller.memory.of[TLA_TCM].reserved %= c.tcm.capacity;
         if (c.controller.list_reserve >= c.system.hbm_per_cube / c.system.pes_per_cube)
             c.controller.free_list = TLA_LIST_REGISTERS;
         if (c.controller.free_list != TLA_LIST_REGISTERS)
-            c.controller.memory.hbm_policy = c.controller.memory.tcm_policy = c.controller.memory.sram_policy =
-                c.controller.memory.m_cpu_policy = c.controller.memory.host_policy =
-                    static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
+            c.controller.memory.of[TLA_HBM].policy = c.controller.memory.of[TLA_TCM].policy =
+                c.controller.memory.of[TLA_SRAM].policy = c.controller.memory.of[TLA_M_CPU_MEMORY].policy =
+                    c.controller.memory.of[TLA_HOST_MEMORY].policy = static_cast<tla_policy>(TLA_FIRST_FIT + up_to(3));
         const bool plain = c.controller.memory.layout == TLA_LAYOUT_PLAIN;
-        c.controller.memory.base[TLA_HBM] = plain ? UINT64_C(1) << (40 + up_to(20)) : 0;
-        c.controller.memory.base[TLA_TCM] = 0;
+        c.controller.memory.of[TLA_HBM].base = plain ? UINT64_C(1) << (40 + up_to(20)) : 0;
+        c.controller.memory.of[TLA_TCM].base = 0;
         c.controller.engine = TLA_ENGINE_MODEL; // another is there with Verilator alone
         tla_riscv_timing_defaults(&c.controller.firmware);
         if (c.controller.free_list != TLA_LIST_REGISTERS || up_to(1))
             c.controller.engine_nodes = 0;
         else
-            c.controller.memory.hbm_policy = c.controller.memory.tcm_policy = c.controller.memory.sram_policy =
-                c.controller.memory.m_cpu_policy = c.controller.memory.host_policy = TLA_BEST_FIT;
+            c.controller.memory.of[TLA_HBM].policy = c.controller.memory.of[TLA_TCM].policy =
+                c.controller.memory.of[TLA_SRAM].policy = c.controller.memory.of[TLA_M_CPU_MEMORY].policy =
+                    c.controller.memory.of[TLA_HOST_MEMORY].policy = TLA_BEST_FIT;
         if (c.controller.free_list != TLA_LIST_REGISTERS || c.controller.guard != TLA_GUARD_OFF ||
             c.mmu.unmapped == TLA_UNMAPPED_DEMAND || c.mmu.walk == TLA_WALK_MEMORY ||
-            c.controller.memory.hbm_policy != TLA_FIRST_FIT || c.host.driver.kind != TLA_HOST_DRIVER_NONE ||
+            c.controller.memory.of[TLA_HBM].policy != TLA_FIRST_FIT || c.host.driver.kind != TLA_HOST_DRIVER_NONE ||
             c.host.pool != TLA_HOST_POOL_NONE || c.messages.memory == TLA_SLOTS_HBM)
             c.controller.lockstep = TLA_LOCKSTEP_OFF;
         while (c.messages.slots * c.messages.slot_size > TLA_MESSAGE_WINDOW_BYTES)

@@ -282,15 +282,15 @@ BOOST_AUTO_TEST_CASE(a_list_has_so_many_nodes_and_what_needs_one_more_changes_no
 BOOST_AUTO_TEST_CASE(a_memory_of_a_controller_has_an_engine_behind_what_keeps_a_list_with_a_guard_too) {
     naive_engine engine;
     tla_pe_memory_config config{};
-    config.hbm_slice_bytes = 1 << 20;
-    config.tcm_bytes = 1 << 16;
+    config.of[TLA_HBM].bytes = 1 << 20;
+    config.of[TLA_TCM].bytes = 1 << 16;
     config.alignment = 64;
     config.guarded = true;
     config.guard_history = 4;
-    config.hbm_policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT);
-    config.tcm_policy = tla_stack_policy_of(TLA_FRONT_MIXED, TLA_FIRST_FIT);
-    config.hbm_front = config.tcm_front = {};
-    config.tcm_front.buffers = 4096;
+    config.of[TLA_HBM].policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT);
+    config.of[TLA_TCM].policy = tla_stack_policy_of(TLA_FRONT_MIXED, TLA_FIRST_FIT);
+    config.of[TLA_HBM].front = config.of[TLA_TCM].front = {};
+    config.of[TLA_TCM].front.buffers = 4096;
     tla_pe_memory *memory = nullptr;
     BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &memory), TLA_OK);
     const std::unique_ptr<tla_pe_memory, void (*)(tla_pe_memory *)> owner(memory, tla_pe_memory_destroy);

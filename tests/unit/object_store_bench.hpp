@@ -18,10 +18,10 @@ inline std::uint64_t asid(std::uint32_t number, std::uint32_t initiator = 7) {
 
 inline tla_pe_memory_config object_memory(tla_stack_policy policy = TLA_FIRST_FIT) {
     tla_pe_memory_config config{};
-    config.hbm_slice_bytes = 1 << 20;
-    config.tcm_bytes = 64 << 10;
-    config.hbm_policy = config.tcm_policy = policy;
-    config.hbm_front = config.tcm_front = {10 << 10, 4 << 10, 16 << 10};
+    config.of[TLA_HBM].bytes = 1 << 20;
+    config.of[TLA_TCM].bytes = 64 << 10;
+    config.of[TLA_HBM].policy = config.of[TLA_TCM].policy = policy;
+    config.of[TLA_HBM].front = config.of[TLA_TCM].front = {10 << 10, 4 << 10, 16 << 10};
     return config;
 }
 

@@ -43,9 +43,9 @@ std::string look_at(const tla_arena *arena) {
 
 tla_pe_memory_config guarded() {
     tla_pe_memory_config config{};
-    config.hbm_slice_bytes = 64 * MiB;
-    config.tcm_bytes = MiB;
-    config.hbm_policy = TLA_BEST_FIT;
+    config.of[TLA_HBM].bytes = 64 * MiB;
+    config.of[TLA_TCM].bytes = MiB;
+    config.of[TLA_HBM].policy = TLA_BEST_FIT;
     config.guarded = true;
     config.guard_history = 8;
     return config;

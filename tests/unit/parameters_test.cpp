@@ -24,24 +24,34 @@ using memory = tla_pe_memory_config;
 constexpr std::size_t at_memory = offsetof(tla_config, controller) + offsetof(tla_controller_parameters, memory);
 using cost = tla_cost_profile;
 
+#define PART(kind, path)                                                                                               \
+    {                                                                                                                  \
+        at_memory + offsetof(memory, of) + kind * sizeof(tla_memory_part) + offsetof(tla_memory_part, path),           \
+            sizeof(tla_memory_part::path)                                                                              \
+    }
+
 const std::vector<member> without_key{
     // the place in the topology, and what follows from it
     MEMBER_OF(hbm, capacity),
     MEMBER_OF(system, topology_path),
     {offsetof(tla_config, topology), 4 * sizeof(std::uint32_t)},    // sips, cubes, PEs
     {at_memory + offsetof(memory, sip), 3 * sizeof(std::uint32_t)}, // sip, die, pe
-    {at_memory + offsetof(memory, hbm_slice_bytes), sizeof(memory::hbm_slice_bytes)},
-    {at_memory + offsetof(memory, tcm_bytes), sizeof(memory::tcm_bytes)},
-    {at_memory + offsetof(memory, sram_bytes), sizeof(memory::sram_bytes)},
-    {at_memory + offsetof(memory, m_cpu_bytes), sizeof(memory::m_cpu_bytes)},
-    {at_memory + offsetof(memory, host_bytes), sizeof(memory::host_bytes)},
-    // those of the other memories, which have no plain addresses in a platform
-    {at_memory + offsetof(memory, base) + TLA_SRAM * sizeof(std::uint64_t),
-     (TLA_CHANNEL_COUNT - TLA_SRAM) * sizeof(std::uint64_t)},
+    PART(TLA_HBM, bytes),
+    PART(TLA_TCM, bytes),
+    PART(TLA_SRAM, bytes),
+    PART(TLA_M_CPU_MEMORY, bytes),
+    PART(TLA_HOST_MEMORY, bytes),
+    // those of the other memories, of which nothing is reserved and which have no plain addresses in a platform
+    PART(TLA_SRAM, reserved),
+    PART(TLA_SRAM, base),
+    PART(TLA_M_CPU_MEMORY, reserved),
+    PART(TLA_M_CPU_MEMORY, base),
+    PART(TLA_HOST_MEMORY, reserved),
+    PART(TLA_HOST_MEMORY, base),
     MEMBER_OF(topology, host_memory),
     MEMBER_OF(host_memory, ecc_latency_ps), // it has no faults
     // what the controller works out from its guard and its free list
-    {at_memory + offsetof(memory, hbm_reserved_bytes), sizeof(memory::hbm_reserved_bytes)},
+    PART(TLA_HBM, reserved),
     {at_memory + offsetof(memory, guarded), sizeof(memory::guarded)},
     // what the name of a profile, and the text of a fault plan, stand for
     MEMBER_OF(hbm_timing, has_profile),
@@ -104,7 +114,9 @@ bool clear_padding(tla_config &c) {
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
                      c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.messages, c.host, c.simulation,
                      c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry,
-                     c.messages.retry, c.host.retry, c.faults.plan);
+                     c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory);
+    for (tla_memory_part &part : c.controller.memory.of)
+        clear_padding_of(part);
     return true;
 }
 #else
@@ -237,8 +249,8 @@ BOOST_AUTO_TEST_CASE(what_follows_from_several_keys_is_worked_out) {
                               "host: {retries: 7, retry_delay: 3 ns}\nsimulation: {quantum: 5 ns, look_ahead: 1 ms}\n"
                               "faults: {plan: refuse pe=1 at=2ns, seed: 9}\n");
     BOOST_CHECK_EQUAL(c.hbm.capacity, std::uint64_t{2} << 30);
-    BOOST_CHECK_EQUAL(c.controller.memory.hbm_slice_bytes, std::uint64_t{2} << 30);
-    BOOST_CHECK_EQUAL(c.controller.memory.tcm_bytes, 2u << 20);
+    BOOST_CHECK_EQUAL(c.controller.memory.of[TLA_HBM].bytes, std::uint64_t{2} << 30);
+    BOOST_CHECK_EQUAL(c.controller.memory.of[TLA_TCM].bytes, 2u << 20);
     BOOST_CHECK_EQUAL(c.mmu.larger_page_sizes[0], 2u << 20);
     BOOST_CHECK_EQUAL(c.mmu.larger_page_sizes[1], 1u << 30);
     BOOST_CHECK_EQUAL(c.mmu.larger_page_sizes[2], 0u);

@@ -12,7 +12,7 @@ const uint64_t tcm = uint64_t{16} << 20;    // ADR-0040
 const uint64_t reserve = uint64_t{1} << 20; // top of the TCM (ADR-0014)
 
 tla_pe_memory_config config_of(uint32_t pe) {
-    return {1, 2, pe, slice, tcm, reserve, TLA_FIRST_FIT, TLA_FIRST_FIT};
+    return {1, 2, pe, {{slice}, {tcm, reserve}}};
 }
 
 struct pe_fixture {
@@ -137,21 +137,21 @@ BOOST_AUTO_TEST_CASE(configurations_that_no_address_can_name_are_refused) {
     bad[0].sip = 16;
     bad[1].die = 16;
     bad[2].pe = 16;
-    bad[3].hbm_slice_bytes = TLA_HBM_WINDOW_BYTES / 4 + 1; // pe 3 would end past the window
-    bad[4].tcm_bytes = TLA_SUB_UNIT_BYTES + 1;
-    bad[5].tcm_reserved_bytes = tcm + 1;
-    bad[6].hbm_policy = TLA_POLICY_COUNT;
-    bad[7].tcm_policy = TLA_POLICY_COUNT;
+    bad[3].of[TLA_HBM].bytes = TLA_HBM_WINDOW_BYTES / 4 + 1; // pe 3 would end past the window
+    bad[4].of[TLA_TCM].bytes = TLA_SUB_UNIT_BYTES + 1;
+    bad[5].of[TLA_TCM].reserved = tcm + 1;
+    bad[6].of[TLA_HBM].policy = TLA_POLICY_COUNT;
+    bad[7].of[TLA_TCM].policy = TLA_POLICY_COUNT;
     for (const tla_pe_memory_config &config : bad) {
         tla_pe_memory *memory = reinterpret_cast<tla_pe_memory *>(1);
         BOOST_CHECK_EQUAL(tla_pe_memory_create(&config, &memory), TLA_INVALID_ARGUMENT);
         BOOST_CHECK(memory == nullptr);
     }
     tla_pe_memory_config largest = config_of(3);
-    largest.hbm_slice_bytes = TLA_HBM_WINDOW_BYTES / 4;
-    largest.tcm_bytes = TLA_SUB_UNIT_BYTES;
+    largest.of[TLA_HBM].bytes = TLA_HBM_WINDOW_BYTES / 4;
+    largest.of[TLA_TCM].bytes = TLA_SUB_UNIT_BYTES;
     pe_fixture f(largest);
-    BOOST_CHECK_EQUAL(tla_pe_memory_get_config(f.memory)->tcm_bytes, TLA_SUB_UNIT_BYTES);
+    BOOST_CHECK_EQUAL(tla_pe_memory_get_config(f.memory)->of[TLA_TCM].bytes, TLA_SUB_UNIT_BYTES);
 }
 
 BOOST_AUTO_TEST_CASE(a_cubes_sram_and_the_memory_of_its_m_cpu_are_allocated_as_a_pes) {
@@ -159,8 +159,8 @@ BOOST_AUTO_TEST_CASE(a_cubes_sram_and_the_memory_of_its_m_cpu_are_allocated_as_a
         tla_pe_memory_config config{};
         config.sip = 1;
         config.die = 2;
-        (channel == TLA_SRAM ? config.sram_bytes : config.m_cpu_bytes) = 4096;
-        (channel == TLA_SRAM ? config.sram_policy : config.m_cpu_policy) = TLA_FIRST_FIT_TOP;
+        (channel == TLA_SRAM ? config.of[TLA_SRAM].bytes : config.of[TLA_M_CPU_MEMORY].bytes) = 4096;
+        (channel == TLA_SRAM ? config.of[TLA_SRAM].policy : config.of[TLA_M_CPU_MEMORY].policy) = TLA_FIRST_FIT_TOP;
         BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, channel), 4096u);
         BOOST_CHECK_EQUAL(tla_pe_memory_capacity(&config, channel), 4096u);
         BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HBM), 0u);
@@ -189,15 +189,15 @@ BOOST_AUTO_TEST_CASE(a_cubes_sram_and_the_memory_of_its_m_cpu_are_allocated_as_a
                           0u);
         BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, top, 100, nullptr), TLA_OK);
         BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, channel).free_blocks, 1u);
-        (channel == TLA_SRAM ? config.sram_bytes : config.m_cpu_bytes) = TLA_SUB_UNIT_BYTES + 1;
+        (channel == TLA_SRAM ? config.of[TLA_SRAM].bytes : config.of[TLA_M_CPU_MEMORY].bytes) = TLA_SUB_UNIT_BYTES + 1;
         BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
     }
 }
 
 BOOST_AUTO_TEST_CASE(the_hosts_memory_is_allocated_as_a_pes) {
     tla_pe_memory_config config{};
-    config.host_bytes = 4096;
-    config.host_policy = TLA_FIRST_FIT_TOP;
+    config.of[TLA_HOST_MEMORY].bytes = 4096;
+    config.of[TLA_HOST_MEMORY].policy = TLA_FIRST_FIT_TOP;
     BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HOST_MEMORY), 4096u);
     BOOST_CHECK_EQUAL(tla_pe_memory_capacity(&config, TLA_HOST_MEMORY), 4096u);
     BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HBM), 0u);
@@ -224,21 +224,21 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_is_allocated_as_a_pes) {
     BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 100, &found, &offset), TLA_OK);
     BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HOST_MEMORY, 3996, &pa), TLA_OK);
     BOOST_CHECK_EQUAL(pa.value, top.value);
-    config.host_bytes = TLA_HOST_MEMORY_BYTES + 1;
+    config.of[TLA_HOST_MEMORY].bytes = TLA_HOST_MEMORY_BYTES + 1;
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(std::string(error.text).rfind("host_bytes is 2199023255553, expected 0 .. ", 0), 0u);
+    BOOST_CHECK_EQUAL(std::string(error.text).rfind("host memory: bytes is 2199023255553, expected 0 .. ", 0), 0u);
 }
 
 // --- plain addresses -------------------------------------------------------------------------------------------------
 
 static tla_pe_memory_config plain(uint64_t hbm_base, uint64_t tcm_base) {
     tla_pe_memory_config config{};
-    config.hbm_slice_bytes = 1 << 20;
-    config.tcm_bytes = 1 << 16;
-    config.tcm_reserved_bytes = 4096;
+    config.of[TLA_HBM].bytes = 1 << 20;
+    config.of[TLA_TCM].bytes = 1 << 16;
+    config.of[TLA_TCM].reserved = 4096;
     config.layout = TLA_LAYOUT_PLAIN;
-    config.base[TLA_HBM] = hbm_base;
-    config.base[TLA_TCM] = tcm_base;
+    config.of[TLA_HBM].base = hbm_base;
+    config.of[TLA_TCM].base = tcm_base;
     return config;
 }
 
@@ -289,21 +289,21 @@ BOOST_AUTO_TEST_CASE(bases_that_overlap_or_pass_2_to_the_64_are_refused_in_words
     BOOST_CHECK_EQUAL(refusal(plain(0x1000, 0x1000)), "HBM at 0x1000 .. 0x100fff and TCM at 0x1000 .. 0x10fff overlap");
     BOOST_CHECK_EQUAL(refusal(plain(0x10000, 1)), "TCM at 0x1 .. 0x10000 and HBM at 0x10000 .. 0x10ffff overlap");
     tla_pe_memory_config inside = plain(0, 0x8000'0000);
-    inside.sram_bytes = 1; // the last byte of the HBM
-    inside.base[TLA_SRAM] = 0xfffff;
+    inside.of[TLA_SRAM].bytes = 1; // the last byte of the HBM
+    inside.of[TLA_SRAM].base = 0xfffff;
     BOOST_CHECK_EQUAL(refusal(inside), "HBM at 0x0 .. 0xfffff and SRAM at 0xfffff .. 0xfffff overlap");
-    inside.base[TLA_SRAM] = 0x100000;
+    inside.of[TLA_SRAM].base = 0x100000;
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&inside, nullptr), TLA_OK);
     tla_pe_memory_config aligned = plain(0x1020, 0x8000'0000);
     aligned.alignment = 64;
     BOOST_CHECK_EQUAL(refusal(aligned), "HBM: base 0x1020 is not a multiple of alignment 64");
     tla_pe_memory_config large = plain(0, TLA_HOST_MEMORY_BYTES); // a memory of the host's size, but no larger
-    large.hbm_slice_bytes = TLA_HOST_MEMORY_BYTES;
+    large.of[TLA_HBM].bytes = TLA_HOST_MEMORY_BYTES;
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&large, nullptr), TLA_OK);
-    large.hbm_slice_bytes++;
-    BOOST_CHECK_EQUAL(refusal(large), "hbm_slice_bytes is 2199023255553, expected 0 .. 2199023255552");
+    large.of[TLA_HBM].bytes++;
+    BOOST_CHECK_EQUAL(refusal(large), "HBM: bytes is 2199023255553, expected 0 .. 2199023255552");
     tla_pe_memory_config none = plain(0, 0);
-    none.tcm_bytes = none.tcm_reserved_bytes = 0; // what there is not overlaps nothing
+    none.of[TLA_TCM].bytes = none.of[TLA_TCM].reserved = 0; // what there is not overlaps nothing
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&none, nullptr), TLA_OK);
 }
 

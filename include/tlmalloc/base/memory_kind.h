@@ -9,14 +9,23 @@
 extern "C" {
 #endif
 
-typedef enum tla_channel {
-    TLA_HBM,          /* of a PE: its slice */
-    TLA_TCM,          /* of a PE */
-    TLA_SRAM,         /* of a cube */
-    TLA_M_CPU_MEMORY, /* of a cube's M_CPU */
-    TLA_HOST_MEMORY,  /* of the host: DDR on its side of the link */
-    TLA_CHANNEL_COUNT
-} tla_channel;
+/* All there is to say of a kind, a row each; a kind more is a row more. Its constant; its name; how a person says it;
+ * the part of a platform that it is; how many there are; where it is among physical addresses, from which byte of that
+ * unit on, and how many bytes there can be; and where the window of its controller is. */
+/* clang-format off */
+#define TLA_MEMORY_KINDS(ROW)                                                                                          \
+    ROW(TLA_HBM, "hbm", "HBM", "slice", TLA_SCOPE_PE, TLA_UNIT_HBM, 0, TLA_HBM_WINDOW_BYTES, TLA_UNIT_PE_CONTROL)      \
+    ROW(TLA_TCM, "tcm", "TCM", "tcm", TLA_SCOPE_PE, TLA_UNIT_TCM, 0, TLA_SUB_UNIT_BYTES, TLA_UNIT_PE_CONTROL)          \
+    ROW(TLA_SRAM, "sram", "SRAM", "sram", TLA_SCOPE_CUBE, TLA_UNIT_SRAM, 0, TLA_SUB_UNIT_BYTES, TLA_UNIT_SRAM_CONTROL) \
+    ROW(TLA_M_CPU_MEMORY, "m_cpu", "M_CPU memory", "m_cpu_memory", TLA_SCOPE_CUBE, TLA_UNIT_M_CPU,                     \
+        TLA_CONTROL_BLOCK_BYTES, TLA_M_CPU_MEMORY_BYTES, TLA_UNIT_M_CPU_CONTROL)                                       \
+    ROW(TLA_HOST_MEMORY, "host", "host memory", "host_memory", TLA_SCOPE_HOST, TLA_UNIT_HOST_MEMORY,                   \
+        0, TLA_HOST_MEMORY_BYTES, TLA_UNIT_HOST_CONTROL)
+/* clang-format on */
+
+#define TLA_MEMORY_KIND(kind, ...) kind,
+typedef enum tla_channel { TLA_MEMORY_KINDS(TLA_MEMORY_KIND) TLA_CHANNEL_COUNT } tla_channel;
+#undef TLA_MEMORY_KIND
 
 /* "hbm", "tcm", "sram", "m_cpu", "host"; NULL for a value that is none. */
 const char *tla_channel_name(tla_channel channel);
@@ -24,13 +33,22 @@ const char *tla_channel_name(tla_channel channel);
 /* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory", "host memory"; NULL for a value that is none. */
 const char *tla_channel_title(tla_channel channel);
 
+/* The part of a platform that it is: "slice", "tcm", "sram", "m_cpu_memory", "host_memory"; NULL for a value that is
+ * none. */
+const char *tla_channel_part(tla_channel channel);
+
 /* How many there are of it: one for each PE, for each cube, or one in all. */
 typedef enum tla_channel_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_channel_scope;
 
 tla_channel_scope tla_channel_scope_of(tla_channel channel);
 
-/* Where it is among physical addresses. */
+/* Where it is among physical addresses, and from which byte of that unit on; the slices of a cube's HBM lie one behind
+ * the other there. */
 tla_unit tla_channel_unit(tla_channel channel);
+uint64_t tla_channel_first(tla_channel channel);
+
+/* How many bytes there can be, of all slices together. */
+uint64_t tla_channel_bytes_max(tla_channel channel);
 
 /* Address of a byte in the control window of the controller that has a channel; `pe` is not looked at where it is one
  * of a cube, nor any of the three where it is the host's. TLA_INVALID_ARGUMENT for a place or an offset that is none.

@@ -21,29 +21,28 @@ typedef enum tla_address_layout {
     TLA_LAYOUT_PLAIN      /* the memory's own base + offset */
 } tla_address_layout;
 
+/* One memory; all 0: there is none. */
+typedef struct tla_memory_part {
+    uint64_t bytes;          /* 0: there is none */
+    uint64_t reserved;       /* of these the top ones, never allocated: kept by a TCM's scheduler (ADR-0014), or by the
+                                controller for a free list */
+    tla_stack_policy policy; /* a tla_policy, or a front over one */
+    tla_front_sizes front;   /* of the front that the policy names */
+    /* Plain layout: where the first byte has its address, a multiple of the alignment; no two memories overlap and none
+     * goes past 2^64, which one may end at. A pe_mmu maps what lies below 2^51. */
+    uint64_t base;
+} tla_memory_part;
+
 typedef struct tla_pe_memory_config {
     uint32_t sip, die, pe; /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's, all 0 the host's */
-    uint64_t hbm_slice_bytes;                /* this PE's share of the cube's HBM; of every memory: 0 = there is none */
-    uint64_t tcm_bytes;                      /* at most TLA_SUB_UNIT_BYTES */
-    uint64_t tcm_reserved_bytes;             /* the top of the TCM, kept by the scheduler (ADR-0014), never allocated */
-    tla_stack_policy hbm_policy, tcm_policy; /* a tla_policy, or a front over one */
-    uint64_t alignment;                      /* of all, as tla_arena_config; 0 = byte granular, as ADR-0048 */
-    bool validate;                           /* of all, as tla_stack_config */
-    uint64_t hbm_reserved_bytes; /* the top of the slice, kept by the controller for its free list, never allocated */
-    bool guarded;                /* validates frees, and tla_pe_memory_look works */
-    uint64_t guard_history;      /* freed blocks of a channel that a guarded memory remembers */
-    uint64_t sram_bytes;         /* at most TLA_SUB_UNIT_BYTES */
-    uint64_t m_cpu_bytes;        /* at most TLA_M_CPU_MEMORY_BYTES */
-    tla_stack_policy sram_policy, m_cpu_policy;
-    tla_front_sizes hbm_front, tcm_front, sram_front, m_cpu_front; /* of the fronts that the policies name */
-    uint64_t host_bytes;                                           /* at most TLA_HOST_MEMORY_BYTES */
-    tla_stack_policy host_policy;
-    tla_front_sizes host_front;
+    /* Each at most tla_channel_bytes_max, PEs 0 .. pe of a cube together; in the plain layout TLA_HOST_MEMORY_BYTES,
+     * and sip, die and pe say only whose they are. */
+    tla_memory_part of[TLA_CHANNEL_COUNT];
+    uint64_t alignment;     /* of all, as tla_arena_config; 0 = byte granular, as ADR-0048 */
+    bool validate;          /* of all, as tla_stack_config */
+    bool guarded;           /* validates frees, and tla_pe_memory_look works */
+    uint64_t guard_history; /* freed blocks of a channel that a guarded memory remembers */
     tla_address_layout layout;
-    /* Plain: where a memory's first byte has its address, a multiple of the alignment; of memories that there are, no
-     * two overlap and none goes past 2^64, which one may end at. Every memory may have up to TLA_HOST_MEMORY_BYTES
-     * then, and sip, die and pe say only whose it is. A pe_mmu maps what lies below 2^51. */
-    uint64_t base[TLA_CHANNEL_COUNT];
 } tla_pe_memory_config;
 
 typedef struct tla_pe_memory tla_pe_memory;

@@ -10,6 +10,7 @@
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -71,7 +72,9 @@ class memory_controller : public instrumented, public resettable, private comman
 
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
     using memory_socket = optional_initiator_socket<tlm_utils::simple_initiator_socket_tagged<accesses>>;
-    memory_socket slice{"slice"}, tcm{"tcm"}, sram{"sram"}, m_cpu_memory{"m_cpu_memory"}, host_memory{"host_memory"};
+    std::deque<memory_socket> memories = one_of_each_kind(); // by tla_channel, named as parts of a platform are
+    memory_socket &slice = memories[TLA_HBM], &tcm = memories[TLA_TCM], &sram = memories[TLA_SRAM],
+                  &m_cpu_memory = memories[TLA_M_CPU_MEMORY], &host_memory = memories[TLA_HOST_MEMORY];
 
     control_window control;
 
@@ -111,6 +114,7 @@ class memory_controller : public instrumented, public resettable, private comman
     std::vector<statistics_part> list_statistics() const override;
 
   private:
+    static std::deque<memory_socket> one_of_each_kind();
     void start_of_simulation() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &) const override;

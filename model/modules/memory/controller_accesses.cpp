@@ -19,9 +19,7 @@ memory_controller::accesses::~accesses() {
 }
 
 memory_controller::memory_socket &memory_controller::accesses::socket_of(tla_channel channel) {
-    memory_socket *const sockets[TLA_CHANNEL_COUNT] = {&of_.slice, &of_.tcm, &of_.sram, &of_.m_cpu_memory,
-                                                       &of_.host_memory};
-    return *sockets[channel];
+    return of_.memories[channel];
 }
 
 void memory_controller::accesses::connect() {
@@ -34,8 +32,6 @@ void memory_controller::accesses::connect() {
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
 // its first byte must answer them at its last.
 void memory_controller::accesses::check_size(tla_channel channel) {
-    static const char *const members[TLA_CHANNEL_COUNT] = {"hbm_slice_bytes", "tcm_bytes", "sram_bytes", "m_cpu_bytes",
-                                                           "host_bytes"};
     memory_socket &memory = socket_of(channel);
     const std::uint64_t nbytes = bytes_of(channel);
     const auto answers = [&](std::uint64_t address) {
@@ -48,11 +44,12 @@ void memory_controller::accesses::check_size(tla_channel channel) {
         return memory->transport_dbg(payload) == 1;
     };
     if (memory.size() == 0)
-        of_.refuse_config(std::string(memory.basename()) + " is not bound, though " + members[channel] + " is above 0");
+        of_.refuse_config(std::string(memory.basename()) + " is not bound, though the " + tla_channel_title(channel) +
+                          " has " + std::to_string(nbytes) + " bytes");
     if (!answers(0) || answers(nbytes - 1)) return;
     of_.refuse_config(std::string(of_.name()) + ": the memory at " + memory.basename() + " ends before byte " +
-                      std::to_string(nbytes - 1) + ", the last by " + members[channel] + " = " +
-                      std::to_string(nbytes));
+                      std::to_string(nbytes - 1) + ", the last of the " + std::to_string(nbytes) + " bytes of the " +
+                      tla_channel_title(channel));
 }
 
 void memory_controller::accesses::find_memories() {
@@ -87,7 +84,7 @@ void memory_controller::accesses::make_new() {
 bool memory_controller::accesses::locate(tlm::tlm_generic_payload &payload, place &where) {
     // An access without bytes is located like one byte; the memory behind then refuses it as it should.
     const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
-    const std::uint64_t in_slice = address - slice_base_, slice_bytes = of_.config_.memory.hbm_slice_bytes;
+    const std::uint64_t in_slice = address - slice_base_, slice_bytes = of_.config_.memory.of[TLA_HBM].bytes;
     if (in_slice < slice_bytes && span <= slice_bytes - in_slice) {
         where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
     } else if (tla_pe_memory_locate(&of_.config_.memory, {address}, span, &where.channel, &where.offset)) {

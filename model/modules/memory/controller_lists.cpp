@@ -11,7 +11,7 @@
 namespace tlmalloc {
 
 bool memory_controller::work::list_is_in_slice() const {
-    return of_.config_.free_list == TLA_LIST_HBM && of_.config_.memory.hbm_slice_bytes > 0;
+    return of_.config_.free_list == TLA_LIST_HBM && of_.config_.memory.of[TLA_HBM].bytes > 0;
 }
 
 void memory_controller::work::add_list_counts(tla_channel channel, statistics &to) const {
@@ -53,7 +53,7 @@ bool memory_controller::work::access_node(const tla_list_access &access, std::ui
     std::copy(std::begin(access.record), std::end(access.record), record);
     tlm::tlm_generic_payload payload;
     payload.set_command(access.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-    payload.set_address(of_.config_.memory.hbm_slice_bytes - of_.config_.list_reserve +
+    payload.set_address(of_.config_.memory.of[TLA_HBM].bytes - of_.config_.list_reserve +
                         std::uint64_t{access.slot} * TLA_LIST_NODE_BYTES);
     payload.set_data_ptr(record);
     payload.set_data_length(sizeof record);

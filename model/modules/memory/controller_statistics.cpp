@@ -58,7 +58,8 @@ static std::vector<statistic> object_statistics(const memory_controller::statist
 
 std::vector<statistics_part> memory_controller::list_statistics() const {
     std::vector<statistics_part> parts;
-    for (const tla_channel channel : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY}) {
+    for (int kind = 0; kind < TLA_CHANNEL_COUNT; kind++) {
+        const auto channel = static_cast<tla_channel>(kind);
         const statistics s = get_statistics(channel);
         const bool has = tla_pe_memory_bytes(&config_.memory, channel) > 0;
         if (!has && s.allocs == 0) continue;

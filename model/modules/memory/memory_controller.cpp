@@ -14,8 +14,8 @@ namespace tlmalloc {
 
 static memory_controller::config resolved(memory_controller::config settings) {
     settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
-    if (settings.free_list == TLA_LIST_HBM && settings.memory.hbm_slice_bytes > 0)
-        settings.memory.hbm_reserved_bytes = settings.list_reserve;
+    if (settings.free_list == TLA_LIST_HBM && settings.memory.of[TLA_HBM].bytes > 0)
+        settings.memory.of[TLA_HBM].reserved = settings.list_reserve;
     // The slice knows what is live, and says so to its owner.
     if (settings.owner_port != memory_controller::config::no_owner) settings.memory.validate = true;
     return settings;
@@ -60,6 +60,13 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     accesses_->connect();
     figures_ = std::make_unique<figures>(*this);
     work_ = std::make_unique<work>(*this);
+}
+
+std::deque<memory_controller::memory_socket> memory_controller::one_of_each_kind() {
+    std::deque<memory_socket> sockets;
+    for (int kind = 0; kind < TLA_CHANNEL_COUNT; kind++)
+        sockets.emplace_back(tla_channel_part(static_cast<tla_channel>(kind)));
+    return sockets;
 }
 
 memory_controller::~memory_controller() = default;

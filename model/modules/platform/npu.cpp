@@ -48,7 +48,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.places[TL_SIP] = {where.sip, c.system.sips};
     result.mesh_columns = c.system.cube_mesh_width;
     result.initiator = initiator_number(c, where);
-    result.tcm_reserved = c.controller.memory.tcm_reserved_bytes;
+    result.tcm_reserved = c.controller.memory.of[TLA_TCM].reserved;
     result.tells_freed = c.controller.guard == TLA_GUARD_REPORT;
     result.tcm_segmented = c.host.segment_fronts >> TLA_TCM & 1;
     return result;
@@ -98,7 +98,7 @@ void own_slices(command_processor::config &result, const tla_config &c, unsigned
         }
     result.list.bank_bytes = tla_pe_memory_capacity(&memory, TLA_HBM);
     result.list.alignment = memory.alignment;
-    result.list.fill = memory.hbm_policy == TLA_FIRST_FIT_TOP ? TLA_TOP_DOWN : TLA_BOTTOM_UP;
+    result.list.fill = memory.of[TLA_HBM].policy == TLA_FIRST_FIT_TOP ? TLA_TOP_DOWN : TLA_BOTTOM_UP;
     result.cost = c.controller.cost;
 }
 
@@ -223,11 +223,11 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
     memory.die = cube;
     memory.pe = 0;
     memory.layout = TLA_LAYOUT_KERNBENCH; // the bases are of the memories of a PE
-    memory.hbm_slice_bytes = memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
+    memory.of[TLA_HBM].bytes = memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
     if (channel == TLA_SRAM)
-        memory.sram_bytes = c.sram.capacity;
+        memory.of[TLA_SRAM].bytes = c.sram.capacity;
     else
-        memory.m_cpu_bytes = c.m_cpu_memory.capacity;
+        memory.of[TLA_M_CPU_MEMORY].bytes = c.m_cpu_memory.capacity;
     if (channel == TLA_SRAM && c.messages.memory == TLA_SLOTS_SRAM)
         result.ports = std::max<std::uint32_t>(result.ports, TLA_PORT_OF_SRAM_SLOTS + c.system.pes_per_cube);
     return result;
@@ -244,8 +244,8 @@ memory_controller::config host_controller_config(const tla_config &c) {
     tla_pe_memory_config &memory = result.memory;
     memory.sip = memory.die = memory.pe = 0;
     memory.layout = TLA_LAYOUT_KERNBENCH;
-    memory.hbm_slice_bytes = memory.tcm_bytes = memory.tcm_reserved_bytes = 0;
-    memory.host_bytes = c.host_memory.capacity;
+    memory.of[TLA_HBM].bytes = memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
+    memory.of[TLA_HOST_MEMORY].bytes = c.host_memory.capacity;
     return result;
 }
 
@@ -298,8 +298,10 @@ static bool has_many_free_blocks(const tla_config &c) {
         const tla_front front = tla_stack_front(p);
         return tla_stack_placement(p) == TLA_BUDDY || front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED;
     };
-    return is_many(m.hbm_policy) || is_many(m.sram_policy) || is_many(m.m_cpu_policy) || is_many(m.host_policy) ||
-           (tla_stack_front(m.tcm_policy) != TLA_FRONT_NONE && is_many(m.tcm_policy));
+    for (const tla_memory_part &part : m.of)
+        if (&part != &m.of[TLA_TCM] && is_many(part.policy)) return true;
+    const tla_stack_policy of_tcm = m.of[TLA_TCM].policy;
+    return tla_stack_front(of_tcm) != TLA_FRONT_NONE && is_many(of_tcm);
 }
 
 npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels)

@@ -31,7 +31,7 @@ std::uint64_t runtime::slice_base(const pe_location &where) const {
     memory.sip = where.sip;
     memory.die = where.cube;
     memory.pe = where.pe;
-    memory.hbm_slice_bytes = settings_.hbm_slice;
+    memory.of[TLA_HBM].bytes = settings_.hbm_slice;
     tla_pe_memory_address(&memory, TLA_HBM, 0, &pa);
     return pa.value;
 }

@@ -36,10 +36,10 @@ memory_kind kind_of(const DRAMSys::Config::Configuration &config) {
 
 tlmalloc::memory_controller::config controller_config() {
     tlmalloc::memory_controller::config config;
-    config.memory.hbm_slice_bytes = memory_bytes;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0;
+    config.memory.of[TLA_HBM].bytes = memory_bytes;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
     config.memory.layout = TLA_LAYOUT_PLAIN;
-    config.memory.base[TLA_HBM] = base;
+    config.memory.of[TLA_HBM].base = base;
     return config;
 }
 

@@ -97,10 +97,10 @@ class master : public vcml::component {
 
 tlmalloc::memory_controller::config controller_config() {
     tlmalloc::memory_controller::config config;
-    config.memory.hbm_slice_bytes = memory_bytes;
-    config.memory.tcm_bytes = config.memory.tcm_reserved_bytes = 0; // `tcm` stays unbound
+    config.memory.of[TLA_HBM].bytes = memory_bytes;
+    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0; // `tcm` stays unbound
     config.memory.layout = TLA_LAYOUT_PLAIN;
-    config.memory.base[TLA_HBM] = memory_base;
+    config.memory.of[TLA_HBM].base = memory_base;
     config.guard = TLA_GUARD_ERROR;
     return config;
 }
