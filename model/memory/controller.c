@@ -113,11 +113,9 @@ void tla_controller_reset(tla_controller *c, uint64_t at_ps) {
 }
 
 /* A block is free again. */
-static void tell_released(void *context, tla_channel memory, tla_paddr pa, uint64_t granted) {
+static void tell_released(void *context, tla_site at, uint64_t granted) {
     const tla_controller *c = context;
-    uint64_t offset;
-    if (!c->watch.released || tla_pe_memory_locate(&c->config.memory, pa, 1, &memory, &offset)) return;
-    c->watch.released(c->watch.context, memory, offset, granted);
+    if (c->watch.released) c->watch.released(c->watch.context, at.memory, at.offset, granted);
 }
 
 static void tell_decided(void *context, const tla_stack_deed *deed) {
@@ -222,7 +220,8 @@ tla_status tla_controller_end_pins(tla_controller *c, uint64_t until_ps, uint64_
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, *at_ps});
     const tla_status status = tla_object_store_end_pins(c->objects, until_ps, &left, &outcome->work);
     if (status) return status;
-    outcome->memory = left.channel;
+    outcome->memory = left.at.memory;
+    outcome->offset = left.at.offset;
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
     c->counts[outcome->memory].driver_calls += outcome->work.driver_calls;
     return TLA_OK;

@@ -13,7 +13,7 @@ typedef struct execution {
     tla_completion *answer; /* the outcome's */
     tla_work *work;         /* likewise */
     tla_controller_counts *counts;
-    bool leads_to_memory; /* the address that the command names */
+    tla_site at; /* the address that it names, or the first one */
 } execution;
 
 static bool names_memory(const tla_command *command) {
@@ -34,32 +34,33 @@ static bool names_blocks(const tla_command *command) {
     return command->opcode == TLA_OP_FREE_BATCH || command->opcode == TLA_OP_PUT;
 }
 
-/* An address that leads to no memory is about the first one, whose figures the refusal is told with. */
+/* Every address is decoded here, and nowhere else. One that leads to no memory is about the first one, whose figures
+ * the refusal is told with. */
 static void locate(execution *e) {
     const tla_command *command = e->command;
-    tla_channel memory = e->controller->first;
-    if (names_memory(command)) {
-        memory = command->channel;
-    } else if (!names_blocks(command) || command->count > 0) {
-        const tla_paddr pa = names_blocks(command) ? command->blocks[0].pa : command->pa;
-        e->leads_to_memory = !tla_pe_memory_locate(&e->controller->config.memory, pa, 1, &memory, &e->outcome->offset);
-    }
-    e->outcome->memory = memory;
-    e->counts = &e->controller->counts[memory];
+    const tla_pe_memory_config *config = &e->controller->config.memory;
+    const uint32_t blocks = names_blocks(command) ? command->count : 0;
+    e->at.memory = TLA_CHANNEL_COUNT;
+    for (uint32_t i = 0; i < blocks; i++)
+        e->controller->sites[i] = tla_pe_memory_find_site(config, command->blocks[i].pa);
+    if (blocks > 0)
+        e->at = e->controller->sites[0];
+    else if (!names_blocks(command) && !names_memory(command))
+        e->at = tla_pe_memory_find_site(config, command->pa);
+    e->outcome->offset = e->at.offset;
+    e->outcome->memory = names_memory(command)              ? command->channel
+                         : e->at.memory < TLA_CHANNEL_COUNT ? e->at.memory
+                                                            : e->controller->first;
+    e->counts = &e->controller->counts[e->outcome->memory];
 }
 
-/* Whether the command is about the HBM slice, and somebody else places its blocks. */
+/* Whether the command is about the HBM slice, and somebody else sites its blocks. */
 static bool is_about_owned(const execution *e) {
-    const tla_controller_config *c = &e->controller->config;
-    if (!tla_controller_is_owned(c)) return false;
-    if (names_memory(e->command) || e->leads_to_memory)
-        if (e->outcome->memory == TLA_HBM) return true;
-    for (uint32_t i = 1; names_blocks(e->command) && i < e->command->count; i++) {
-        tla_channel memory;
-        uint64_t offset;
-        if (tla_pe_memory_locate(&c->memory, e->command->blocks[i].pa, 1, &memory, &offset)) continue;
-        if (memory == TLA_HBM) return true;
-    }
+    if (!tla_controller_is_owned(&e->controller->config)) return false;
+    if (names_memory(e->command)) return e->outcome->memory == TLA_HBM;
+    if (e->at.memory == TLA_HBM) return true;
+    for (uint32_t i = 1; names_blocks(e->command) && i < e->command->count; i++)
+        if (e->controller->sites[i].memory == TLA_HBM) return true;
     return false;
 }
 
@@ -90,25 +91,28 @@ static void tell_refusal(execution *e) {
 /* The block of a PLACE has been taken by the owner of the slice. */
 static void place(execution *e) {
     e->counts->allocs++;
-    e->answer->status = tla_pe_memory_place(e->controller->memory, e->command->pa, e->command->nbytes, NULL);
+    e->answer->status = tla_pe_memory_put(e->controller->memory, e->at, e->command->nbytes, NULL);
 }
 
 static void allocate(execution *e) {
     const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
-    tla_paddr pa = {0};
+    tla_site at = {.memory = TLA_CHANNEL_COUNT};
     e->counts->allocs++;
-    e->answer->status = tla_object_alloc(e->objects, e->outcome->memory, &request, e->who, &pa, e->work);
-    e->answer->value = pa.value;
+    e->answer->status = tla_object_prepare(e->objects, 1);
+    if (!e->answer->status)
+        e->answer->status = tla_pe_memory_take(e->controller->memory, e->outcome->memory, &request, &at, e->work);
+    if (!e->answer->status) tla_object_enter(e->objects, at, request.nbytes, e->who);
+    e->answer->value = at.pa.value;
     if (e->answer->status) tell_shortage(e, &request);
 }
 
 static void evict(execution *e) {
     const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
-    tla_paddr pa = {0};
+    tla_site at = {.memory = TLA_CHANNEL_COUNT};
     e->counts->evicts++;
     e->answer->status =
-        tla_object_evict(e->objects, e->outcome->memory, &request, e->command->busy, e->who, &pa, e->work);
-    e->answer->value = pa.value;
+        tla_object_evict(e->objects, e->outcome->memory, &request, e->command->busy, e->who, &at, e->work);
+    e->answer->value = at.pa.value;
     if (e->answer->status) tell_shortage(e, &request);
 }
 
@@ -119,38 +123,35 @@ static void trim(execution *e) {
 
 static void give_back(execution *e) {
     e->counts->frees++;
-    e->answer->status =
-        tla_object_free(e->objects, e->command->pa, e->command->nbytes, e->who, &e->answer->value, e->work);
+    e->answer->status = tla_object_free(e->objects, e->at, e->command->nbytes, e->who, &e->answer->value, e->work);
     tell_refusal(e);
 }
 
 /* REF, UNREF, PIN, UNPIN. */
 static void count(execution *e) {
-    const tla_paddr pa = e->command->pa;
     const uint64_t timeout = e->command->timeout_ps ? e->command->timeout_ps : UINT64_MAX;
     tla_object_counts left = {0};
     switch (e->command->opcode) {
     case TLA_OP_REF:
         e->counts->refs++;
-        e->answer->status = tla_object_ref(e->objects, pa, e->who, &left, e->work);
+        e->answer->status = tla_object_ref(e->objects, e->at, e->who, &left, e->work);
         break;
     case TLA_OP_UNREF:
         e->counts->unrefs++;
-        e->answer->status = tla_object_unref(e->objects, pa, e->who, &left, e->work);
+        e->answer->status = tla_object_unref(e->objects, e->at, e->who, &left, e->work);
         break;
     case TLA_OP_PIN:
         e->counts->pins++;
-        e->answer->status = tla_object_pin(e->objects, pa, e->who, e->at_ps, timeout, &left, e->work);
+        e->answer->status = tla_object_pin(e->objects, e->at, e->who, e->at_ps, timeout, &left, e->work);
         break;
     default:
         e->counts->unpins++;
-        e->answer->status = tla_object_unpin(e->objects, pa, e->who, &left, e->work);
+        e->answer->status = tla_object_unpin(e->objects, e->at, e->who, &left, e->work);
         break;
     }
     const bool of_references = e->command->opcode == TLA_OP_REF || e->command->opcode == TLA_OP_UNREF;
     e->answer->value = of_references ? left.references : left.pins;
     e->answer->nbytes = left.nbytes;
-    e->controller->uses_objects = true;
     tell_refusal(e);
 }
 
@@ -186,8 +187,8 @@ static void free_batch(execution *e) {
     const tla_command *command = e->command;
     size_t freed = 0, failed = 0;
     e->counts->batches++;
-    e->answer->status =
-        tla_object_free_batch(e->objects, command->blocks, command->count, e->who, &freed, &failed, e->work);
+    e->answer->status = tla_object_free_batch(e->objects, e->controller->sites, command->blocks, command->count, e->who,
+                                              &freed, &failed, e->work);
     e->answer->value = e->answer->status ? failed : freed;
     if (!e->answer->status) e->answer->nbytes = bytes_of(command->blocks, command->count);
     tell_refusal(e);
@@ -198,11 +199,11 @@ static void put(execution *e) {
     bool added = false;
     e->counts->puts++;
     e->answer->status =
-        tla_object_put(e->objects, command->key, &command->meta, command->blocks, command->count, &added, e->work);
+        tla_object_put(e->objects, command->key, &command->meta, e->controller->sites, command->count, &added, e->work);
     e->answer->value = added;
     for (uint32_t i = 0; i < command->count && !e->answer->status; i++) {
         tla_object_counts of = {0};
-        tla_object_look(e->objects, command->blocks[i].pa, &of);
+        tla_object_look(e->objects, e->controller->sites[i], &of);
         e->answer->nbytes += of.nbytes;
     }
     tell_refusal(e);
@@ -230,65 +231,34 @@ static void take_out(execution *e) {
     tell_refusal(e);
 }
 
-static void execute_group(execution *e) {
-    e->controller->uses_objects = true;
-    if (e->command->opcode != TLA_OP_EVICT) e->answer->nbytes = 0;
-    switch (e->command->opcode) {
-    case TLA_OP_ALLOC_BATCH:
-        allocate_batch(e);
-        return;
-    case TLA_OP_FREE_BATCH:
-        free_batch(e);
-        return;
-    case TLA_OP_PUT:
-        put(e);
-        return;
-    case TLA_OP_GET:
-        get(e);
-        return;
-    case TLA_OP_REMOVE:
-        take_out(e);
-        return;
-    default:
-        evict(e);
-    }
-}
-
 /* ---- all commands ---- */
 
-static void execute(execution *e) {
-    switch (e->command->opcode) {
-    case TLA_OP_ALLOC:
-        allocate(e);
-        return;
-    case TLA_OP_FREE:
-        give_back(e);
-        return;
-    case TLA_OP_TRIM:
-        trim(e);
-        return;
-    case TLA_OP_REF:
-    case TLA_OP_UNREF:
-    case TLA_OP_PIN:
-    case TLA_OP_UNPIN:
-        count(e);
-        return;
-    case TLA_OP_ALLOC_BATCH:
-    case TLA_OP_FREE_BATCH:
-    case TLA_OP_PUT:
-    case TLA_OP_GET:
-    case TLA_OP_REMOVE:
-    case TLA_OP_EVICT:
-        execute_group(e);
-        return;
-    case TLA_OP_PLACE: /* of a slice without an owner */
-        is_about(e, e->controller->first);
-        e->answer->status = TLA_UNSUPPORTED;
-        return;
-    default:
-        e->answer->status = TLA_BAD_COMMAND;
-    }
+/* A PLACE in a slice without an owner. */
+static void refuse_place(execution *e) {
+    is_about(e, e->controller->first);
+    e->answer->status = TLA_UNSUPPORTED;
 }
+
+static const struct {
+    void (*run)(execution *e); /* NULL: no command of a memory controller */
+    bool of_group;             /* says no bytes but those that it has found or made */
+    bool of_objects;
+} operations[TLA_OP_LAST + 1] = {
+    [TLA_OP_ALLOC] = {allocate},
+    [TLA_OP_FREE] = {give_back},
+    [TLA_OP_TRIM] = {trim},
+    [TLA_OP_REF] = {count, .of_objects = true},
+    [TLA_OP_UNREF] = {count, .of_objects = true},
+    [TLA_OP_PIN] = {count, .of_objects = true},
+    [TLA_OP_UNPIN] = {count, .of_objects = true},
+    [TLA_OP_PLACE] = {refuse_place},
+    [TLA_OP_ALLOC_BATCH] = {allocate_batch, true, true},
+    [TLA_OP_FREE_BATCH] = {free_batch, true, true},
+    [TLA_OP_PUT] = {put, true, true},
+    [TLA_OP_GET] = {get, true, true},
+    [TLA_OP_REMOVE] = {take_out, true, true},
+    [TLA_OP_EVICT] = {evict, .of_objects = true},
+};
 
 /* A slice with an owner has its blocks placed by PLACE and FREE, at one port; the list is the owner's, and so is its
  * price. */
@@ -351,10 +321,15 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
                    .work = &outcome->work};
     locate(&e);
     tla_pe_memory_set_owner(c->memory, owner_of(&e, port));
-    if (is_about_owned(&e))
+    if (is_about_owned(&e)) {
         execute_owned(&e, port);
-    else
-        execute(&e);
+    } else if ((unsigned)command->opcode > TLA_OP_LAST || !operations[command->opcode].run) {
+        outcome->completion.status = TLA_BAD_COMMAND;
+    } else {
+        c->uses_objects = c->uses_objects || operations[command->opcode].of_objects;
+        if (operations[command->opcode].of_group) outcome->completion.nbytes = 0;
+        operations[command->opcode].run(&e);
+    }
     e.counts->not_owner += e.answer->status == TLA_NOT_OWNER;
     tell_difference(&e);
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);

@@ -23,7 +23,9 @@ struct tla_controller {
     tla_stack_stats untouched[TLA_CHANNEL_COUNT];
     tla_controller_watch watch;
     tla_watched_memory watched[TLA_CHANNEL_COUNT];
-    tla_placed_block blocks[TLA_COMMAND_MAX_BLOCKS]; /* of the command that is carried out */
+    /* of the command that is carried out */
+    tla_site sites[TLA_COMMAND_MAX_BLOCKS];          /* where its blocks begin */
+    tla_placed_block blocks[TLA_COMMAND_MAX_BLOCKS]; /* that it has made or found */
     uint8_t result[TLA_COMMAND_MAX_BYTES];
 };
 

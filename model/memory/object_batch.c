@@ -9,28 +9,13 @@ tla_status tla_object_alloc_batch(tla_object_store *store, tla_channel channel, 
     store->refused.status = TLA_OK;
     if (n == 0) return TLA_OK;
     tla_block *taken = calloc(n, sizeof *taken);
-    tla_object_block **made = calloc(n, sizeof(tla_object_block *));
-    tla_status status = taken && made ? tla_live_addresses_reserve_more(&store->blocks, n) : TLA_NO_HOST_MEMORY;
-    for (size_t i = 0; i < n && !status; i++) {
-        made[i] = calloc(1, sizeof *made[i]);
-        if (!made[i]) status = TLA_NO_HOST_MEMORY;
-    }
+    tla_status status = taken ? tla_object_prepare(store, n) : TLA_NO_HOST_MEMORY;
     if (!status) status = tla_pe_memory_request_batch(store->memory, channel, request, n, batch, taken, work);
     for (size_t i = 0; i < n && !status; i++) {
-        tla_paddr pa = {0};
-        tla_pe_memory_address(tla_pe_memory_get_config(store->memory), channel, taken[i].offset, &pa);
-        blocks[i] = (tla_placed_block){pa, request->nbytes};
-        *made[i] = (tla_object_block){.store = store,
-                                      .channel = channel,
-                                      .pa = pa,
-                                      .nbytes = request->nbytes,
-                                      .allocated_for = tla_holder_context(who)};
-        tla_live_addresses_put(&store->blocks, pa.value, made[i]);
-        store->stats[channel].references++;
+        const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(store->memory), channel, taken[i].offset);
+        blocks[i] = (tla_placed_block){at.pa, request->nbytes};
+        tla_object_enter(store, at, request->nbytes, who);
     }
-    for (size_t i = 0; i < n && status && made; i++)
-        free(made[i]);
-    free(made);
     free(taken);
     return status;
 }
@@ -44,23 +29,23 @@ static bool goes(const tla_object_block *block) {
 }
 
 /* Looks at one block of a batch, in the memory of `channel`, if that is one. */
-static tla_status look(tla_object_store *store, const tla_placed_block *placed, uint64_t who, tla_channel channel,
+static tla_status look(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who, tla_channel channel,
                        tla_object_block **block, tla_work *work) {
     static const char *const what = "FREE_BATCH";
-    tla_status status = tla_object_begin(store, what, placed->pa, block, work);
+    tla_status status = tla_object_begin(store, what, at, block, work);
     if (status) return status;
-    const uint64_t pa = placed->pa.value;
+    const uint64_t pa = at.pa.value;
     if ((*block)->in_batch)
         return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it is in the batch twice", what,
                              pa);
-    if (channel != TLA_CHANNEL_COUNT && (*block)->channel != channel)
+    if (channel != TLA_CHANNEL_COUNT && (*block)->at.memory != channel)
         return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT,
                              "%s of 0x%" PRIx64 ": it is in the %s, expected the %s, where the others are", what, pa,
-                             tla_channel_title((*block)->channel), tla_channel_title(channel));
-    if (!tla_object_is_size(*block, placed->nbytes))
+                             tla_channel_title((*block)->at.memory), tla_channel_title(channel));
+    if (!tla_object_is_size(*block, nbytes))
         return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
-                             "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, what,
-                             placed->nbytes, pa, (*block)->nbytes);
+                             "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, what, nbytes, pa,
+                             (*block)->nbytes);
     tla_holder *holder;
     if ((*block)->object) return tla_object_find_holder(*block, what, who, TLA_HOLD_REFERENCE, &holder);
     if (tla_holder_lets((*block)->allocated_for, who)) return TLA_OK;
@@ -75,7 +60,7 @@ static void let_go(tla_object_store *store, tla_object_block *block, uint64_t wh
         tla_object_drop_reference(block, "FREE_BATCH", who, NULL, NULL); /* cannot fail: it asks nobody */
         return;
     }
-    store->stats[block->channel].references--;
+    store->stats[block->at.memory].references--;
     tla_object_forget(block);
 }
 
@@ -87,7 +72,7 @@ typedef struct going_block {
 
 static int by_address(const void *a, const void *b) {
     const going_block *x = a, *y = b;
-    return (x->block->pa.value > y->block->pa.value) - (x->block->pa.value < y->block->pa.value);
+    return (x->block->at.pa.value > y->block->at.pa.value) - (x->block->at.pa.value < y->block->at.pa.value);
 }
 
 static tla_status give_back(tla_object_store *store, const going_block *going, tla_block *ranges, size_t count,
@@ -95,7 +80,7 @@ static tla_status give_back(tla_object_store *store, const going_block *going, t
     for (size_t i = 0; i < count; i++)
         going[i].block->going = true;
     const tla_status status =
-        count > 0 ? tla_pe_memory_free_batch(store->memory, going[0].block->channel, ranges, count, freed, work)
+        count > 0 ? tla_pe_memory_free_batch(store->memory, going[0].block->at.memory, ranges, count, freed, work)
                   : TLA_OK;
     for (size_t i = 0; i < count; i++)
         going[i].block->going = false;
@@ -113,11 +98,9 @@ static tla_status give_up(tla_object_store *store, tla_object_block **named, siz
         if (goes(named[i])) going[count++].block = named[i];
     if (count > 0) qsort(going, count, sizeof *going, by_address);
     for (size_t i = 0; i < count; i++) {
-        tla_object_block *block = going[i].block;
-        tla_channel channel;
-        tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), block->pa, 1, &channel, &ranges[i].offset);
-        ranges[i].nbytes = block->nbytes;
-        going[i].granted = tla_pe_memory_granted(store->memory, channel, ranges[i]);
+        const tla_object_block *block = going[i].block;
+        ranges[i] = (tla_block){block->at.offset, block->nbytes};
+        going[i].granted = tla_pe_memory_granted(store->memory, block->at.memory, ranges[i]);
     }
     if (!status) status = give_back(store, going, ranges, count, freed, work);
     for (size_t i = 0; i < n; i++)
@@ -125,19 +108,18 @@ static tla_status give_up(tla_object_store *store, tla_object_block **named, siz
     for (size_t i = 0; i < n && !status; i++)
         if (!goes(named[i])) tla_object_drop_reference(named[i], "FREE_BATCH", who, NULL, NULL);
     for (size_t i = 0; i < *freed; i++) {
-        const tla_channel channel = going[i].block->channel;
-        const tla_paddr pa = going[i].block->pa;
+        const tla_site at = going[i].block->at;
         going[i].block->in_batch = true; /* its memory has it already */
         let_go(store, going[i].block, who);
-        tla_object_tell(store, channel, pa, going[i].granted);
+        tla_object_tell(store, at, going[i].granted);
     }
     free(ranges);
     free(going);
     return status;
 }
 
-tla_status tla_object_free_batch(tla_object_store *store, const tla_placed_block *blocks, size_t n, uint64_t who,
-                                 size_t *freed, size_t *failed, tla_work *work) {
+tla_status tla_object_free_batch(tla_object_store *store, const tla_site *sites, const tla_placed_block *blocks,
+                                 size_t n, uint64_t who, size_t *freed, size_t *failed, tla_work *work) {
     store->refused.status = TLA_OK;
     *freed = *failed = 0;
     if (n == 0) return TLA_OK;
@@ -147,9 +129,9 @@ tla_status tla_object_free_batch(tla_object_store *store, const tla_placed_block
     tla_channel channel = TLA_CHANNEL_COUNT;
     size_t looked = 0;
     for (; looked < n && !status; looked++) {
-        status = look(store, &blocks[looked], who, channel, &named[looked], work);
+        status = look(store, sites[looked], blocks[looked].nbytes, who, channel, &named[looked], work);
         if (status) break;
-        channel = named[looked]->channel;
+        channel = named[looked]->at.memory;
         named[looked]->in_batch = true;
     }
     *failed = status ? looked : 0;

@@ -1,4 +1,4 @@
-/* A block of an object store, and who holds it. Internal to model/device. */
+/* A block of an object store, and who holds it. Internal to model/memory. */
 #ifndef TLMALLOC_MEMORY_OBJECT_BLOCK_H
 #define TLMALLOC_MEMORY_OBJECT_BLOCK_H
 
@@ -15,8 +15,7 @@ typedef struct tla_holder {
 
 typedef struct tla_object_block {
     tla_object_store *store;
-    tla_channel channel;
-    tla_paddr pa;
+    tla_site at;
     uint64_t nbytes;                  /* as asked for */
     uint64_t allocated_for;           /* the context; all there is to know until it is counted */
     tla_mem_object *object;           /* its counts; NULL until it is counted */
@@ -24,7 +23,7 @@ typedef struct tla_object_block {
     size_t holder_count, holder_room; /* of the array */
     bool going;                       /* it is being given back, whoever asks for that */
     bool in_batch;                    /* named by the batch that is looked at, or given back by it */
-    struct tla_object_block *next;    /* of those that are gone, or that did not go */
+    struct tla_object_block *next;    /* of those that are gone, that did not go, or that are spare */
 } tla_object_block;
 
 /* What a guard comes back with. */
@@ -38,6 +37,8 @@ struct tla_object_store {
     tla_object_watcher watcher;
     tla_live_addresses blocks; /* by physical address */
     tla_hot_cache *caches[TLA_CHANNEL_COUNT];
+    tla_object_block *spare; /* records for blocks to come */
+    size_t spare_count;
     tla_object_block *gone;   /* given back by the call that is under way */
     tla_object_block *stayed; /* would have gone with a reference that the cache has given up, and did not */
     bool cache_gives_up;
@@ -47,8 +48,8 @@ struct tla_object_store {
     tla_error refused;
 };
 
-/* The block that begins at pa, for a call that is named `what`. */
-tla_status tla_object_begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
+/* The block that begins there, for a call that is named `what`. */
+tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site at, tla_object_block **block,
                             tla_work *work);
 
 /* From now on the block is counted. */
@@ -66,7 +67,7 @@ tla_status tla_object_drop_reference(tla_object_block *block, const char *what, 
                                      tla_work *work);
 
 /* A block has been given back: whoever watches is told. */
-void tla_object_tell(tla_object_store *store, tla_channel channel, tla_paddr pa, uint64_t granted);
+void tla_object_tell(tla_object_store *store, tla_site at, uint64_t granted);
 
 /* The block is none any more. */
 void tla_object_forget(tla_object_block *block);

@@ -5,33 +5,33 @@
 #include <stdlib.h>
 
 /* The blocks of one entry, counted and of one memory. */
-static tla_status collect(tla_object_store *store, const tla_placed_block *blocks, size_t n, tla_mem_object **objects,
+static tla_status collect(tla_object_store *store, const tla_site *sites, size_t n, tla_mem_object **objects,
                           tla_channel *channel, tla_work *work) {
     for (size_t i = 0; i < n; i++) {
         tla_object_block *block;
-        tla_status status = tla_object_begin(store, "PUT", blocks[i].pa, &block, work);
+        tla_status status = tla_object_begin(store, "PUT", sites[i], &block, work);
         if (status) return status;
-        if (i > 0 && block->channel != *channel)
+        if (i > 0 && block->at.memory != *channel)
             return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT,
                                  "PUT of 0x%" PRIx64 ": it is in the %s, expected the %s, where the others are",
-                                 blocks[i].pa.value, tla_channel_title(block->channel), tla_channel_title(*channel));
+                                 sites[i].pa.value, tla_channel_title(block->at.memory), tla_channel_title(*channel));
         status = tla_object_count(block);
         if (status) return status;
-        *channel = block->channel;
+        *channel = block->at.memory;
         objects[i] = block->object;
     }
     return TLA_OK;
 }
 
-tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_object_meta *meta,
-                          const tla_placed_block *blocks, size_t n, bool *added, tla_work *work) {
+tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_object_meta *meta, const tla_site *sites,
+                          size_t n, bool *added, tla_work *work) {
     store->refused.status = TLA_OK;
     *added = false;
     if (n == 0) return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT, "PUT of no block");
     tla_mem_object **objects = calloc(n, sizeof(tla_mem_object *));
     if (!objects) return TLA_NO_HOST_MEMORY;
     tla_channel channel = TLA_HBM;
-    tla_status status = collect(store, blocks, n, objects, &channel, work);
+    tla_status status = collect(store, sites, n, objects, &channel, work);
     if (!status) status = tla_hot_cache_put(store->caches[channel], key, objects, n, added);
     for (size_t i = 0; i < n && *added; i++)
         tla_mem_object_set_meta(objects[i], meta);
@@ -73,7 +73,7 @@ tla_status tla_object_get(tla_object_store *store, tla_channel channel, uint64_t
         tla_object_block *block = block_of(store, objects[i]);
         tla_holder_add(block, who, TLA_HOLD_REFERENCE);
         store->stats[channel].references++;
-        blocks[i] = (tla_placed_block){block->pa, block->nbytes};
+        blocks[i] = (tla_placed_block){block->at.pa, block->nbytes};
     }
     return TLA_OK;
 }
@@ -97,19 +97,22 @@ typedef struct attempt {
     tla_channel channel;
     const tla_stack_request *request;
     uint64_t who;
-    tla_paddr *pa;
+    tla_site *at;
 } attempt;
 
 static tla_status try_alloc(void *context, tla_work *work) {
     const attempt *a = context;
     tla_object_sweep(a->store); /* so that an address that is given out again is no block that is gone */
-    return tla_object_alloc(a->store, a->channel, a->request, a->who, a->pa, work);
+    tla_status status = tla_object_prepare(a->store, 1);
+    if (!status) status = tla_pe_memory_take(a->store->memory, a->channel, a->request, a->at, work);
+    if (!status) tla_object_enter(a->store, *a->at, a->request->nbytes, a->who);
+    return status;
 }
 
 tla_status tla_object_evict(tla_object_store *store, tla_channel channel, const tla_stack_request *request, bool busy,
-                            uint64_t who, tla_paddr *pa, tla_work *work) {
+                            uint64_t who, tla_site *at, tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
-    attempt a = {store, channel, request, who, pa};
+    attempt a = {store, channel, request, who, at};
     store->cache_gives_up = true;
     const tla_status status = tla_hot_cache_alloc(store->caches[channel], try_alloc, &a, busy, work);
     store->cache_gives_up = false;

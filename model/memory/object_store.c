@@ -13,10 +13,8 @@ static tla_object_block *find(const tla_object_store *store, tla_paddr pa) {
 /* What guards ask. An uncounted block is its owner's. */
 static tla_sharing sharing_of(void *context, uint64_t offset, uint64_t who) {
     const tla_object_share *share = context;
-    tla_paddr pa;
-    if (tla_pe_memory_address(tla_pe_memory_get_config(share->store->memory), share->channel, offset, &pa))
-        return TLA_NOT_SHARED;
-    const tla_object_block *block = find(share->store, pa);
+    const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(share->store->memory), share->channel, offset);
+    const tla_object_block *block = at.memory == share->channel ? find(share->store, at.pa) : NULL;
     if (!block || !block->object) return TLA_NOT_SHARED;
     return block->going || tla_holder_is(block, who) ? TLA_SHARED_WITH : TLA_SHARED_WITHOUT;
 }
@@ -43,11 +41,22 @@ tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watch
     return TLA_OK;
 }
 
-void tla_object_forget(tla_object_block *block) {
-    tla_live_addresses_remove(&block->store->blocks, block->pa.value);
+/* What belongs to a block beside its record. */
+static void release(tla_object_block *block) {
     tla_mem_object_destroy(block->object, NULL);
     free(block->holders);
-    free(block);
+}
+
+static void keep(tla_object_store *store, tla_object_block *spare) {
+    spare->next = store->spare;
+    store->spare = spare;
+    store->spare_count++;
+}
+
+void tla_object_forget(tla_object_block *block) {
+    tla_live_addresses_remove(&block->store->blocks, block->at.pa.value);
+    release(block);
+    keep(block->store, block);
 }
 
 void tla_object_store_destroy(tla_object_store *store) {
@@ -59,8 +68,11 @@ void tla_object_store_destroy(tla_object_store *store) {
         tla_hot_cache_destroy(store->caches[i], NULL);
     tla_object_block *block;
     for (size_t at = 0; (block = tla_live_addresses_walk(&store->blocks, &at)) != NULL;) {
-        tla_mem_object_destroy(block->object, NULL);
-        free(block->holders);
+        release(block);
+        free(block);
+    }
+    while ((block = store->spare) != NULL) {
+        store->spare = block->next;
         free(block);
     }
     tla_live_addresses_clear(&store->blocks);
@@ -70,43 +82,38 @@ void tla_object_store_destroy(tla_object_store *store) {
 
 /* ---- blocks ---- */
 
-tla_status tla_object_alloc(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
-                            uint64_t who, tla_paddr *pa, tla_work *work) {
+tla_status tla_object_prepare(tla_object_store *store, size_t n) {
     store->refused.status = TLA_OK;
-    tla_object_block *block = calloc(1, sizeof *block);
-    tla_status status = block ? tla_live_addresses_reserve(&store->blocks) : TLA_NO_HOST_MEMORY;
-    if (!status) status = tla_pe_memory_request(store->memory, channel, request, pa, work);
-    if (status) {
-        free(block);
-        return status;
+    while (store->spare_count < n) {
+        tla_object_block *block = calloc(1, sizeof *block);
+        if (!block) return TLA_NO_HOST_MEMORY;
+        keep(store, block);
     }
-    *block = (tla_object_block){.store = store,
-                                .channel = channel,
-                                .pa = *pa,
-                                .nbytes = request->nbytes,
-                                .allocated_for = tla_holder_context(who)};
-    tla_live_addresses_put(&store->blocks, pa->value, block);
-    store->stats[channel].references++;
-    return TLA_OK;
+    return tla_live_addresses_reserve_more(&store->blocks, n);
 }
 
-static uint64_t granted(const tla_object_store *store, tla_paddr pa, uint64_t nbytes) {
-    tla_channel channel;
-    uint64_t offset;
-    if (nbytes == 0 || tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), pa, 1, &channel, &offset))
-        return 0;
-    return tla_pe_memory_granted(store->memory, channel, (tla_block){offset, nbytes});
+void tla_object_enter(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who) {
+    tla_object_block *block = store->spare;
+    store->spare = block->next;
+    store->spare_count--;
+    *block = (tla_object_block){.store = store, .at = at, .nbytes = nbytes, .allocated_for = tla_holder_context(who)};
+    tla_live_addresses_put(&store->blocks, at.pa.value, block);
+    store->stats[at.memory].references++;
 }
 
-void tla_object_tell(tla_object_store *store, tla_channel channel, tla_paddr pa, uint64_t bytes) {
-    if (store->watcher.given_back) store->watcher.given_back(store->watcher.context, channel, pa, bytes);
+static uint64_t granted(const tla_object_store *store, tla_site at, uint64_t nbytes) {
+    if (nbytes == 0 || at.memory == TLA_CHANNEL_COUNT) return 0;
+    return tla_pe_memory_granted(store->memory, at.memory, (tla_block){at.offset, nbytes});
 }
 
-static tla_status give_back(tla_object_store *store, tla_paddr pa, uint64_t nbytes, tla_work *work) {
-    const uint64_t bytes = granted(store, pa, nbytes);
-    tla_channel channel;
-    const tla_status status = tla_pe_memory_free(store->memory, pa, nbytes, work);
-    if (!status && !tla_channel_of(pa, &channel)) tla_object_tell(store, channel, pa, bytes);
+void tla_object_tell(tla_object_store *store, tla_site at, uint64_t bytes) {
+    if (store->watcher.given_back) store->watcher.given_back(store->watcher.context, at, bytes);
+}
+
+static tla_status give_back(tla_object_store *store, tla_site at, uint64_t nbytes, tla_work *work) {
+    const uint64_t bytes = granted(store, at, nbytes);
+    const tla_status status = tla_pe_memory_give_back(store->memory, at, nbytes, work);
+    if (!status) tla_object_tell(store, at, bytes);
     return status;
 }
 
@@ -117,7 +124,7 @@ static tla_status give_object_back(void *context, uint64_t address, uint64_t nby
     (void)address, (void)nbytes;
     if (!store->memory) return TLA_OK;
     block->going = true;
-    const tla_status status = block->in_batch ? TLA_OK : give_back(store, block->pa, block->nbytes, work);
+    const tla_status status = block->in_batch ? TLA_OK : give_back(store, block->at, block->nbytes, work);
     block->going = false;
     tla_object_block **list = !status ? &store->gone : store->cache_gives_up ? &store->stayed : NULL;
     if (list) {
@@ -134,7 +141,7 @@ void tla_object_sweep(tla_object_store *store) {
     }
     for (tla_object_block *block; (block = store->stayed) != NULL; store->stayed = block->next) {
         tla_holder_add(block, TLA_WHO_UNKNOWN, TLA_HOLD_REFERENCE); /* nobody else holds it: there is room */
-        store->stats[block->channel].references++;
+        store->stats[block->at.memory].references++;
     }
 }
 
@@ -143,7 +150,7 @@ void tla_object_sweep(tla_object_store *store) {
 tla_status tla_object_count(tla_object_block *block) {
     if (block->object) return TLA_OK;
     if (tla_holder_reserve(block)) return TLA_NO_HOST_MEMORY;
-    const tla_mem_object_config config = {.address = block->pa.value,
+    const tla_mem_object_config config = {.address = block->at.pa.value,
                                           .nbytes = block->nbytes,
                                           .used = block->nbytes,
                                           .parent = {give_object_back, block},
@@ -169,8 +176,7 @@ static uint64_t held_by_contexts(const tla_object_block *block, int kind) {
 }
 
 static tla_object_counts counts_of(const tla_object_block *block) {
-    return (tla_object_counts){block->channel, block->pa, block->nbytes, held(block, TLA_HOLD_REFERENCE),
-                               held(block, TLA_HOLD_PIN)};
+    return (tla_object_counts){block->at, block->nbytes, held(block, TLA_HOLD_REFERENCE), held(block, TLA_HOLD_PIN)};
 }
 
 /* The counts have changed. A block that nothing holds any more is none. */
@@ -181,19 +187,17 @@ static void settled(tla_object_block *block, tla_object_counts *counts) {
 
 static const char *const kinds[TLA_HOLD_KINDS] = {"reference", "pin"};
 
-tla_status tla_object_begin(tla_object_store *store, const char *what, tla_paddr pa, tla_object_block **block,
+tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site at, tla_object_block **block,
                             tla_work *work) {
-    tla_channel channel;
-    uint64_t offset;
     store->refused.status = TLA_OK;
     if (work) work->metadata_lines++;
-    if (tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), pa, 1, &channel, &offset))
+    if (at.memory == TLA_CHANNEL_COUNT)
         return tla_error_set(&store->refused, TLA_OUT_OF_RANGE, "%s of 0x%" PRIx64 ": not in these memories", what,
-                             pa.value);
-    *block = find(store, pa);
+                             at.pa.value);
+    *block = find(store, at.pa);
     if (!*block)
         return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": no block begins there", what,
-                             pa.value);
+                             at.pa.value);
     return TLA_OK;
 }
 
@@ -201,7 +205,7 @@ tla_status tla_object_find_holder(tla_object_block *block, const char *what, uin
                                   tla_holder **holder) {
     tla_error *error = &block->store->refused;
     if (held_by_contexts(block, kind) == 0)
-        return tla_error_set(error, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it has no %s", what, block->pa.value,
+        return tla_error_set(error, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it has no %s", what, block->at.pa.value,
                              kinds[kind]);
     if (!block->object && tla_holder_lets(block->allocated_for, who)) {
         const tla_status status = tla_object_count(block);
@@ -210,19 +214,19 @@ tla_status tla_object_find_holder(tla_object_block *block, const char *what, uin
     *holder = block->object ? tla_holder_for(block, who, kind) : NULL;
     if (*holder) return TLA_OK;
     return tla_error_set(error, TLA_NOT_OWNER, "%s of 0x%" PRIx64 " by asid %" PRIu64 ": it holds no %s", what,
-                         block->pa.value, tla_who_context(who), kinds[kind]);
+                         block->at.pa.value, tla_who_context(who), kinds[kind]);
 }
 
-tla_status tla_object_ref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+tla_status tla_object_ref(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
                           tla_work *work) {
     tla_object_block *block;
-    tla_status status = tla_object_begin(store, "REF", pa, &block, work);
+    tla_status status = tla_object_begin(store, "REF", at, &block, work);
     if (!status) status = tla_object_count(block);
     if (!status) status = tla_holder_reserve(block);
     if (!status) status = tla_mem_object_ref_up(block->object);
     if (status) return status;
     tla_holder_add(block, who, TLA_HOLD_REFERENCE);
-    store->stats[block->channel].references++;
+    store->stats[block->at.memory].references++;
     settled(block, counts);
     return TLA_OK;
 }
@@ -234,82 +238,81 @@ tla_status tla_object_drop_reference(tla_object_block *block, const char *what, 
     if (!status) status = tla_mem_object_ref_down(block->object, work);
     if (status) return status;
     tla_holder_drop(block, holder, TLA_HOLD_REFERENCE);
-    block->store->stats[block->channel].references--;
+    block->store->stats[block->at.memory].references--;
     settled(block, counts);
     return TLA_OK;
 }
 
-tla_status tla_object_unref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+tla_status tla_object_unref(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
                             tla_work *work) {
     tla_object_block *block;
-    tla_status status = tla_object_begin(store, "UNREF", pa, &block, work);
+    tla_status status = tla_object_begin(store, "UNREF", at, &block, work);
     return status ? status : tla_object_drop_reference(block, "UNREF", who, counts, work);
 }
 
-tla_status tla_object_pin(tla_object_store *store, tla_paddr pa, uint64_t who, uint64_t now_ps, uint64_t timeout_ps,
+tla_status tla_object_pin(tla_object_store *store, tla_site at, uint64_t who, uint64_t now_ps, uint64_t timeout_ps,
                           tla_object_counts *counts, tla_work *work) {
     tla_object_block *block;
-    tla_status status = tla_object_begin(store, "PIN", pa, &block, work);
+    tla_status status = tla_object_begin(store, "PIN", at, &block, work);
     if (!status) status = tla_object_count(block);
     if (!status) status = tla_holder_reserve(block);
     if (!status) status = tla_mem_object_pin_for(block->object, now_ps, timeout_ps);
     if (status) return status;
     tla_holder_add(block, who, TLA_HOLD_PIN);
-    store->stats[block->channel].pins++;
+    store->stats[block->at.memory].pins++;
     settled(block, counts);
     return TLA_OK;
 }
 
-tla_status tla_object_unpin(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+tla_status tla_object_unpin(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
                             tla_work *work) {
     tla_object_block *block;
     tla_holder *holder;
-    tla_status status = tla_object_begin(store, "UNPIN", pa, &block, work);
+    tla_status status = tla_object_begin(store, "UNPIN", at, &block, work);
     if (!status) status = tla_object_find_holder(block, "UNPIN", who, TLA_HOLD_PIN, &holder);
     if (!status) status = tla_mem_object_unpin(block->object, work);
     if (status) return status;
     tla_holder_drop(block, holder, TLA_HOLD_PIN);
-    store->stats[block->channel].pins--;
+    store->stats[block->at.memory].pins--;
     settled(block, counts);
     return TLA_OK;
 }
 
 /* ---- frees ---- */
 
-static bool overlaps(const tla_object_block *block, tla_paddr pa, uint64_t nbytes) {
-    return block->pa.value < pa.value + nbytes && pa.value < block->pa.value + block->nbytes;
+static bool overlaps(const tla_object_block *block, tla_site at, uint64_t nbytes) {
+    return block->at.pa.value < at.pa.value + nbytes && at.pa.value < block->at.pa.value + block->nbytes;
 }
 
 /* Of the blocks that a free which trusts its caller takes with it: one that is counted, or any; NULL: there is none. */
-static tla_object_block *find_overlapped(const tla_object_store *store, tla_paddr pa, uint64_t nbytes, bool counted) {
+static tla_object_block *find_overlapped(const tla_object_store *store, tla_site at, uint64_t nbytes, bool counted) {
     tla_object_block *block;
-    for (size_t at = 0; (block = tla_live_addresses_walk(&store->blocks, &at)) != NULL;)
-        if (overlaps(block, pa, nbytes) && (block->object || !counted)) return block;
+    for (size_t slot = 0; (block = tla_live_addresses_walk(&store->blocks, &slot)) != NULL;)
+        if (overlaps(block, at, nbytes) && (block->object || !counted)) return block;
     return NULL;
 }
 
 /* Whether a free there may say any range (ADR-0048 D2). */
-static bool is_trusting(const tla_object_store *store, tla_paddr pa) {
-    tla_channel channel;
-    if (tla_channel_of(pa, &channel)) return false;
-    const tla_stack_config stack = tla_pe_memory_stack_config(tla_pe_memory_get_config(store->memory), channel);
+static bool is_trusting(const tla_object_store *store, tla_site at) {
+    if (at.memory == TLA_CHANNEL_COUNT) return false;
+    const tla_stack_config stack = tla_pe_memory_stack_config(tla_pe_memory_get_config(store->memory), at.memory);
     return !stack.validate && tla_stack_front(stack.policy) == TLA_FRONT_NONE;
 }
 
 /* A free of what is not counted. Only one that is trusted, and says another range than that of a block, can take others
  * with it. */
-static tla_status free_as_told(tla_object_store *store, tla_object_block *block, tla_paddr pa, uint64_t nbytes,
+static tla_status free_as_told(tla_object_store *store, tla_object_block *block, tla_site at, uint64_t nbytes,
                                tla_work *work) {
-    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, pa);
-    const uint64_t bytes = takes_others ? granted(store, pa, nbytes) : 0;
-    if (takes_others && bytes <= UINT64_MAX - pa.value && find_overlapped(store, pa, bytes, true))
+    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
+    const uint64_t bytes = takes_others ? granted(store, at, nbytes) : 0;
+    if (takes_others && bytes <= UINT64_MAX - at.pa.value && find_overlapped(store, at, bytes, true))
         return tla_error_set(&store->refused, TLA_OVERLAP,
                              "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": a block there has references of its own",
-                             nbytes, pa.value);
-    tla_status status = give_back(store, pa, nbytes, work);
+                             nbytes, at.pa.value);
+    tla_status status = give_back(store, at, nbytes, work);
     if (status) return status;
-    while (block || (takes_others && (block = find_overlapped(store, pa, bytes, false)) != NULL)) {
-        store->stats[block->channel].references--;
+    while (block || (takes_others && (block = find_overlapped(store, at, bytes, false)) != NULL)) {
+        store->stats[block->at.memory].references--;
         tla_object_forget(block);
         block = NULL;
     }
@@ -319,21 +322,21 @@ static tla_status free_as_told(tla_object_store *store, tla_object_block *block,
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes) {
     const tla_pe_memory_config *config = tla_pe_memory_get_config(block->store->memory);
     if (nbytes == block->nbytes) return true;
-    return tla_stack_front(tla_pe_memory_stack_config(config, block->channel).policy) == TLA_FRONT_NONE &&
-           granted(block->store, block->pa, nbytes) == granted(block->store, block->pa, block->nbytes);
+    return tla_stack_front(tla_pe_memory_stack_config(config, block->at.memory).policy) == TLA_FRONT_NONE &&
+           granted(block->store, block->at, nbytes) == granted(block->store, block->at, block->nbytes);
 }
 
-tla_status tla_object_free(tla_object_store *store, tla_paddr pa, uint64_t nbytes, uint64_t who, uint64_t *references,
+tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who, uint64_t *references,
                            tla_work *work) {
     store->refused.status = TLA_OK;
     *references = 0;
-    tla_object_block *block = find(store, pa);
-    if (!block || !block->object) return free_as_told(store, block, pa, nbytes, work);
+    tla_object_block *block = find(store, at.pa);
+    if (!block || !block->object) return free_as_told(store, block, at, nbytes, work);
     if (work) work->metadata_lines++;
     if (!tla_object_is_size(block, nbytes))
         return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
                              "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, nbytes,
-                             pa.value, block->nbytes);
+                             at.pa.value, block->nbytes);
     tla_object_counts counts;
     tla_status status = tla_object_drop_reference(block, "FREE", who, &counts, work);
     if (!status) *references = counts.references;
@@ -357,20 +360,17 @@ tla_status tla_object_store_end_pins(tla_object_store *store, uint64_t now_ps, t
     tla_status status = tla_pin_monitor_end(store->monitor, object, work);
     if (status) return status;
     tla_holder_drop_pins(block);
-    store->stats[block->channel].pins -= pins;
-    store->stats[block->channel].timeouts++;
+    store->stats[block->at.memory].pins -= pins;
+    store->stats[block->at.memory].timeouts++;
     settled(block, counts);
     return TLA_OK;
 }
 
 /* ---- what is said about it ---- */
 
-tla_status tla_object_look(const tla_object_store *store, tla_paddr pa, tla_object_counts *counts) {
-    tla_channel channel;
-    uint64_t offset;
-    if (tla_pe_memory_locate(tla_pe_memory_get_config(store->memory), pa, 1, &channel, &offset))
-        return TLA_OUT_OF_RANGE;
-    const tla_object_block *block = find(store, pa);
+tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_object_counts *counts) {
+    if (at.memory == TLA_CHANNEL_COUNT) return TLA_OUT_OF_RANGE;
+    const tla_object_block *block = find(store, at.pa);
     if (!block) return TLA_NOT_ALLOCATED;
     *counts = counts_of(block);
     return TLA_OK;

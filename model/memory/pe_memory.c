@@ -226,56 +226,66 @@ tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel cha
 }
 
 /* tla_stack_alloc, and the list follows. */
-static tla_status take(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request, tla_block *block,
-                       tla_work *work) {
-    tla_list_in_memory *traffic = memory->of[channel].traffic;
-    if (!traffic) return tla_stack_alloc(memory->of[channel].stack, request, block, work);
+static tla_status take_followed(served_part *m, const tla_stack_request *request, tla_block *block, tla_work *work) {
     tla_work ignored = {0};
     if (!work) work = &ignored;
-    tla_status status = tla_list_in_memory_prepare(traffic, NULL);
+    tla_status status = tla_list_in_memory_prepare(m->traffic, NULL);
     if (status) return status;
-    uint64_t before = work->nodes_visited;
-    status = tla_stack_alloc(memory->of[channel].stack, request, block, work);
+    const uint64_t before = work->nodes_visited;
+    status = tla_stack_alloc(m->stack, request, block, work);
     tla_work walk = {.nodes_visited = work->nodes_visited - before};
-    tla_list_in_memory_alloc(traffic, status ? NULL : block, &walk);
+    tla_list_in_memory_alloc(m->traffic, status ? NULL : block, &walk);
     return status;
 }
 
 /* tla_stack_free, and the list follows. */
-static tla_status give_back(tla_pe_memory *memory, tla_channel channel, tla_block block, tla_work *work) {
-    tla_stack *stack = memory->of[channel].stack;
-    tla_list_in_memory *traffic = memory->of[channel].traffic;
-    if (!traffic) return tla_stack_free(stack, block, work);
-    tla_block granted = {block.offset, tla_stack_granted(stack, block)};
-    tla_status status = tla_list_in_memory_prepare(traffic, &granted);
-    if (!status) status = tla_stack_free(stack, block, work);
-    if (!status) tla_list_in_memory_free(traffic, granted);
+static tla_status free_followed(served_part *m, tla_block block, tla_work *work) {
+    tla_block granted = {block.offset, tla_stack_granted(m->stack, block)};
+    tla_status status = tla_list_in_memory_prepare(m->traffic, &granted);
+    if (!status) status = tla_stack_free(m->stack, block, work);
+    if (!status) tla_list_in_memory_free(m->traffic, granted);
     return status;
 }
 
-tla_status tla_pe_memory_request(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
-                                 tla_paddr *pa, tla_work *work) {
+static tla_status free_guarded(tla_pe_memory *memory, tla_channel channel, tla_block block, tla_work *work) {
+    served_part *m = &memory->of[channel];
+    tla_block known = block;
+    tla_owner owner = {0};
+    tla_status status =
+        tla_guard_may_free(m->guard, block.offset, memory->owner, tla_channel_title(channel), &memory->refused);
+    if (status) return status;
+    tla_arena_find(tla_stack_live(m->stack), block.offset, &known, &owner);
+    status = m->traffic ? free_followed(m, block, work) : tla_stack_free(m->stack, block, work);
+    if (!status) tla_guard_freed(m->guard, known, owner, memory->owner);
+    return status;
+}
+
+tla_status tla_pe_memory_take(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                              tla_site *at, tla_work *work) {
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
+    served_part *m = &memory->of[channel];
     tla_block block;
-    tla_status status = take(memory, channel, request, &block, work);
+    const tla_status status =
+        m->traffic ? take_followed(m, request, &block, work) : tla_stack_alloc(m->stack, request, &block, work);
     if (status) return status;
-    if (memory->of[channel].guard) tla_guard_allocated(memory->of[channel].guard, block);
-    return tla_pe_memory_address(&memory->config, channel, block.offset, pa);
+    if (m->guard) tla_guard_allocated(m->guard, block);
+    *at = tla_pe_memory_site_at(&memory->config, channel, block.offset);
+    return TLA_OK;
 }
 
-tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
-                               tla_work *work) {
-    return tla_pe_memory_request(memory, channel, &(tla_stack_request){.nbytes = nbytes}, pa, work);
+/* Whether the range is in the memory that its first byte is in. */
+static bool is_inside(const tla_pe_memory *memory, tla_site at, uint64_t nbytes) {
+    if ((unsigned)at.memory >= TLA_CHANNEL_COUNT) return false;
+    const uint64_t bytes = memory->config.of[at.memory].bytes;
+    return at.offset < bytes && nbytes <= bytes - at.offset;
 }
 
-tla_status tla_pe_memory_place(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
+tla_status tla_pe_memory_put(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work) {
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
-    tla_channel channel;
-    uint64_t offset;
-    const tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
-    if (status) return status;
-    if (memory->of[channel].guard || memory->of[channel].traffic) return TLA_UNSUPPORTED;
-    return tla_stack_reserve(memory->of[channel].stack, (tla_block){offset, nbytes}, work);
+    if (!is_inside(memory, at, nbytes)) return TLA_OUT_OF_RANGE;
+    served_part *m = &memory->of[at.memory];
+    if (m->guard || m->traffic) return TLA_UNSUPPORTED;
+    return tla_stack_reserve(m->stack, (tla_block){at.offset, nbytes}, work);
 }
 
 tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work) {
@@ -283,46 +293,48 @@ tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64
     return tla_stack_trim(memory->of[channel].stack, given_back, work);
 }
 
-tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
+tla_status tla_pe_memory_give_back(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work) {
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
-    tla_channel channel;
-    uint64_t offset;
-    tla_status status = tla_pe_memory_locate(&memory->config, pa, nbytes, &channel, &offset);
-    if (status) return status;
-    tla_guard *guard = memory->of[channel].guard;
-    tla_block block = {offset, nbytes};
-    tla_owner owner = {0};
+    if (!is_inside(memory, at, nbytes)) return TLA_OUT_OF_RANGE;
+    served_part *m = &memory->of[at.memory];
+    const tla_block block = {at.offset, nbytes};
     memory->refused.status = TLA_OK;
-    if (guard) {
-        status = tla_guard_may_free(guard, offset, memory->owner, tla_channel_title(channel), &memory->refused);
-        if (status) return status;
-        tla_arena_find(tla_stack_live(memory->of[channel].stack), offset, &block, &owner);
-    }
-    status = give_back(memory, channel, (tla_block){offset, nbytes}, work);
-    if (guard && !status) tla_guard_freed(guard, block, owner, memory->owner);
+    if (m->guard) return free_guarded(memory, at.memory, block, work);
+    return m->traffic ? free_followed(m, block, work) : tla_stack_free(m->stack, block, work);
+}
+
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work) {
+    tla_site at;
+    const tla_status status = tla_pe_memory_take(memory, channel, &(tla_stack_request){.nbytes = nbytes}, &at, work);
+    if (!status) *pa = at.pa;
     return status;
 }
 
+tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work) {
+    return tla_pe_memory_give_back(memory, tla_pe_memory_find_site(&memory->config, pa), nbytes, work);
+}
+
 /* Where the list is followed: every block has a walk of its own. */
-static tla_status take_followed(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request, size_t n,
-                                tla_batch batch, tla_block *blocks, tla_work *work) {
-    tla_list_in_memory *traffic = memory->of[channel].traffic;
+static tla_status take_batch_followed(served_part *m, const tla_stack_request *request, size_t n, tla_batch batch,
+                                      tla_block *blocks, tla_work *work) {
+    tla_list_in_memory *traffic = m->traffic;
     if (batch == TLA_BATCH_CONTIGUOUS) return TLA_UNSUPPORTED;
     tla_status status = tla_list_in_memory_prepare_batch(traffic, n, false);
     if (status) return status;
-    if (!tla_arena_fits(tla_stack_arena(memory->of[channel].stack), request->nbytes, n)) {
+    if (!tla_arena_fits(tla_stack_arena(m->stack), request->nbytes, n)) {
         tla_work search = {0};
-        status = tla_stack_alloc_batch(memory->of[channel].stack, request, n, batch, blocks, &search);
+        status = tla_stack_alloc_batch(m->stack, request, n, batch, blocks, &search);
         tla_list_in_memory_alloc(traffic, NULL, &search);
         work->nodes_visited += search.nodes_visited;
         work->list_length += search.list_length;
         return status;
     }
     size_t taken = 0;
-    while (taken < n && !(status = take(memory, channel, request, &blocks[taken], work)))
+    while (taken < n && !(status = take_followed(m, request, &blocks[taken], work)))
         taken++;
     while (status && taken > 0) /* the host has no memory */
-        give_back(memory, channel, (tla_block){blocks[--taken].offset, request->nbytes}, work);
+        free_followed(m, (tla_block){blocks[--taken].offset, request->nbytes}, work);
     return status;
 }
 
@@ -331,11 +343,11 @@ tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_channel channe
     if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
     tla_work ignored = {0};
     if (!work) work = &ignored;
-    tla_status status = memory->of[channel].traffic
-                            ? take_followed(memory, channel, request, n, batch, blocks, work)
-                            : tla_stack_alloc_batch(memory->of[channel].stack, request, n, batch, blocks, work);
-    for (size_t i = 0; i < n && !status && memory->of[channel].guard; i++)
-        tla_guard_allocated(memory->of[channel].guard, blocks[i]);
+    served_part *m = &memory->of[channel];
+    tla_status status = m->traffic ? take_batch_followed(m, request, n, batch, blocks, work)
+                                   : tla_stack_alloc_batch(m->stack, request, n, batch, blocks, work);
+    for (size_t i = 0; i < n && !status && m->guard; i++)
+        tla_guard_allocated(m->guard, blocks[i]);
     return status;
 }
 
@@ -377,11 +389,9 @@ tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, 
         return memory->of[channel].guard ? free_guarded_batch(memory, channel, blocks, n, freed, work)
                                          : tla_stack_free_batch(memory->of[channel].stack, blocks, n, freed, work);
     tla_status status = tla_list_in_memory_prepare_batch(memory->of[channel].traffic, n, true);
-    for (; *freed < n && !status; *freed += !status) {
-        tla_paddr pa;
-        status = tla_pe_memory_address(&memory->config, channel, blocks[*freed].offset, &pa);
-        if (!status) status = tla_pe_memory_free(memory, pa, blocks[*freed].nbytes, work);
-    }
+    for (; *freed < n && !status; *freed += !status)
+        status = tla_pe_memory_give_back(memory, (tla_site){.memory = channel, .offset = blocks[*freed].offset},
+                                         blocks[*freed].nbytes, work);
     return status;
 }
 
@@ -416,6 +426,21 @@ tla_status tla_pe_memory_locate(const tla_pe_memory_config *c, tla_paddr pa, uin
     *channel = found;
     *offset = f.offset - first;
     return TLA_OK;
+}
+
+tla_site tla_pe_memory_find_site(const tla_pe_memory_config *config, tla_paddr pa) {
+    tla_site at = {.pa = pa, .memory = TLA_CHANNEL_COUNT};
+    tla_pe_memory_locate(config, pa, 1, &at.memory, &at.offset);
+    return at;
+}
+
+tla_site tla_pe_memory_site_at(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset) {
+    tla_site at = {.memory = TLA_CHANNEL_COUNT};
+    if (!tla_pe_memory_address(config, channel, offset, &at.pa)) {
+        at.memory = channel;
+        at.offset = offset;
+    }
+    return at;
 }
 
 uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block) {

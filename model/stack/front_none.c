@@ -1,16 +1,8 @@
 /* No front: the placement alone. */
 #include "front.h"
 
-static tla_status alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
-    return tla_arena_alloc(stack->arena, request->nbytes, granted, work);
-}
-
 static uint64_t granted(const tla_stack *stack, tla_block block) {
     return tla_arena_granted(stack->arena, block.nbytes);
-}
-
-static tla_status give_back(tla_stack *stack, tla_block block, tla_work *work) {
-    return tla_arena_free(stack->arena, block, work);
 }
 
 static tla_status explain(const tla_stack *stack, const char *what, const tla_stack_request *request,
@@ -23,5 +15,4 @@ static tla_stack_stats stats(const tla_stack *stack) {
     return (tla_stack_stats){.memory = list, .peak_reserved = list.peak_used};
 }
 
-const tla_front_kind tla_front_none = {
-    .over_placement = true, .alloc = alloc, .granted = granted, .free = give_back, .explain = explain, .stats = stats};
+const tla_front_kind tla_front_none = {.over_placement = true, .granted = granted, .explain = explain, .stats = stats};

@@ -130,7 +130,8 @@ static tla_status take(tla_stack *stack, const tla_stack_request *request, tla_b
 
 tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
     if (request->nbytes == 0 || !is_format(request->format)) return TLA_INVALID_ARGUMENT;
-    const tla_status status = take(stack, request, granted, work);
+    const tla_status status = has_front(stack) ? take(stack, request, granted, work)
+                                               : tla_arena_alloc(stack->arena, request->nbytes, granted, work);
     tla_stack_tell_alloc(stack, request, status, granted);
     return status;
 }
@@ -155,7 +156,6 @@ static void revive(tla_stack *stack, tla_block block, tla_owner owner) {
 }
 
 static tla_status give_back(tla_stack *stack, tla_block block, tla_work *work) {
-    if (!has_front(stack)) return stack->front->free(stack, block, work);
     tla_block rounded = {block.offset, aligned(stack, block.nbytes)}, known;
     const uint64_t granted = stack->front->granted(stack, rounded);
     tla_owner owner = {0};
@@ -172,7 +172,8 @@ static tla_status give_back(tla_stack *stack, tla_block block, tla_work *work) {
 
 tla_status tla_stack_free(tla_stack *stack, tla_block block, tla_work *work) {
     if (block.nbytes == 0) return TLA_INVALID_ARGUMENT;
-    const tla_status status = give_back(stack, block, work);
+    const tla_status status =
+        has_front(stack) ? give_back(stack, block, work) : tla_arena_free(stack->arena, block, work);
     if (status) return status;
     tla_stack_tell_free(stack, block);
     return TLA_OK;

@@ -1,97 +1,99 @@
-// Memory controllers with fronts: what a command gives, costs and leaves is what the stack of the core does.
-#include "controller_against_core.hpp"
+// Memory controllers with fronts: what a command takes, and how memory that grows takes its turn.
+#include "../unit/seeded_random.hpp"
+#include "controller_bench.hpp"
 
-#include <boost/test/results_collector.hpp>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <memory>
+#include <vector>
 
 namespace {
 
-// HBM and TCM of a PE.
-void check_pe_against_core(tla_stack_policy policy, unsigned operations) {
-    BOOST_TEST_CONTEXT(stacks::name_of(policy))
-    check_against_core<bench>(with_front(policy), {TLA_HBM, TLA_TCM}, operations);
+// Every memory of a controller with this stack.
+memory_controller::config with_front(tla_stack_policy policy) {
+    memory_controller::config config = small();
+    config.memory.of[TLA_HBM].policy = config.memory.of[TLA_TCM].policy = config.memory.of[TLA_HOST_MEMORY].policy =
+        policy;
+    config.memory.of[TLA_HBM].front = config.memory.of[TLA_HOST_MEMORY].front = {
+        80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};
+    config.memory.of[TLA_TCM].front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000};
+    // Every event has a price of its own.
+    tla_cost_profile &cost = config.cost;
+    cost = {};
+    cost.fixed_ps = 1000003;
+    std::uint64_t price = 101;
+    for (std::uint64_t tla_cost_profile::*unit :
+         {&tla_cost_profile::node_ps, &tla_cost_profile::insert_node_ps, &tla_cost_profile::probe_ps,
+          &tla_cost_profile::split_ps, &tla_cost_profile::merge_ps, &tla_cost_profile::metadata_line_ps,
+          &tla_cost_profile::walk_ps, &tla_cost_profile::walk_node_ps, &tla_cost_profile::class_lookup_ps,
+          &tla_cost_profile::list_pop_ps, &tla_cost_profile::list_push_ps, &tla_cost_profile::slot_ps,
+          &tla_cost_profile::driver_call_ps})
+        cost.*unit = price += 1009;
+    return config;
 }
 
-// The host's memory, in a process of its own, as a simulation wants, under all stacks that this is the front of; over
-// first fit, and of placements alone, by as many requests as others.
-void check_host_against_core(tla_front front) {
-    for (const tla_stack_policy policy : stacks::all_policies()) {
-        if (tla_stack_front(policy) != front) continue;
-        const bool is_plain = front == TLA_FRONT_NONE || tla_stack_placement(policy) == TLA_FIRST_FIT;
-        const unsigned operations = is_plain ? 100000 : 10000;
-        const pid_t child = fork();
-        BOOST_REQUIRE(child >= 0);
-        if (child == 0) {
-            try {
-                check_against_core<host_bench>(host_bench::of_host(with_front(policy)), {TLA_HOST_MEMORY}, operations);
-            } catch (...) {
-                _exit(1);
+tla_stack_policy over(tla_front front, tla_policy placement = TLA_FIRST_FIT) {
+    return tla_stack_policy_of(front, placement);
+}
+
+tla_command trim_command(tla_channel channel) {
+    tla_command command{};
+    command.opcode = TLA_OP_TRIM;
+    command.target = TLA_TARGET_MEMORY_CONTROLLER;
+    command.channel = channel;
+    return command;
+}
+
+// Random commands to a controller, and to another in C alone: what each takes is the price of that one's receipt.
+void check_times(tla_stack_policy policy, unsigned operations) {
+    const memory_controller::config config = with_front(policy);
+    bench b(config);
+    tla_controller_config core{};
+    core.memory = config.memory;
+    core.owner_port = TLA_CONTROLLER_NO_OWNER;
+    tla_controller *made = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_controller_create(&core, &made), TLA_OK);
+    const std::unique_ptr<tla_controller, void (*)(tla_controller *)> beside(made, tla_controller_destroy);
+    std::vector<tla_completion> live;
+    seeded_random random(29);
+    b.run([&] {
+        for (unsigned i = 0; i < operations; i++) {
+            const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+            tla_command command = alloc_command(random.one_in(4) ? TLA_TCM : TLA_HBM, random.between(1, 1 << 14));
+            const bool frees = !live.empty() && random.one_in(2);
+            if (frees) {
+                std::swap(live[random.between(0, live.size() - 1)], live.back());
+                command = free_command(live.back().value, live.back().nbytes);
+                live.pop_back();
             }
-            const auto &results =
-                boost::unit_test::results_collector.results(boost::unit_test::framework::current_test_case().p_id);
-            _exit(results.p_assertions_failed == 0 && results.p_assertions_passed > operations ? 0 : 1);
+            tla_controller_outcome outcome{};
+            std::uint64_t at_ps = 0;
+            while (!tla_controller_commit(made, now_ps, &at_ps, &outcome)) {
+            }
+            tla_controller_execute(made, 0, TLA_WHO_UNKNOWN, &command, now_ps, &outcome);
+            const tla_completion answer = b.cpu.command(0, command);
+            BOOST_REQUIRE_EQUAL(tla_status_name(answer.status), tla_status_name(outcome.completion.status));
+            BOOST_REQUIRE_EQUAL(answer.value, outcome.completion.value);
+            BOOST_REQUIRE_EQUAL(answer.service_ps, tla_cost_price(&config.cost, &outcome.work));
+            if (!answer.status && !frees) live.push_back(answer);
         }
-        int status = 1;
-        BOOST_REQUIRE(waitpid(child, &status, 0) == child);
-        BOOST_CHECK_MESSAGE(status == 0, stacks::name_of(policy) << ": " << status);
-    }
+    });
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_placement_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_NONE);
+BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_a_caching_pool) {
+    check_times(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000);
 }
-BOOST_AUTO_TEST_CASE(every_caching_pool_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_CACHING_POOL);
+BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_a_segment_cache) {
+    check_times(over(TLA_FRONT_SEGMENT_CACHE), 5000);
 }
-BOOST_AUTO_TEST_CASE(every_segment_cache_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_SEGMENT_CACHE);
+BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_mixed) {
+    check_times(over(TLA_FRONT_MIXED), 5000);
 }
-BOOST_AUTO_TEST_CASE(every_growing_pool_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_GROWING_POOL);
+BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_lazy) {
+    check_times(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 5000);
 }
-BOOST_AUTO_TEST_CASE(a_slot_pool_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_SLOT_POOL);
-}
-BOOST_AUTO_TEST_CASE(every_mixed_front_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_MIXED);
-}
-BOOST_AUTO_TEST_CASE(every_lazy_front_gives_the_host_what_it_gives_on_the_core) {
-    check_host_against_core(TLA_FRONT_LAZY);
-}
-
-BOOST_AUTO_TEST_CASE(a_caching_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_CACHING_POOL), 100000);
-}
-
-BOOST_AUTO_TEST_CASE(a_segment_cache_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_SEGMENT_CACHE), 100000);
-}
-
-BOOST_AUTO_TEST_CASE(a_growing_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_GROWING_POOL), 100000);
-}
-
-BOOST_AUTO_TEST_CASE(a_slot_pool_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_SLOT_POOL), 100000);
-}
-
-BOOST_AUTO_TEST_CASE(mixed_gives_1e5_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_MIXED), 100000);
-}
-
-BOOST_AUTO_TEST_CASE(lazy_gives_1e5_random_requests_what_it_gives_on_the_core_at_that_time) {
-    check_pe_against_core(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 100000);
-}
-
-BOOST_AUTO_TEST_CASE(a_caching_pool_over_best_fit_gives_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000);
-}
-
-BOOST_AUTO_TEST_CASE(lazy_over_first_fit_gives_random_requests_what_it_gives_on_the_core) {
-    check_pe_against_core(over(TLA_FRONT_LAZY), 5000);
+BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_worst_fit) {
+    check_times(TLA_WORST_FIT, 5000);
 }
 
 BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_at_the_engine) {

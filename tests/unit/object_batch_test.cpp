@@ -26,8 +26,8 @@ struct given_up {
 given_up give(object_bench &b, const std::vector<tla_placed_block> &blocks, std::uint64_t who = nobody) {
     given_up result{};
     tla_pe_memory_set_owner(b.memory, {0, who, b.now});
-    result.status =
-        tla_object_free_batch(b.store, blocks.data(), blocks.size(), who, &result.freed, &result.failed, &b.work);
+    result.status = tla_object_free_batch(b.store, b.sites(blocks).data(), blocks.data(), blocks.size(), who,
+                                          &result.freed, &result.failed, &b.work);
     return result;
 }
 
@@ -183,17 +183,16 @@ static void check_batches(tla_stack_policy policy, unsigned operations) {
             std::vector<tla_placed_block> blocks(n);
             const tla_status status =
                 tla_object_alloc_batch(b.store, TLA_HBM, &request, n, TLA_BATCH_CARVED, nobody, blocks.data(), nullptr);
-            std::vector<tla_paddr> singly(n);
+            std::vector<std::uint64_t> singly(n);
             tla_status expected = TLA_OK;
             std::size_t taken = 0;
-            while (taken < n &&
-                   !(expected = tla_object_alloc(single.store, TLA_HBM, &request, nobody, &singly[taken], nullptr)))
+            while (taken < n && !(expected = single.take(TLA_HBM, request, nobody, singly[taken])))
                 taken++;
             BOOST_REQUIRE_EQUAL(status == TLA_OK, expected == TLA_OK);
             for (std::size_t k = 0; k < n && !status; k++)
-                BOOST_REQUIRE_EQUAL(blocks[k].pa.value, singly[k].value);
+                BOOST_REQUIRE_EQUAL(blocks[k].pa.value, singly[k]);
             while (status && taken > 0)
-                single.free(singly[--taken].value, request.nbytes);
+                single.free(singly[--taken], request.nbytes);
             if (!status) live.insert(live.end(), blocks.begin(), blocks.end());
             refused += status != TLA_OK;
         } else {

@@ -14,7 +14,7 @@ struct cache_bench : object_bench {
         std::vector<tla_placed_block> blocks;
         for (std::uint64_t each : pas)
             blocks.push_back({{each}, 0});
-        return tla_object_put(store, key, &what, blocks.data(), blocks.size(), &added, &work);
+        return tla_object_put(store, key, &what, sites(blocks).data(), blocks.size(), &added, &work);
     }
     tla_status get(std::uint64_t key, std::uint64_t who = nobody, std::size_t room = 16) {
         found.assign(room, {});
@@ -27,7 +27,7 @@ struct cache_bench : object_bench {
     tla_status evict(std::uint64_t nbytes, bool busy, std::uint64_t who = nobody) {
         const tla_stack_request request{nbytes, 0, TLA_FORMAT_UNDEFINED};
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_evict(store, TLA_HBM, &request, busy, who, &pa, &work);
+        return tla_object_evict(store, TLA_HBM, &request, busy, who, &at, &work);
     }
     // What a store does: allocate, enter, give its own reference up.
     void store_page(std::uint64_t key) {
@@ -38,7 +38,7 @@ struct cache_bench : object_bench {
     bool added = false;
     tla_mem_object_meta meta{};
     std::vector<tla_placed_block> found;
-    tla_paddr pa{};
+    tla_site at{};
 };
 
 } // namespace
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(what_is_put_is_found_with_its_shape_type_and_positions) {
     BOOST_CHECK_EQUAL(b.meta.first_position, 512u);
     BOOST_CHECK_EQUAL(b.meta.positions, 256u);
     tla_object_counts counts{};
-    BOOST_REQUIRE_EQUAL(tla_object_look(b.store, {layers[0]}, &counts), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_object_look(b.store, b.site(layers[0]), &counts), TLA_OK);
     BOOST_CHECK_EQUAL(counts.references, 3u); // who allocated it, the cache, who found it
     BOOST_CHECK_EQUAL(b.unref(layers[0], asid(2)), TLA_OK);
     BOOST_CHECK_EQUAL(b.unref(layers[0], asid(1)), TLA_OK);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(keys_that_are_not_there_and_blocks_that_are_none_are_refuse
     BOOST_CHECK_EQUAL(b.put(5, {live, live}), TLA_OK);
     BOOST_CHECK_EQUAL(b.get(5, nobody, 1), TLA_LIMIT);
     tla_object_counts counts{};
-    tla_object_look(b.store, {live}, &counts);
+    tla_object_look(b.store, b.site(live), &counts);
     BOOST_CHECK_EQUAL(counts.references, 3u);
     BOOST_CHECK_EQUAL(b.stats().misses, 2u);
 }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(an_eviction_takes_what_was_not_used_for_the_longest_time_an
     BOOST_CHECK_EQUAL(b.stats().cache.waits, 1u);
     BOOST_CHECK_EQUAL(b.unpin(second), TLA_OK);
     BOOST_CHECK_EQUAL(b.evict(page, true), TLA_OK);
-    BOOST_CHECK_EQUAL(b.pa.value, second);
+    BOOST_CHECK_EQUAL(b.at.pa.value, second);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_context_has_put_another_one_may_evict_from_guarded_memory) {
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_naive_cache_says_the_same_of_1e5_random_operations) {
             waits += status == TLA_BUSY, failures += status == TLA_EXHAUSTED;
             if (status) break;
             free_pages--;
-            const std::uint64_t key = next_key++, at = b.pa.value;
+            const std::uint64_t key = next_key++, at = b.at.pa.value;
             BOOST_REQUIRE_EQUAL(b.put(key, {at}), TLA_OK);
             address[key] = at, held[at] = 1, pinned[at] = false;
             order.push_back(key);

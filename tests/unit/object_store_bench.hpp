@@ -29,8 +29,8 @@ struct object_bench {
     explicit object_bench(const tla_pe_memory_config &settings = object_memory()) {
         BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&settings, &memory), TLA_OK);
         const tla_object_watcher watcher{
-            [](void *self, tla_channel channel, tla_paddr pa, std::uint64_t granted) {
-                static_cast<object_bench *>(self)->gone.push_back({channel, pa.value, granted});
+            [](void *self, tla_site at, std::uint64_t granted) {
+                static_cast<object_bench *>(self)->gone.push_back({at.memory, at.pa.value, granted});
             },
             this};
         BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, &watcher, &store), TLA_OK);
@@ -41,37 +41,59 @@ struct object_bench {
         tla_pe_memory_destroy(memory);
     }
 
+    tla_site site(std::uint64_t pa) const { return tla_pe_memory_find_site(tla_pe_memory_get_config(memory), {pa}); }
+    std::vector<tla_site> sites(const std::vector<tla_placed_block> &blocks) const {
+        std::vector<tla_site> found;
+        for (const tla_placed_block &block : blocks)
+            found.push_back(site(block.pa.value));
+        return found;
+    }
+    tla_status take(tla_channel channel, const tla_stack_request &request, std::uint64_t who, std::uint64_t &pa) {
+        tla_site at{};
+        tla_status status = tla_object_prepare(store, 1);
+        if (!status) status = tla_pe_memory_take(memory, channel, &request, &at, &work);
+        if (status) return status;
+        tla_object_enter(store, at, request.nbytes, who);
+        pa = at.pa.value;
+        return TLA_OK;
+    }
     std::uint64_t alloc(std::uint64_t nbytes, std::uint64_t who = nobody, tla_channel channel = TLA_HBM) {
-        tla_paddr pa{};
-        const tla_stack_request request{nbytes, 0, TLA_FORMAT_UNDEFINED};
+        std::uint64_t pa = 0;
         tla_pe_memory_set_owner(memory, {0, who, now});
-        BOOST_REQUIRE_EQUAL(tla_object_alloc(store, channel, &request, who, &pa, &work), TLA_OK);
-        return pa.value;
+        BOOST_REQUIRE_EQUAL(take(channel, {nbytes, 0, TLA_FORMAT_UNDEFINED}, who, pa), TLA_OK);
+        return pa;
     }
     tla_status free(std::uint64_t pa, std::uint64_t nbytes, std::uint64_t who = nobody) {
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_free(store, {pa}, nbytes, who, &counts.references, &work);
+        return tla_object_free(store, site(pa), nbytes, who, &counts.references, &work);
     }
     tla_status ref(std::uint64_t pa, std::uint64_t who = nobody) {
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_ref(store, {pa}, who, &counts, &work);
+        return tla_object_ref(store, site(pa), who, &counts, &work);
     }
     tla_status unref(std::uint64_t pa, std::uint64_t who = nobody) {
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_unref(store, {pa}, who, &counts, &work);
+        return tla_object_unref(store, site(pa), who, &counts, &work);
     }
     tla_status pin(std::uint64_t pa, std::uint64_t who = nobody, std::uint64_t timeout = UINT64_MAX) {
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_pin(store, {pa}, who, now, timeout, &counts, &work);
+        return tla_object_pin(store, site(pa), who, now, timeout, &counts, &work);
     }
     tla_status unpin(std::uint64_t pa, std::uint64_t who = nobody) {
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_unpin(store, {pa}, who, &counts, &work);
+        return tla_object_unpin(store, site(pa), who, &counts, &work);
     }
     tla_status end_pins() {
         tla_pe_memory_set_owner(memory, {0, nobody, now});
         return tla_object_store_end_pins(store, now, &counts, &work);
     }
+    // Those that the last call has left, and whose block end_pins was about.
+    void check_counts(std::uint64_t references, std::uint64_t pins, std::uint64_t nbytes) const {
+        BOOST_REQUIRE_EQUAL(counts.references, references);
+        BOOST_REQUIRE_EQUAL(counts.pins, pins);
+        BOOST_REQUIRE_EQUAL(counts.nbytes, nbytes);
+    }
+    std::uint64_t ended() const { return counts.at.pa.value; }
     std::uint64_t used(tla_channel channel = TLA_HBM) const { return tla_pe_memory_get_stats(memory, channel).used; }
     tla_object_stats stats(tla_channel channel = TLA_HBM) const { return tla_object_store_get_stats(store, channel); }
     std::string why() const { return tla_object_store_last_error(store)->text; }

@@ -145,18 +145,21 @@ struct objects {
             BOOST_REQUIRE_EQUAL(tla_object_ref(store.made, blocks[0], tla_who(asid, 0), nullptr, &work), TLA_OK);
     }
     tla_status alloc() {
-        tla_paddr pa{};
+        tla_site at{};
         const tla_stack_request request{4096, 0, TLA_FORMAT_UNDEFINED};
-        const tla_status status = tla_object_alloc(store.made, TLA_HBM, &request, tla_who(1, 0), &pa, &work);
-        if (!status) blocks.push_back(pa);
-        return status;
+        tla_status status = tla_object_prepare(store.made, 1);
+        if (!status) status = tla_pe_memory_take(pe.made, TLA_HBM, &request, &at, &work);
+        if (status) return status;
+        tla_object_enter(store.made, at, request.nbytes, tla_who(1, 0));
+        blocks.push_back(at);
+        return TLA_OK;
     }
     std::string look() const {
         const tla_object_stats s = tla_object_store_get_stats(store.made, TLA_HBM);
         std::string text = look_at(tla_pe_memory_arena(pe.made, TLA_HBM)) + line(s.references, s.pins, blocks.size());
-        for (tla_paddr pa : blocks) {
+        for (const tla_site &at : blocks) {
             tla_object_counts counts{};
-            tla_object_look(store.made, pa, &counts);
+            tla_object_look(store.made, at, &counts);
             text += line(counts.references, counts.pins);
         }
         return text;
@@ -164,7 +167,7 @@ struct objects {
 
     owner<tla_pe_memory, tla_pe_memory_destroy> pe;
     owner<tla_object_store, tla_object_store_destroy> store;
-    std::vector<tla_paddr> blocks;
+    std::vector<tla_site> blocks;
     tla_work work{};
 };
 
@@ -195,16 +198,17 @@ BOOST_AUTO_TEST_CASE(a_store_of_objects_counts_or_has_done_nothing) {
         const tla_status status = tla_object_alloc_batch(o.store.made, TLA_HBM, &request, 3, TLA_BATCH_CARVED,
                                                          tla_who(1, 0), taken.data(), &o.work);
         for (std::size_t i = 0; i < 3 && !status; i++)
-            o.blocks.push_back(taken[i].pa);
+            o.blocks.push_back(tla_pe_memory_find_site(tla_pe_memory_get_config(o.pe.made), taken[i].pa));
         return status;
     });
     takes("free of a batch", [](objects &o) {
-        const tla_placed_block given[] = {{o.blocks[7], 4096}, {o.blocks[5], 4096}, {o.blocks[9], 4096}};
+        const tla_site sites[] = {o.blocks[7], o.blocks[5], o.blocks[9]};
+        const tla_placed_block given[] = {{sites[0].pa, 4096}, {sites[1].pa, 4096}, {sites[2].pa, 4096}};
         std::size_t freed = 0, failed = 0;
-        return tla_object_free_batch(o.store.made, given, 3, tla_who(1, 0), &freed, &failed, &o.work);
+        return tla_object_free_batch(o.store.made, sites, given, 3, tla_who(1, 0), &freed, &failed, &o.work);
     });
     const auto put = [](objects &o) {
-        const tla_placed_block entered[] = {{o.blocks[7], 0}, {o.blocks[8], 0}};
+        const tla_site entered[] = {o.blocks[7], o.blocks[8]};
         const tla_mem_object_meta meta{};
         bool added = false;
         return tla_object_put(o.store.made, 5, &meta, entered, 2, &added, &o.work);

@@ -117,6 +117,15 @@ bool clear_padding(tla_config &c) {
                      c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory);
     for (tla_memory_part &part : c.controller.memory.of)
         clear_padding_of(part);
+    // Nor what is behind an array.
+    char *const at = reinterpret_cast<char *>(&c.controller.memory);
+    std::memset(at + offsetof(memory, guarded) + sizeof(bool), 0,
+                offsetof(memory, guard_history) - offsetof(memory, guarded) - sizeof(bool));
+    using parameters = tla_controller_parameters;
+    std::memset(reinterpret_cast<char *>(&c.controller) + offsetof(parameters, object_signals) + sizeof(bool), 0,
+                offsetof(parameters, engine) - offsetof(parameters, object_signals) - sizeof(bool));
+    const std::size_t end = offsetof(memory, layout) + sizeof(tla_address_layout);
+    std::memset(at + end, 0, sizeof(memory) - end);
     return true;
 }
 #else

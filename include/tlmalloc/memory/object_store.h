@@ -34,7 +34,7 @@ typedef struct tla_object_store tla_object_store;
 
 /* Is told of every block that was given back, as granted, as soon as it was. NULL: nobody is. */
 typedef struct tla_object_watcher {
-    void (*given_back)(void *context, tla_channel channel, tla_paddr pa, uint64_t granted);
+    void (*given_back)(void *context, tla_site at, uint64_t granted);
     void *context;
 } tla_object_watcher;
 
@@ -47,62 +47,62 @@ void tla_object_store_destroy(tla_object_store *store);
 
 /* What a call found or left. */
 typedef struct tla_object_counts {
-    tla_channel channel;
-    tla_paddr pa;
+    tla_site at;
     uint64_t nbytes; /* as asked for */
     uint64_t references, pins;
 } tla_object_counts;
 
-/* As tla_pe_memory_request, for `who` (tla_who, or TLA_WHO_UNKNOWN), who has one reference then. */
-tla_status tla_object_alloc(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
-                            uint64_t who, tla_paddr *pa, tla_work *work);
+/* Of an allocation: makes sure, before tla_pe_memory_take, that n blocks can be entered (TLA_NO_HOST_MEMORY: nothing is
+ * changed), and enters one, with a reference of `who` (tla_who, or TLA_WHO_UNKNOWN). */
+tla_status tla_object_prepare(tla_object_store *store, size_t n);
+void tla_object_enter(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who);
 
-/* Gives up a reference and says the size: of a block that is not counted as tla_pe_memory_free, also where that trusts
- * its caller; else as tla_object_unref, with TLA_SIZE_MISMATCH for another size, and TLA_OVERLAP for a range that is
- * more than one block and has a counted one in it. *references are left. */
-tla_status tla_object_free(tla_object_store *store, tla_paddr pa, uint64_t nbytes, uint64_t who, uint64_t *references,
+/* Gives up a reference and says the size: of a block that is not counted as tla_pe_memory_give_back, also where that
+ * trusts its caller; else as tla_object_unref, with TLA_SIZE_MISMATCH for another size, and TLA_OVERLAP for a range
+ * that is more than one block and has a counted one in it. *references are left. */
+tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who, uint64_t *references,
                            tla_work *work);
 
-/* One reference, or one pin for timeout_ps (UINT64_MAX: for ever), more or less, of the block that begins at pa. All of
+/* One reference, or one pin for timeout_ps (UINT64_MAX: for ever), more or less, of the block that begins there. All of
  * a block's pins end when the time-out of the one that was made last has passed since then. *counts (may be NULL) are
  * those after the call; the receipt is a line of metadata, and what giving the block back took.
  *
  * TLA_OUT_OF_RANGE for an address that is not in these memories, TLA_NOT_ALLOCATED when no block begins there, or when
  * there is no reference or pin left to give up, TLA_NOT_OWNER, TLA_NO_HOST_MEMORY; else what the memory says that does
  * not take a block back. Nothing is changed then, and tla_object_store_last_error says more. */
-tla_status tla_object_ref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+tla_status tla_object_ref(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
                           tla_work *work);
-tla_status tla_object_unref(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+tla_status tla_object_unref(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
                             tla_work *work);
-tla_status tla_object_pin(tla_object_store *store, tla_paddr pa, uint64_t who, uint64_t now_ps, uint64_t timeout_ps,
+tla_status tla_object_pin(tla_object_store *store, tla_site at, uint64_t who, uint64_t now_ps, uint64_t timeout_ps,
                           tla_object_counts *counts, tla_work *work);
-tla_status tla_object_unpin(tla_object_store *store, tla_paddr pa, uint64_t who, tla_object_counts *counts,
+tla_status tla_object_unpin(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
                             tla_work *work);
 
 /* ---- batches: all or nothing ---- */
 
-/* n blocks for `who`, each as tla_object_alloc takes one, to blocks[0 .. n) with the bytes that were asked for; as
+/* n blocks for `who`, who has one reference to each, to blocks[0 .. n) with the bytes that were asked for; as
  * tla_pe_memory_request_batch. n = 0 does nothing. */
 tla_status tla_object_alloc_batch(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
                                   size_t n, tla_batch batch, uint64_t who, tla_placed_block *blocks, tla_work *work);
 
-/* Gives up one reference of `who` to each of n blocks, which say where they begin and how many bytes were asked for
- * (as tla_object_free). They are all different and of one memory. Nobody is trusted here: what begins no block, and
+/* Gives up one reference of `who` to each of n blocks, which begin at these sites, and say how many bytes were asked
+ * for (as tla_object_free). They are all different and of one memory. Nobody is trusted here: what begins no block, and
  * whoever holds none, is refused as by tla_object_unref. Those whose last reference goes are given back by
  * tla_pe_memory_free_batch, in the order of their addresses, touching ones as one. *freed is how many; *failed, when
  * one is refused, which. Errors: those of tla_object_free, TLA_INVALID_ARGUMENT for blocks of several memories,
  * TLA_NOT_ALLOCATED for one that is there twice. Nothing is changed then, but that with a front, on a host without
  * memory, *freed blocks are free already. */
-tla_status tla_object_free_batch(tla_object_store *store, const tla_placed_block *blocks, size_t n, uint64_t who,
-                                 size_t *freed, size_t *failed, tla_work *work);
+tla_status tla_object_free_batch(tla_object_store *store, const tla_site *sites, const tla_placed_block *blocks,
+                                 size_t n, uint64_t who, size_t *freed, size_t *failed, tla_work *work);
 
 /* ---- objects under keys ---- */
 
-/* Enters n blocks (at least 1, of one memory) under a key, with what they hold; the cache has one reference more to
- * each. A key that is there already stays as it is: TLA_OK, and *added is false. Errors as tla_object_ref, and
- * TLA_INVALID_ARGUMENT for none, and for blocks of several memories. */
-tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_object_meta *meta,
-                          const tla_placed_block *blocks, size_t n, bool *added, tla_work *work);
+/* Enters the n blocks (at least 1, of one memory) that begin at these sites under a key, with what they hold; the cache
+ * has one reference more to each. A key that is there already stays as it is: TLA_OK, and *added is false. Errors as
+ * tla_object_ref, and TLA_INVALID_ARGUMENT for none, and for blocks of several memories. */
+tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_object_meta *meta, const tla_site *sites,
+                          size_t n, bool *added, tla_work *work);
 
 /* Finds them: `who` has one reference more to each, and the entry is the most recently used. TLA_NOT_ALLOCATED when
  * there is no such key, or not any more; TLA_LIMIT when *n of them are more than `room`; TLA_NO_HOST_MEMORY; nothing is
@@ -117,14 +117,14 @@ tla_status tla_object_get(tla_object_store *store, tla_channel channel, uint64_t
  */
 tla_status tla_object_remove(tla_object_store *store, tla_channel channel, uint64_t key, size_t *n, tla_work *work);
 
-/* As tla_object_alloc; where memory is wanting entries of the channel's cache are evicted until it is there
+/* Takes a block and enters it; where memory is wanting entries of the channel's cache are evicted until it is there
  * (tla_hot_cache_alloc). With none left that can be evicted: TLA_BUSY if `busy`, as a pin or a reference may go any
  * time, else what the allocator said. What was evicted stays so. */
 tla_status tla_object_evict(tla_object_store *store, tla_channel channel, const tla_stack_request *request, bool busy,
-                            uint64_t who, tla_paddr *pa, tla_work *work);
+                            uint64_t who, tla_site *at, tla_work *work);
 
-/* What refers to the block that begins at pa. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED. */
-tla_status tla_object_look(const tla_object_store *store, tla_paddr pa, tla_object_counts *counts);
+/* What refers to the block that begins there. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED. */
+tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_object_counts *counts);
 
 /* The last time at which the pins that time out next still hold; false when no pin times out. */
 bool tla_object_store_next_timeout(const tla_object_store *store, uint64_t *until_ps);

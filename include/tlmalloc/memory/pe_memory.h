@@ -47,6 +47,13 @@ typedef struct tla_pe_memory_config {
 
 typedef struct tla_pe_memory tla_pe_memory;
 
+/* A byte by its address, and where that leads: worked out once, and passed on. */
+typedef struct tla_site {
+    tla_paddr pa;
+    tla_channel memory; /* TLA_CHANNEL_COUNT: it leads to none of these memories */
+    uint64_t offset;    /* there */
+} tla_site;
+
 /* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other, plain bases too,
  * and every memory can have its stack: TLA_OK, or TLA_INVALID_ARGUMENT with an error that names the member or the
  * memory, what it is and what was expected. */
@@ -65,6 +72,10 @@ tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *config, 
 tla_status tla_pe_memory_address(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset,
                                  tla_paddr *pa);
 
+/* Where an address leads, and the site of a byte of a memory. Reserved bytes are sites, too. */
+tla_site tla_pe_memory_find_site(const tla_pe_memory_config *config, tla_paddr pa);
+tla_site tla_pe_memory_site_at(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset);
+
 /* Errors as tla_pe_memory_check_config and tla_stack_create; *memory is NULL then. */
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
 void tla_pe_memory_destroy(tla_pe_memory *memory);
@@ -74,22 +85,25 @@ const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory
 /* Who the following calls are made for (tla_who in .who); kept with each block of a guarded memory. */
 void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
 
-/* Errors as tla_stack_alloc. The second takes the default tensor. */
-tla_status tla_pe_memory_request(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
-                                 tla_paddr *pa, tla_work *work);
-tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
-                               tla_work *work);
+/* Errors as tla_stack_alloc, and TLA_INVALID_ARGUMENT for a channel that is none. */
+tla_status tla_pe_memory_take(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+                              tla_site *at, tla_work *work);
 
 /* Takes a block that somebody else has placed: as tla_stack_reserve, and TLA_INVALID_ARGUMENT for 0 bytes and
  * TLA_OUT_OF_RANGE where the bytes are not in one of these memories. Not for a guarded memory, nor for one whose list
  * is followed: TLA_UNSUPPORTED. */
-tla_status tla_pe_memory_place(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
+tla_status tla_pe_memory_put(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work);
 
 /* As tla_stack_trim. */
 tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work);
 
-/* The channel follows from the address. TLA_OUT_OF_RANGE for an address that is not in these memories, or lies in the
- * scheduler's reserve, TLA_NOT_OWNER for a guarded block of another context; else as tla_stack_free. */
+/* TLA_OUT_OF_RANGE for a range that is not in one of these memories, or lies in the scheduler's reserve, TLA_NOT_OWNER
+ * for a guarded block of another context; else as tla_stack_free. */
+tla_status tla_pe_memory_give_back(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work);
+
+/* The same by address: of the default tensor, and of the memory that the address leads to. */
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+                               tla_work *work);
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
 /* As tla_stack_alloc_batch, and carved only where the list is followed, by a walk for each block. */
