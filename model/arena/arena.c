@@ -49,7 +49,7 @@ tla_status tla_arena_check_config(const tla_arena_config *config) {
     return good ? TLA_OK : TLA_INVALID_ARGUMENT;
 }
 
-tla_status tla_arena_create(const tla_arena_config *config, tla_arena **out) {
+tla_status tla_arena_create_with(const tla_placement *placement, const tla_arena_config *config, tla_arena **out) {
     *out = NULL;
     tla_status status = tla_arena_check_config(config);
     if (status) return status;
@@ -57,7 +57,7 @@ tla_status tla_arena_create(const tla_arena_config *config, tla_arena **out) {
     if (!arena) return TLA_NO_HOST_MEMORY;
     arena->config = *config;
     arena->config.alignment = alignment_of(config);
-    arena->placement = tla_placement_of(config->policy);
+    arena->placement = placement;
     status = arena->placement->create(&arena->config, &arena->state);
     if (!status && config->validate && !(arena->live = tla_live_blocks_create())) status = TLA_NO_HOST_MEMORY;
     if (!status && config->capacity > 0)
@@ -68,6 +68,10 @@ tla_status tla_arena_create(const tla_arena_config *config, tla_arena **out) {
     }
     *out = arena;
     return TLA_OK;
+}
+
+tla_status tla_arena_create(const tla_arena_config *config, tla_arena **out) {
+    return tla_arena_create_with(tla_placement_of(config->policy), config, out);
 }
 
 void tla_arena_destroy(tla_arena *arena) {

@@ -21,6 +21,9 @@ struct tla_arena {
 /* The placement of a policy, NULL when it is none. */
 const tla_placement *tla_placement_of(tla_policy policy);
 
+/* As tla_arena_create, with this placement in the place of the policy's. */
+tla_status tla_arena_create_with(const tla_placement *placement, const tla_arena_config *config, tla_arena **arena);
+
 /* TLA_INVALID_ARGUMENT for a configuration that no arena can have. */
 tla_status tla_arena_check_config(const tla_arena_config *config);
 

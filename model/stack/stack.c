@@ -1,7 +1,8 @@
-/* A front over an arena: what all fronts share. Blocks as they were asked for stand in an arena of their own where
- * frees are validated, so that what rounding added belongs to nobody. */
+/* A front over an arena: what all fronts share. Blocks as they were asked for stand in a ledger where frees are
+ * validated, so that what rounding added belongs to nobody. */
 #include "front.h"
 
+#include "arena/ledger.h"
 #include "tlmalloc/arena/arena_snapshot.h"
 
 #include <inttypes.h>
@@ -32,12 +33,12 @@ tla_status tla_stack_check_config(const tla_stack_config *c, tla_error *error) {
     return front->check && c->capacity > 0 ? front->check(c, error) : TLA_OK;
 }
 
-/* The blocks as they are asked for: a range of its own, placed by others. */
+/* The blocks as they are asked for, placed by the front. */
 static tla_status make_live(const tla_stack *stack, tla_arena **live) {
     const tla_stack_config *c = &stack->config;
     const tla_arena_config config = {
         .base = c->base, .capacity = c->capacity, .alignment = c->alignment, .validate = true};
-    return tla_arena_create(&config, live);
+    return tla_ledger_create(&config, live);
 }
 
 static tla_status make_parts(tla_stack *stack, tla_error *error) {
