@@ -17,6 +17,13 @@
 
 namespace tlmalloc {
 
+// As tla_engine_maker: makes the engine of parameters.engine. make_engine makes those that this library was built with,
+// and is TLA_UNSUPPORTED, with a text, for another.
+using engine_maker = std::function<tla_status(const tla_controller_parameters &parameters, tla_policy placement,
+                                              std::uint64_t units, tla_engine *engine, tla_error *error)>;
+tla_status make_engine(const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
+                       tla_engine *engine, tla_error *error);
+
 // `in` takes accesses by physical address and passes each to the memory that it leads to; `control` takes ALLOC, FREE,
 // TRIM, batches, and what counts and caches blocks (command.h), queues them, charges the price of the receipt and
 // answers with a completion. What a command does is decided by tla_controller (controller.h). Commands are carried out
@@ -26,16 +33,7 @@ namespace tlmalloc {
 // the configuration says. Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in these memories or an
 // access that runs off its end; else what the memory answers.
 //
-// Fronts, guard, exclusive accesses, DMI, lists in memory, engines, faults and resets:
-// model/modules/memory/MEMORY_CONTROLLER.md. As tla_engine_maker, of what a controller is told: makes the engine of
-// parameters.engine, which is not the model.
-using engine_maker = std::function<tla_status(const tla_controller_parameters &parameters, tla_policy placement,
-                                              std::uint64_t units, tla_engine *engine, tla_error *error)>;
-
-// The engines that this library was built with; TLA_UNSUPPORTED, with a text, for another.
-tla_status make_engine(const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
-                       tla_engine *engine, tla_error *error);
-
+// Fronts, guard, exclusive accesses, DMI, lists, engines, faults, resets: model/modules/memory/MEMORY_CONTROLLER.md.
 class memory_controller : public instrumented, public resettable, private command_handler {
     class accesses; // what comes in by `in`
     class figures;  // what waveforms show
@@ -75,7 +73,6 @@ class memory_controller : public instrumented, public resettable, private comman
     std::deque<memory_socket> memories = one_of_each_kind(); // by tla_channel, named as parts of a platform are
     memory_socket &slice = memories[TLA_HBM], &tcm = memories[TLA_TCM], &sram = memories[TLA_SRAM],
                   &m_cpu_memory = memories[TLA_M_CPU_MEMORY], &host_memory = memories[TLA_HOST_MEMORY];
-
     control_window control;
 
     memory_controller(sc_core::sc_module_name name, const config &settings);
