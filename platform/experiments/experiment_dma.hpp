@@ -57,13 +57,13 @@ experiment_workload networks();          // experiment_network.cpp
 experiment_workload transformer();       // experiment_transformer.cpp
 experiment_workload training();          // experiment_training.cpp
 experiment_workload transfers();         // experiment_transfers.cpp
-experiment_workload prefix_caches();     // experiment_serving.cpp, as the next two
+experiment_workload prefix_caches();     // serving/experiments/studies.cpp, as the next two
 experiment_workload reservations();
 experiment_workload layer_types();
-experiment_workload serving_managers(); // experiment_serving_run.cpp
-experiment_workload serving_rules();    // experiment_rules.cpp
-experiment_workload measured_runs();    // experiment_measured.cpp
-experiment_workload serving_blocks();   // experiment_blocks.cpp
+experiment_workload serving_managers(); // serving/experiments/managers.cpp
+experiment_workload serving_rules();    // serving/experiments/rules.cpp
+experiment_workload measured_runs();    // serving/experiments/measured.cpp
+experiment_workload serving_blocks();   // serving/experiments/blocks.cpp
 
 } // namespace tlmalloc
 #endif

@@ -3,8 +3,8 @@
 #define TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 
 #include "tlmalloc/segments/segment_gap.h"
-#include "trace/torch_program.h"
-#include "trace/torch_recorded.h"
+#include "torch/program.h"
+#include "torch/recorded.h"
 
 #include <jansson.h>
 #include <stdio.h>

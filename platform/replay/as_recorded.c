@@ -4,7 +4,7 @@
 #include "cli/config_json.h"
 #include "cli/json_writer.h"
 #include "tlmalloc/segments/segment_settings.h"
-#include "trace/torch_recorded.h"
+#include "torch/recorded.h"
 
 #include <inttypes.h>
 

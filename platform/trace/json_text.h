@@ -12,7 +12,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H
 #define TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H
 
-#include "trace/pickle.h"
+#include "trace/value.h"
 #include "trace/value_store.h"
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 // Snapshots of PyTorch, pickle or JSON: whatever the bytes are, they are read and replayed as recorded, or refused with
 // a text; nothing is lost and nothing crashes.
 #include "tests/fuzz/fuzz.hpp"
-#include "trace/torch_recorded.h"
+#include "torch/recorded.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     torch_snapshot snapshot{};

@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(the_example_is_a_recording_of_the_tests_own_and_its_page_sh
     const std::string path = TLMALLOC_SOURCE_DIR "/platform/examples/fragmented.json";
     BOOST_CHECK(read_text(path) == to_json(snapshot_of({&a})) + "\n");
     command_result run = run_tlmalloc({"explain", path});
-    std::istringstream page(read_text(TLMALLOC_SOURCE_DIR "/platform/pytorch.md"));
+    std::istringstream page(read_text(TLMALLOC_SOURCE_DIR "/platform/torch/README.md"));
     std::string line;
     int shown = 0;
     while (std::getline(page, line) && line != "<!-- explain platform/examples/fragmented.json -->")

@@ -2,8 +2,8 @@
 // with a text, at whichever allocation memory is out; nothing is lost.
 #include "host_memory/failing.hpp"
 #include "tests/torch/recording.hpp"
-#include "trace/torch_program.h"
-#include "trace/torch_recorded.h"
+#include "torch/program.h"
+#include "torch/recorded.h"
 
 using namespace naive_torch;
 

@@ -1,0 +1,369 @@
+/* Dictionaries of a snapshot, checked and in the reader's own shape. */
+#include "model/base/grow.h"
+#include "torch/parts.h"
+#include "trace/builder.h"
+#include "trace/table.h"
+
+#include "tlmalloc/segments/segment_settings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const action_names[TORCH_ACTION_COUNT] = {
+    [TORCH_ALLOC] = "alloc",
+    [TORCH_FREE_REQUESTED] = "free_requested",
+    [TORCH_FREE_COMPLETED] = "free_completed",
+    [TORCH_SEGMENT_ALLOC] = "segment_alloc",
+    [TORCH_SEGMENT_FREE] = "segment_free",
+    [TORCH_SEGMENT_MAP] = "segment_map",
+    [TORCH_SEGMENT_UNMAP] = "segment_unmap",
+    [TORCH_OOM] = "oom",
+    [TORCH_SNAPSHOT] = "snapshot",
+};
+
+const char *torch_action_name(torch_action action) {
+    return action_names[action];
+}
+
+/* Errors */
+
+static tla_status wrong(const torch_reader *r, const pickle_value *at, const char *what, const char *expected) {
+    char number[24];
+    const char *found = pickle_kind_name(at->kind);
+    if (at->kind == PICKLE_UNSIGNED || at->kind == PICKLE_NEGATIVE) {
+        snprintf(number, sizeof number, at->kind == PICKLE_NEGATIVE ? "%" PRId64 : "%" PRIu64, at->integer);
+        found = number;
+    }
+    return tla_error_set(r->error, TLA_SYNTAX, "%s: %s: found %s, expected %s",
+                         torch_where_is(r->snapshot, at->position).text, what, found, expected);
+}
+
+static tla_status missing(const torch_reader *r, const pickle_value *dict, const char *key) {
+    return tla_error_set(r->error, TLA_SYNTAX, "%s: found %s without '%s', expected a memory snapshot of PyTorch",
+                         torch_where_is(r->snapshot, dict->position).text, pickle_kind_name(dict->kind), key);
+}
+
+/* Values */
+
+/* What torch_frames finds a dictionary by: itself, or its text, as the values of JSON are gone when it is wanted. */
+static const void *source_of(const torch_reader *r, const pickle_value *dict) {
+    const torch_snapshot *s = r->snapshot;
+    return s->pickle ? (const void *)dict : s->text + dict->position;
+}
+
+static bool is_text(const pickle_value *value, const char *text) {
+    return value && value->kind == PICKLE_TEXT && value->count == strlen(text) &&
+           memcmp(value->text, text, value->count) == 0;
+}
+
+static tla_status get_number(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *number) {
+    const pickle_value *value = pickle_get(dict, key);
+    if (!value) return missing(r, dict, key);
+    if (value->kind != PICKLE_UNSIGNED) return wrong(r, value, key, "a number");
+    *number = value->integer;
+    return TLA_OK;
+}
+
+/* An address or a stream: the writer may take the same 64 bits for a negative number. */
+static tla_status get_bits(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *bits) {
+    const pickle_value *value = pickle_get(dict, key);
+    if (!value || value->kind != PICKLE_NEGATIVE) return get_number(r, dict, key, bits);
+    *bits = value->integer;
+    return TLA_OK;
+}
+
+/* A key that may be absent, or None. */
+static tla_status get_optional(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *bits) {
+    const pickle_value *value = pickle_get(dict, key);
+    return !value || value->kind == PICKLE_NONE ? TLA_OK : get_bits(r, dict, key, bits);
+}
+
+static tla_status get_boolean(const torch_reader *r, const pickle_value *dict, const char *key, bool *flag) {
+    const pickle_value *value = pickle_get(dict, key);
+    if (!value) return TLA_OK;
+    if (value->kind != PICKLE_BOOLEAN) return wrong(r, value, key, "a boolean");
+    *flag = value->integer;
+    return TLA_OK;
+}
+
+static tla_status check_size(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t nbytes) {
+    if (nbytes > 0 && nbytes <= TRACE_MAX_BYTES) return TLA_OK;
+    return wrong(r, pickle_get(dict, key), key, "1 .. 2^63 bytes");
+}
+
+/* Entries of a trace */
+
+static tla_status get_action(const torch_reader *r, const pickle_value *entry, const pickle_value **name,
+                             torch_action *action) {
+    *action = TORCH_ACTION_COUNT;
+    *name = pickle_get(entry, "action");
+    if (!*name) return missing(r, entry, "action");
+    if ((*name)->kind != PICKLE_TEXT) return wrong(r, *name, "action", "a text");
+    for (int i = 0; i < TORCH_ACTION_COUNT; i++)
+        if (is_text(*name, action_names[i])) *action = (torch_action)i;
+    return TLA_OK;
+}
+
+/* An action of another version of PyTorch, counted and told by name. */
+static void count_unknown(torch_device *device, const pickle_value *name) {
+    if (device->unknown++ == 0)
+        snprintf(device->unknown_name, sizeof device->unknown_name, "%.31s",
+                 table_show(name->text, name->text + name->count).text);
+}
+
+/* What the device had left when memory was out; 0 when it is not told. */
+static tla_status get_device_free(const torch_reader *r, const pickle_value *entry, uint64_t *nbytes) {
+    const pickle_value *value = pickle_get(entry, "device_free");
+    tla_status status = value ? get_number(r, entry, "device_free", nbytes) : TLA_OK;
+    if (status || *nbytes <= TRACE_MAX_BYTES) return status;
+    return wrong(r, value, "device_free", "0 .. 2^63 bytes");
+}
+
+/* Of an oom the address is absent, of a snapshot it is 0. Without time_us (before PyTorch 2.1) the place in the trace
+ * stands for the time. */
+tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *entry) {
+    torch_device *device = &r->snapshot->devices[number];
+    const pickle_value *name;
+    torch_action action;
+    tla_status status = torch_reader_count(r, entry, sizeof *device->entries);
+    if (!status) status = get_action(r, entry, &name, &action);
+    if (status) return status;
+    if (action == TORCH_ACTION_COUNT) {
+        count_unknown(device, name);
+        return TLA_OK;
+    }
+    torch_entry e = {.time_us = device->entry_count, .source = source_of(r, entry), .action = (uint8_t)action};
+    if (action == TORCH_OOM)
+        status = get_device_free(r, entry, &e.address);
+    else if (action != TORCH_SNAPSHOT)
+        status = get_bits(r, entry, "addr", &e.address);
+    if (!status) status = get_number(r, entry, "size", &e.nbytes);
+    if (!status) status = get_optional(r, entry, "stream", &e.stream);
+    if (!status) status = get_optional(r, entry, "time_us", &e.time_us);
+    if (!status && action != TORCH_SNAPSHOT) status = check_size(r, entry, "size", e.nbytes);
+    if (status) return status;
+    if (!tla_grow(&device->entries, &device->entry_room, device->entry_count + 1, sizeof e)) return torch_no_memory(r);
+    device->entries[device->entry_count++] = e;
+    device->comparable += action != TORCH_SNAPSHOT;
+    return TLA_OK;
+}
+
+/* Segments */
+
+static tla_status find_pool(const torch_reader *r, const pickle_value *segment, uint32_t *index) {
+    torch_snapshot *s = r->snapshot;
+    const pickle_value *id = pickle_get(segment, "segment_pool_id");
+    torch_pool pool = {0, 0};
+    if (id && id->kind != PICKLE_NONE) {
+        if (id->kind != PICKLE_LIST || id->count != 2 || id->items[0]->kind != PICKLE_UNSIGNED ||
+            id->items[1]->kind != PICKLE_UNSIGNED)
+            return wrong(r, id, "segment_pool_id", "two numbers");
+        pool = (torch_pool){id->items[0]->integer, id->items[1]->integer};
+    }
+    for (*index = 0; *index < s->pool_count; ++*index)
+        if (s->pools[*index].a == pool.a && s->pools[*index].b == pool.b) return TLA_OK;
+    if (!tla_grow_by_one(&s->pools, s->pool_count, sizeof *s->pools)) return torch_no_memory(r);
+    s->pools[s->pool_count++] = pool;
+    return TLA_OK;
+}
+
+static tla_status read_state(const torch_reader *r, const pickle_value *block, torch_state *state) {
+    const pickle_value *value = pickle_get(block, "state");
+    if (!value) return missing(r, block, "state");
+    if (is_text(value, "active_allocated"))
+        *state = TORCH_ALLOCATED;
+    else if (is_text(value, "active_pending_free") || is_text(value, "active_awaiting_free"))
+        *state = TORCH_PENDING;
+    else if (is_text(value, "inactive"))
+        *state = TORCH_INACTIVE;
+    else
+        return wrong(r, value, "state", "active_allocated, active_pending_free or inactive");
+    return TLA_OK;
+}
+
+/* The oldest snapshots have no requested_size but a history, whose first entry has. */
+static const pickle_value *history_of(const pickle_value *block) {
+    const pickle_value *history = pickle_get(block, "history");
+    bool some = history && history->kind == PICKLE_LIST && history->count;
+    return some && history->items[0]->kind == PICKLE_DICT ? history->items[0] : NULL;
+}
+
+/* What the history says of a block that is still the one that it was taken as. */
+static tla_status get_history(const torch_reader *r, const pickle_value *history, torch_block *block) {
+    uint64_t address = block->address;
+    if (!history || !pickle_get(history, "real_size")) return TLA_OK;
+    tla_status status = get_optional(r, history, "addr", &address);
+    if (status || address != block->address) return status;
+    block->requested_is_size = false;
+    return get_number(r, history, "real_size", &block->requested);
+}
+
+/* What cannot be, but does not keep the rest from being read. */
+static void contradict(torch_device *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void contradict(torch_device *device, const char *format, ...) {
+    if (device->contradictions++) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(device->contradiction, sizeof device->contradiction, format, arguments);
+    va_end(arguments);
+}
+
+static tla_status read_block(torch_reader *r, torch_device *device, const pickle_value *block, uint64_t *address) {
+    torch_block b = {.address = *address, .source = source_of(r, block)};
+    const pickle_value *history = history_of(block);
+    tla_status status = torch_reader_count(r, block, sizeof b);
+    if (!status) status = get_number(r, block, "size", &b.nbytes);
+    if (!status) status = check_size(r, block, "size", b.nbytes);
+    if (!status) status = get_optional(r, block, "address", &b.address);
+    if (!status) status = read_state(r, block, &b.state);
+    if (status) return status;
+    b.requested = b.nbytes;
+    b.requested_is_size = !pickle_get(block, "requested_size");
+    status = get_history(r, history, &b);
+    if (!status) status = get_optional(r, block, "requested_size", &b.requested);
+    if (status) return status;
+    if (b.address != *address)
+        contradict(device, "the block at 0x%" PRIx64 " does not begin where the one before it ends, at 0x%" PRIx64,
+                   b.address, *address);
+    *address = b.address + b.nbytes;
+    if (!tla_grow(&device->blocks, &device->block_room, device->block_count + 1, sizeof b)) return torch_no_memory(r);
+    device->blocks[device->block_count++] = b;
+    return TLA_OK;
+}
+
+static tla_status check_sum(const torch_reader *r, torch_device *device, const pickle_value *segment, const char *key,
+                            uint64_t found) {
+    uint64_t expected = found;
+    tla_status status = get_optional(r, segment, key, &expected);
+    if (!status && expected != found)
+        contradict(device, "the segment at 0x%" PRIx64 " has %s %" PRIu64 ", its blocks have %" PRIu64 " bytes",
+                   device->segments[device->segment_count - 1].address, key, expected, found);
+    return status;
+}
+
+static tla_status check_sums(const torch_reader *r, torch_device *device, const pickle_value *segment) {
+    uint64_t all = 0, allocated = 0, active = 0;
+    const torch_segment *s = &device->segments[device->segment_count - 1];
+    for (size_t i = s->first_block; i < device->block_count; i++) {
+        const torch_block *b = &device->blocks[i];
+        all += b->nbytes;
+        allocated += b->state == TORCH_ALLOCATED ? b->nbytes : 0;
+        active += b->state != TORCH_INACTIVE ? b->nbytes : 0;
+    }
+    tla_status status = check_sum(r, device, segment, "total_size", all);
+    if (!status) status = check_sum(r, device, segment, "allocated_size", allocated);
+    return status ? status : check_sum(r, device, segment, "active_size", active);
+}
+
+tla_status torch_read_segment(torch_reader *r, const pickle_value *segment) {
+    uint64_t number = 0;
+    torch_segment s = {.source = source_of(r, segment)};
+    tla_status status = torch_reader_count(r, segment, sizeof s);
+    if (!status) status = get_optional(r, segment, "device", &number);
+    if (!status) status = get_bits(r, segment, "address", &s.address);
+    if (!status) status = get_number(r, segment, "total_size", &s.nbytes);
+    if (!status) status = check_size(r, segment, "total_size", s.nbytes);
+    if (!status) status = get_optional(r, segment, "stream", &s.stream);
+    if (!status) status = get_boolean(r, segment, "is_expandable", &s.expandable);
+    if (!status) status = find_pool(r, segment, &s.pool);
+    if (status) return status;
+    const pickle_value *type = pickle_get(segment, "segment_type"), *blocks = pickle_get(segment, "blocks");
+    if (type && !is_text(type, "small") && !is_text(type, "large"))
+        return wrong(r, type, "segment_type", "small or large");
+    s.small = type ? is_text(type, "small") : s.nbytes == 2 << 20;
+    if (!blocks) return missing(r, segment, "blocks");
+    if (blocks->kind != PICKLE_LIST) return wrong(r, blocks, "blocks", "a list");
+    torch_device *device;
+    status = torch_reader_device(r, number, segment->position, &device);
+    if (status) return status;
+    if (!tla_grow(&device->segments, &device->segment_room, device->segment_count + 1, sizeof s))
+        return torch_no_memory(r);
+    s.first_block = device->block_count;
+    s.block_count = blocks->count;
+    device->segments[device->segment_count++] = s;
+    uint64_t address = s.address;
+    for (size_t i = 0; i < blocks->count && !status; i++)
+        status = read_block(r, device, blocks->items[i], &address);
+    return status ? status : check_sums(r, device, segment);
+}
+
+/* Settings */
+
+static tla_status read_divisions(const torch_reader *r, const pickle_value *dict, uint32_t *divisions) {
+    if (dict->kind != PICKLE_DICT) return wrong(r, dict, "roundup_power2_divisions", "a dictionary");
+    for (size_t i = 0; i < dict->count; i += 2) {
+        const pickle_value *key = dict->items[i], *value = dict->items[i + 1];
+        uint64_t mib = 0;
+        bool good = key->kind == PICKLE_TEXT && key->count < 8 && value->kind == PICKLE_UNSIGNED;
+        for (size_t k = 0; good && k < key->count; k++) {
+            good = key->text[k] >= '0' && key->text[k] <= '9';
+            mib = 10 * mib + (uint64_t)(key->text[k] - '0');
+        }
+        good = good && mib && !(mib & (mib - 1)) && mib < (uint64_t)1 << TLA_SEGMENT_DIVISIONS;
+        good = good && value->integer <= 1 << 30 && !(value->integer & (value->integer - 1));
+        if (!good) return wrong(r, value, "roundup_power2_divisions", "powers of two by sizes 1 .. 32768 (MiB)");
+        divisions[63 - __builtin_clzll(mib)] = (uint32_t)value->integer;
+    }
+    return TLA_OK;
+}
+
+static tla_status read_real(const torch_reader *r, const pickle_value *dict, const char *key, double *real) {
+    const pickle_value *value = pickle_get(dict, key);
+    if (!value || value->kind == PICKLE_NONE) return TLA_OK;
+    *real = value->kind == PICKLE_REAL ? value->real : (double)value->integer;
+    bool good = value->kind == PICKLE_REAL || value->kind == PICKLE_UNSIGNED;
+    return good && *real >= 0 && *real < 1 ? TLA_OK : wrong(r, value, key, "a number from 0 to below 1");
+}
+
+/* Bytes, or none: -1, or 0, or more than there is. */
+static tla_status read_limit(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t least,
+                             const char *expected, uint64_t *nbytes) {
+    const pickle_value *value = pickle_get(dict, key);
+    if (!value || value->kind == PICKLE_NONE || value->kind == PICKLE_NEGATIVE) return TLA_OK;
+    if (value->kind != PICKLE_UNSIGNED || (value->integer && value->integer < least))
+        return wrong(r, value, key, expected);
+    if (value->integer < (uint64_t)INT64_MAX) *nbytes = value->integer;
+    return TLA_OK;
+}
+
+static tla_status read_limits(const torch_reader *r, const pickle_value *dict, tla_segment_cache_config *c) {
+    static const char at_least[] = "-1, or at least 20971520 bytes";
+    static const uint64_t mib = 1 << 20;
+    tla_status status = read_limit(r, dict, "max_split_size", 20 * mib, at_least, &c->max_split_size);
+    if (!status)
+        status = read_limit(r, dict, "max_non_split_rounding_size", 20 * mib, at_least, &c->max_non_split_rounding);
+    if (!status)
+        status =
+            read_limit(r, dict, "large_segment_size", 10 * mib + 1, "more than 10485760 bytes", &c->large_segment_size);
+    if (!status && c->expandable && c->large_segment_size % (2 * mib))
+        status = wrong(r, pickle_get(dict, "large_segment_size"), "large_segment_size",
+                       "a multiple of 2097152 bytes, as segments are expandable");
+    return status;
+}
+
+/* What the allocator said of its settings when the snapshot was written; the text of PYTORCH_CUDA_ALLOC_CONF first, for
+ * what the dictionary does not name. */
+tla_status torch_read_settings(torch_reader *r, const pickle_value *dict) {
+    torch_snapshot *s = r->snapshot;
+    if (dict->kind == PICKLE_NONE) return TLA_OK;
+    if (dict->kind != PICKLE_DICT) return wrong(r, dict, "allocator_settings", "a dictionary");
+    s->has_settings = true;
+    const pickle_value *conf = pickle_get(dict, "PYTORCH_CUDA_ALLOC_CONF");
+    if (conf && conf->kind == PICKLE_TEXT) {
+        snprintf(s->conf, sizeof s->conf, "%.*s",
+                 (int)(conf->count < sizeof s->conf ? conf->count : sizeof s->conf - 1), conf->text);
+        tla_segment_settings_parse(s->conf, &s->settings, NULL); /* of another version: what follows counts */
+    }
+    tla_segment_cache_config *c = &s->settings;
+    tla_status status = get_boolean(r, dict, "expandable_segments", &c->expandable);
+    if (!status) status = read_limits(r, dict, c);
+    if (!status) status = read_real(r, dict, "garbage_collection_threshold", &c->gc_threshold);
+    const pickle_value *divisions = pickle_get(dict, "roundup_power2_divisions");
+    if (!status && divisions && divisions->kind != PICKLE_NONE)
+        status = read_divisions(r, divisions, c->power2_divisions);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* How the parts of the snapshot reader share their work: one dictionary at a time, from a pickle or from JSON, becomes
+ * an entry, a segment, or settings. */
+#ifndef TLMALLOC_PLATFORM_TORCH_PARTS_H
+#define TLMALLOC_PLATFORM_TORCH_PARTS_H
+
+#include "torch/torch.h"
+#include "trace/value.h"
+#include "trace/value_store.h"
+
+typedef struct torch_reader {
+    torch_snapshot *snapshot;
+    bool has_traces;
+    uint64_t read; /* bytes of memory for what was read so far */
+    tla_error *error;
+} torch_reader;
+
+/* The device of this number, made if there is none. TLA_LIMIT for a number that is none, with the place of `position`;
+ * TLA_NO_HOST_MEMORY; *device is NULL then. */
+tla_status torch_reader_device(torch_reader *reader, uint64_t number, size_t position, torch_device **device);
+
+/* Counts a dictionary that is read, into a record of `record` bytes. A pickle may mention one dictionary, or one list
+ * of them, many times, and each time a copy is made. TLA_LIMIT when the copies need more memory than the values of a
+ * pickle of that length may. */
+tla_status torch_reader_count(torch_reader *reader, const pickle_value *dict, size_t record);
+
+/* Appends what a dictionary says. */
+tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_value *entry);
+tla_status torch_read_segment(torch_reader *reader, const pickle_value *segment);
+tla_status torch_read_settings(torch_reader *reader, const pickle_value *settings);
+
+/* An event of a profiler trace; what is no "[memory]" event is read over. */
+tla_status torch_read_profile_event(torch_reader *reader, const pickle_value *event);
+
+/* The whole of a JSON text. */
+tla_status torch_read_json(torch_reader *reader);
+
+/* "file: byte 12 of the pickle", "file:3:7". */
+typedef struct torch_where {
+    char text[300];
+} torch_where;
+torch_where torch_where_is(const torch_snapshot *snapshot, size_t position);
+
+tla_status torch_no_memory(const torch_reader *reader);
+
+/* ---- torch_sizes.c ---- */
+
+/* Sets peak_reserved, capacity and device_bytes. */
+void torch_sizes_find(const torch_snapshot *snapshot, size_t device, torch_start *start);
+
+#endif

@@ -1,0 +1,382 @@
+/* The stack machine of pickle, with the instructions that plain data needs and no other. */
+#include "model/base/grow.h"
+#include "torch/pickle_opcodes.h"
+#include "trace/table.h"
+#include "trace/value.h"
+#include "trace/value_store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pickle_data {
+    value_store store; /* values are never freed one by one */
+    pickle_value *root;
+};
+
+typedef struct machine {
+    const unsigned char *bytes;
+    size_t length, at; /* at: the next byte */
+    size_t opcode_at;  /* where the current instruction began */
+    const char *name;  /* of the file */
+    pickle_data *pickle;
+    pickle_value **stack;
+    size_t depth, stack_room;
+    size_t *marks; /* depths of the stack */
+    size_t mark_count, mark_room;
+    pickle_value **memo; /* NULL where nothing was put */
+    size_t memo_room, memo_count;
+    tla_error *error;
+} machine;
+
+static tla_status run(machine *m);
+
+tla_status pickle_read(const char *bytes, size_t length, const char *name, pickle_data **out, tla_error *error) {
+    *out = calloc(1, sizeof **out);
+    if (!*out) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", name);
+    (*out)->store.most = pickle_memory_max(length);
+    machine m = {.bytes = (const unsigned char *)bytes, .length = length, .name = name, .pickle = *out, .error = error};
+    tla_status status = run(&m);
+    free(m.stack);
+    free(m.marks);
+    free(m.memo);
+    if (status) {
+        pickle_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pickle_destroy(pickle_data *pickle) {
+    if (!pickle) return;
+    value_store_clear(&pickle->store);
+    free(pickle);
+}
+
+const pickle_value *pickle_root(const pickle_data *pickle) {
+    return pickle->root;
+}
+
+const pickle_value *pickle_get(const pickle_value *dict, const char *key) {
+    if (dict->kind != PICKLE_DICT) return NULL;
+    size_t length = strlen(key);
+    for (size_t i = dict->count; i > 0; i -= 2) { /* from the back: a later value replaces an earlier one */
+        const pickle_value *k = dict->items[i - 2];
+        if (k->kind == PICKLE_TEXT && k->count == length && memcmp(k->text, key, length) == 0)
+            return dict->items[i - 1];
+    }
+    return NULL;
+}
+
+const char *pickle_kind_name(pickle_kind kind) {
+    static const char *const names[] = {[PICKLE_NONE] = "None",          [PICKLE_BOOLEAN] = "a boolean",
+                                        [PICKLE_UNSIGNED] = "a number",  [PICKLE_NEGATIVE] = "a negative number",
+                                        [PICKLE_REAL] = "a real number", [PICKLE_TEXT] = "a text",
+                                        [PICKLE_LIST] = "a list",        [PICKLE_DICT] = "a dictionary"};
+    return names[kind];
+}
+
+/* Errors */
+
+uint64_t pickle_memory_max(size_t length) {
+    const uint64_t base = UINT64_C(1) << 24, most = UINT64_C(1) << 32;
+    return length < (most - base) / 24 ? base + 24 * (uint64_t)length : most;
+}
+
+static tla_status no_memory(machine *m) {
+    if (m->pickle->store.too_much)
+        return tla_error_set(m->error, TLA_LIMIT,
+                             "%s: byte %zu of the pickle: found values that need more than %" PRIu64
+                             " bytes of memory, expected at most that",
+                             m->name, m->opcode_at, m->pickle->store.most);
+    return tla_error_set(m->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", m->name);
+}
+
+static tla_status wrong(machine *m, const char *text) {
+    return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: %s", m->name, m->opcode_at, text);
+}
+
+/* " 'module name'" of what an import asks for, if it can be told. */
+static table_quote show_global(const machine *m, unsigned char opcode) {
+    char text[sizeof(table_quote)] = "";
+    const char *rest = (const char *)m->bytes + m->at, *end = (const char *)m->bytes + m->length;
+    if (opcode == 'c') { /* GLOBAL: two lines */
+        const char *first = memchr(rest, '\n', (size_t)(end - rest));
+        const char *second = first ? memchr(first + 1, '\n', (size_t)(end - first - 1)) : NULL;
+        if (second)
+            snprintf(text, sizeof text, " '%.*s %.*s'", (int)(first - rest < 18 ? first - rest : 18), rest,
+                     (int)(second - first - 1 < 18 ? second - first - 1 : 18), first + 1);
+    } else if (opcode == 0x93 && m->depth >= 2 && m->stack[m->depth - 2]->kind == PICKLE_TEXT &&
+               m->stack[m->depth - 1]->kind == PICKLE_TEXT) { /* STACK_GLOBAL: two texts */
+        const pickle_value *module = m->stack[m->depth - 2], *name = m->stack[m->depth - 1];
+        snprintf(text, sizeof text, " '%.*s %.*s'", (int)(module->count < 18 ? module->count : 18), module->text,
+                 (int)(name->count < 18 ? name->count : 18), name->text);
+    }
+    return table_show(text, text + strlen(text));
+}
+
+static tla_status refuse(machine *m, unsigned char opcode) {
+    const char *name = pickle_refused_name(opcode);
+    if (!name)
+        return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: found 0x%02x, which is no opcode",
+                             m->name, m->opcode_at, opcode);
+    return tla_error_set(m->error, TLA_UNSUPPORTED,
+                         "%s: byte %zu of the pickle: found opcode %s%s, expected plain data only", m->name,
+                         m->opcode_at, name, show_global(m, opcode).text);
+}
+
+/* Memory */
+
+static void *take(machine *m, size_t nbytes) {
+    return value_store_take(&m->pickle->store, nbytes);
+}
+
+static tla_status push(machine *m, pickle_value *value) {
+    if (!tla_grow(&m->stack, &m->stack_room, m->depth + 1, sizeof *m->stack)) return no_memory(m);
+    m->stack[m->depth++] = value;
+    return TLA_OK;
+}
+
+static tla_status push_new(machine *m, pickle_value value) {
+    pickle_value *made = take(m, sizeof *made);
+    if (!made) return no_memory(m);
+    *made = value;
+    made->position = m->opcode_at;
+    return push(m, made);
+}
+
+/* Arguments of instructions */
+
+static const unsigned char *argument(machine *m, size_t nbytes) {
+    if (m->length - m->at < nbytes) {
+        wrong(m, "found the end of the file, expected the rest of an instruction: truncated");
+        return NULL;
+    }
+    m->at += nbytes;
+    return m->bytes + m->at - nbytes;
+}
+
+static bool little_endian(machine *m, size_t nbytes, uint64_t *number) {
+    const unsigned char *bytes = argument(m, nbytes);
+    if (!bytes) return false;
+    *number = 0;
+    for (size_t i = 0; i < nbytes; i++)
+        *number |= (uint64_t)bytes[i] << (8 * i);
+    return true;
+}
+
+static tla_status push_text(machine *m, size_t length_bytes) {
+    uint64_t length;
+    if (!little_endian(m, length_bytes, &length)) return TLA_SYNTAX;
+    const unsigned char *text = length <= SIZE_MAX ? argument(m, (size_t)length) : NULL;
+    if (!text) return TLA_SYNTAX;
+    return push_new(m, (pickle_value){.kind = PICKLE_TEXT, .count = (size_t)length, .text = (const char *)text});
+}
+
+static tla_status push_unsigned(machine *m, size_t nbytes) {
+    uint64_t number;
+    if (!little_endian(m, nbytes, &number)) return TLA_SYNTAX;
+    return push_new(m, (pickle_value){.kind = PICKLE_UNSIGNED, .integer = number});
+}
+
+static tla_status push_signed(machine *m, const unsigned char *bytes, size_t nbytes) {
+    bool negative = nbytes > 0 && bytes[nbytes - 1] & 0x80;
+    if (nbytes > 9 || (nbytes == 9 && bytes[8] != 0))
+        return wrong(m, "found a whole number of more than 64 bits, expected at most 64");
+    uint64_t number = negative ? UINT64_MAX : 0;
+    for (size_t i = 0; i < nbytes && i < 8; i++)
+        number = (number & ~(UINT64_C(0xff) << (8 * i))) | (uint64_t)bytes[i] << (8 * i);
+    return push_new(m, (pickle_value){.kind = negative ? PICKLE_NEGATIVE : PICKLE_UNSIGNED, .integer = number});
+}
+
+static tla_status push_real(machine *m) {
+    const unsigned char *bytes = argument(m, 8); /* big-endian */
+    if (!bytes) return TLA_SYNTAX;
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; i++)
+        bits = bits << 8 | bytes[i];
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return push_new(m, (pickle_value){.kind = PICKLE_REAL, .real = real});
+}
+
+/* Lists, tuples, dictionaries. A list grows in a new array of twice the room; the room is the next power of two. */
+
+/* Where the items after the last mark begin, that mark taken away; or where the top `count` items begin. Items below a
+ * mark belong to somebody else. */
+static bool pop_to_mark(machine *m, size_t *begin) {
+    if (m->mark_count == 0) {
+        wrong(m, "found an instruction that needs a mark, and there is none");
+        return false;
+    }
+    *begin = m->marks[--m->mark_count];
+    return true;
+}
+
+static bool has_items(machine *m, size_t count) {
+    size_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
+    if (m->depth - floor >= count) return true;
+    wrong(m, "found an instruction that needs more values than there are on the stack");
+    return false;
+}
+
+static size_t room_for(size_t count) {
+    size_t room = 4;
+    while (room < count)
+        room *= 2;
+    return room;
+}
+
+static tla_status extend(machine *m, pickle_value *list, pickle_value **items, size_t count) {
+    if (count == 0) return TLA_OK;
+    size_t total = list->count + count;
+    if (list->count == 0 || total > room_for(list->count)) {
+        pickle_value **grown = take(m, room_for(total) * sizeof *grown);
+        if (!grown) return no_memory(m);
+        if (list->count) memcpy(grown, list->items, list->count * sizeof *grown);
+        list->items = grown;
+    }
+    memcpy(list->items + list->count, items, count * sizeof *items);
+    list->count = total;
+    return TLA_OK;
+}
+
+/* Takes the items from `begin` off the stack and adds them to the container below them. */
+static tla_status add_items(machine *m, size_t begin, pickle_kind kind) {
+    size_t count = m->depth - begin, floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
+    if (begin <= floor || m->stack[begin - 1]->kind != kind)
+        return wrong(m, kind == PICKLE_DICT ? "found items for a dictionary, and there is none below them"
+                                            : "found items for a list, and there is none below them");
+    if (kind == PICKLE_DICT && count % 2) return wrong(m, "found a key without a value");
+    m->depth = begin;
+    return extend(m, m->stack[begin - 1], m->stack + begin, count);
+}
+
+static tla_status push_tuple(machine *m, size_t begin) {
+    pickle_value tuple = {.kind = PICKLE_LIST};
+    size_t count = m->depth - begin;
+    tla_status status = count ? extend(m, &tuple, m->stack + begin, count) : TLA_OK; /* no stack yet: no address */
+    m->depth = begin;
+    return status ? status : push_new(m, tuple);
+}
+
+static tla_status push_mark(machine *m) {
+    if (!tla_grow(&m->marks, &m->mark_room, m->mark_count + 1, sizeof *m->marks)) return no_memory(m);
+    m->marks[m->mark_count++] = m->depth;
+    return TLA_OK;
+}
+
+/* The memo: values by number. A writer numbers them in sequence, so a number beyond the bytes of the file is damage. */
+
+static tla_status memo_put(machine *m, uint64_t index) {
+    if (!has_items(m, 1)) return TLA_SYNTAX;
+    if (index > m->length) return wrong(m, "found a memo number larger than the file");
+    const size_t before = m->memo_room;
+    if (!tla_grow(&m->memo, &m->memo_room, (size_t)index + 1, sizeof *m->memo)) return no_memory(m);
+    memset(m->memo + before, 0, (m->memo_room - before) * sizeof *m->memo);
+    m->memo_count += m->memo[index] == NULL;
+    m->memo[index] = m->stack[m->depth - 1];
+    return TLA_OK;
+}
+
+static tla_status memo_get(machine *m, uint64_t index) {
+    if (index >= m->memo_room || !m->memo[index]) return wrong(m, "found a memo number that was never put");
+    return push(m, m->memo[index]);
+}
+
+/* The instructions */
+
+static tla_status step(machine *m, unsigned char opcode) {
+    uint64_t number;
+    size_t begin;
+    const unsigned char *bytes;
+    switch (opcode) {
+    case FRAME:
+        return little_endian(m, 8, &number) ? TLA_OK : TLA_SYNTAX;
+    case NONE:
+        return push_new(m, (pickle_value){.kind = PICKLE_NONE});
+    case NEWTRUE:
+        return push_new(m, (pickle_value){.kind = PICKLE_BOOLEAN, .integer = 1});
+    case NEWFALSE:
+        return push_new(m, (pickle_value){.kind = PICKLE_BOOLEAN});
+    case BININT1:
+        return push_unsigned(m, 1);
+    case BININT2:
+        return push_unsigned(m, 2);
+    case BININT:
+        bytes = argument(m, 4);
+        return bytes ? push_signed(m, bytes, 4) : TLA_SYNTAX;
+    case LONG1:
+        if (!little_endian(m, 1, &number)) return TLA_SYNTAX;
+        bytes = argument(m, (size_t)number);
+        return bytes ? push_signed(m, bytes, (size_t)number) : TLA_SYNTAX;
+    case BINFLOAT:
+        return push_real(m);
+    case SHORT_BINUNICODE:
+        return push_text(m, 1);
+    case BINUNICODE:
+        return push_text(m, 4);
+    case BINUNICODE8:
+        return push_text(m, 8);
+    case MARK:
+        return push_mark(m);
+    case EMPTY_TUPLE:
+    case EMPTY_LIST:
+        return push_new(m, (pickle_value){.kind = PICKLE_LIST});
+    case EMPTY_DICT:
+        return push_new(m, (pickle_value){.kind = PICKLE_DICT});
+    case APPEND:
+        return has_items(m, 2) ? add_items(m, m->depth - 1, PICKLE_LIST) : TLA_SYNTAX;
+    case SETITEM:
+        return has_items(m, 3) ? add_items(m, m->depth - 2, PICKLE_DICT) : TLA_SYNTAX;
+    case APPENDS:
+        return pop_to_mark(m, &begin) ? add_items(m, begin, PICKLE_LIST) : TLA_SYNTAX;
+    case SETITEMS:
+        return pop_to_mark(m, &begin) ? add_items(m, begin, PICKLE_DICT) : TLA_SYNTAX;
+    case TUPLE:
+        return pop_to_mark(m, &begin) ? push_tuple(m, begin) : TLA_SYNTAX;
+    case TUPLE1:
+    case TUPLE2:
+    case TUPLE3:
+        number = (uint64_t)(opcode - TUPLE1 + 1);
+        return has_items(m, (size_t)number) ? push_tuple(m, m->depth - (size_t)number) : TLA_SYNTAX;
+    case MEMOIZE:
+        return memo_put(m, m->memo_count);
+    case BINPUT:
+        return little_endian(m, 1, &number) ? memo_put(m, number) : TLA_SYNTAX;
+    case LONG_BINPUT:
+        return little_endian(m, 4, &number) ? memo_put(m, number) : TLA_SYNTAX;
+    case BINGET:
+        return little_endian(m, 1, &number) ? memo_get(m, number) : TLA_SYNTAX;
+    case LONG_BINGET:
+        return little_endian(m, 4, &number) ? memo_get(m, number) : TLA_SYNTAX;
+    default:
+        return refuse(m, opcode);
+    }
+}
+
+static tla_status read_protocol(machine *m) {
+    const unsigned char *bytes = argument(m, 2);
+    if (!bytes) return TLA_SYNTAX;
+    if (bytes[0] == PROTO && bytes[1] >= 2 && bytes[1] <= 5) return TLA_OK;
+    return wrong(m, "found another beginning, expected a pickle of protocol 2 to 5");
+}
+
+static tla_status run(machine *m) {
+    tla_status status = read_protocol(m);
+    while (!status) {
+        m->opcode_at = m->at;
+        const unsigned char *opcode = argument(m, 1);
+        if (!opcode) return TLA_SYNTAX;
+        if (*opcode == STOP) {
+            if (m->depth != 1 || m->mark_count)
+                return wrong(m, "found the end of the pickle, expected one value on the stack");
+            if (m->at != m->length) return wrong(m, "found more bytes after the end of the pickle");
+            m->pickle->root = m->stack[0];
+            return TLA_OK;
+        }
+        status = step(m, *opcode);
+    }
+    return status;
+}

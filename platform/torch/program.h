@@ -1,0 +1,73 @@
+/* What a recorded program asked of its allocator, up to a request, to be played under other settings: "would this have
+ * helped?" The driver is a device with so much memory and ascending addresses. What lived before the trace is allocated
+ * first, by address, so that a recording that begins late gives an estimate. */
+#ifndef TLMALLOC_PLATFORM_TORCH_PROGRAM_H
+#define TLMALLOC_PLATFORM_TORCH_PROGRAM_H
+
+#include "torch/torch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum torch_op_kind {
+    TORCH_OP_ALLOC,
+    TORCH_OP_TRY,      /* a request that failed when it was recorded; given back at once if it is served */
+    TORCH_OP_FREE,     /* and nobody else uses it */
+    TORCH_OP_PENDING,  /* another stream still uses it */
+    TORCH_OP_COMPLETE, /* no longer */
+    TORCH_OP_EMPTY     /* empty_cache */
+} torch_op_kind;
+
+typedef struct torch_op {
+    uint32_t kind, block;
+} torch_op;
+
+typedef struct torch_program_block {
+    uint64_t nbytes, stream;
+    uint32_t pool;
+} torch_program_block;
+
+typedef struct torch_program {
+    const torch_snapshot *snapshot;
+    torch_op *ops;
+    size_t op_count;
+    torch_program_block *blocks;
+    size_t block_count;
+    bool late; /* blocks older than the trace are among them */
+} torch_program;
+
+/* The program up to and with the request at entry `end`; the number of entries: all of it. `empties` as
+ * torch_recorded_options has them; NULL: none. TLA_NO_HOST_MEMORY; *program is empty then. */
+tla_status torch_program_make(const torch_snapshot *snapshot, size_t device, const torch_start *start,
+                              const uint8_t *empties, size_t end, torch_program *program, tla_error *error);
+void torch_program_clear(torch_program *program);
+
+typedef struct torch_what_if {
+    tla_segment_cache_config settings;
+    bool one_stream; /* all blocks on stream 0 */
+} torch_what_if;
+
+typedef struct torch_outcome {
+    bool served;                   /* every request, the last among them */
+    tla_segment_cache_stats stats; /* to the request that failed, or the end */
+    uint64_t driver_calls;         /* segments and mapped pieces, taken and given back */
+} torch_outcome;
+
+/* Plays the program on a device with `capacity` bytes (0: no limit), to the first request that fails. `cache` NULL, or
+ * where the cache at the end is left, which the caller abandons. TLA_INVALID_ARGUMENT for settings that cannot be,
+ * TLA_NO_HOST_MEMORY. */
+tla_status torch_program_play(const torch_program *program, const torch_what_if *how, uint64_t capacity,
+                              torch_outcome *outcome, tla_segment_cache **cache, tla_error *error);
+
+/* The least capacity, a multiple of 2 MiB, with which the program is served: it was played with it, and with 2 MiB less
+ * it was not served. Found by bisection below what was reserved at most without a limit, or below `served_by`, a
+ * capacity that is known to do (0: none is). Success need not be monotone: a still smaller one may do too. *capacity is
+ * 0 when no device is large enough. */
+tla_status torch_program_least_capacity(const torch_program *program, const torch_what_if *how, uint64_t served_by,
+                                        uint64_t *capacity, tla_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* The replay as recorded. What the program did drives it; what the cache does is compared with the entries one by one.
+ */
+#include "torch/replayer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Program entries */
+
+static bool watched(torch_replayer *r, size_t entry, bool behind) {
+    if (!r->options->watch) return false;
+    torch_moment moment = {r->cache, behind, entry, r->result->equal - behind};
+    for (size_t i = r->at; i < entry; i++)
+        moment.index += r->device->entries[i].action != TORCH_SNAPSHOT;
+    return r->options->watch(r->options->context, &moment);
+}
+
+/* A request: the one ahead, which may have segment events and completed frees before it. */
+static tla_status request(torch_replayer *r, const torch_entry *e) {
+    const size_t entry = (size_t)(e - r->device->entries);
+    bool captured = false;
+    tla_status status = TLA_OK;
+    if (e->action == TORCH_OOM) status = torch_find_failure(r, &r->device->entries[entry], &captured);
+    if (!status && watched(r, entry, false)) status = TORCH_ABANDONED;
+    if (status) return status;
+    if (captured) tla_segment_cache_begin_capture(r->cache);
+    status = torch_replayer_serve(r, e);
+    if (captured) tla_segment_cache_end_capture(r->cache);
+    if (status) return status;
+    return watched(r, entry, true) ? TORCH_ABANDONED : TLA_OK;
+}
+
+static tla_status empty(torch_replayer *r) {
+    size_t before = r->at;
+    if (r->options->empties) r->options->empties[r->at] = 1;
+    tla_status status = tla_segment_cache_empty(r->cache, NULL);
+    if (status == TLA_NO_HOST_MEMORY || r->result->differs) return status;
+    r->course_end = 0; /* what stands behind it has a course of its own */
+    return r->at > before ? TLA_OK : torch_replayer_differ(r, "nothing to give back");
+}
+
+/* What goes back of a graph's pool, other than by oversize rules, says that the graph is gone. */
+static void retire_pools(torch_replayer *r) {
+    for (size_t i = r->at; i < r->device->entry_count && !r->config.max_split_size; i++) {
+        const uint8_t action = r->device->entries[i].action;
+        if (action != TORCH_SEGMENT_FREE && action != TORCH_SEGMENT_UNMAP && action != TORCH_SNAPSHOT) break;
+        const torch_lot *lot = action == TORCH_SEGMENT_FREE ? torch_lot_at(r->start, r->device, i) : NULL;
+        if (lot && lot->pool) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[lot->pool]);
+    }
+}
+
+static tla_status request_ahead(torch_replayer *r) {
+    const torch_entry *e = torch_request_ahead(r);
+    return e ? request(r, e) : torch_replayer_differ(r, "no request that needs it");
+}
+
+static tla_status segments(torch_replayer *r, const torch_entry *e) {
+    bool gives = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
+    if (!gives) return request_ahead(r);
+    retire_pools(r);
+    tla_status status = torch_find_course(r);
+    if (status) return status;
+    return r->course.emptied ? empty(r) : request_ahead(r);
+}
+
+/* A free that completes at once stands beside its completion. */
+static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
+    size_t here = r->at;
+    if (torch_replayer_check_size(r, e)) return TORCH_ABANDONED;
+    torch_replayer_agree(r);
+    const torch_entry *next = torch_replayer_next(r); /* a snapshot between the two has the block */
+    if (r->result->differs) return TORCH_ABANDONED;
+    const bool beside = next && next->action == TORCH_FREE_COMPLETED && next->address == e->address;
+    const bool pending = !beside || next->nbytes != e->nbytes || torch_may_have_waited(r);
+    tla_status status = pending ? tla_segment_cache_begin_use(r->cache, e->address) : TLA_OK;
+    if (!status) status = tla_segment_cache_free(r->cache, e->address, NULL);
+    if (!status && !pending) torch_replayer_agree(r);
+    if (status != TLA_NOT_ALLOCATED) return status;
+    r->at = here;
+    r->result->equal--;
+    return torch_replayer_differ(r, "no block is allocated there");
+}
+
+static tla_status free_completed(torch_replayer *r, const torch_entry *e) {
+    tla_status status = torch_find_course(r);
+    if (status) return status;
+    return r->course.waited ? request_ahead(r) : torch_replayer_complete(r, e);
+}
+
+static tla_status play_entry(torch_replayer *r, const torch_entry *e) {
+    switch (e->action) {
+    case TORCH_ALLOC:
+    case TORCH_OOM:
+        return request(r, e);
+    case TORCH_FREE_REQUESTED:
+        return free_requested(r, e);
+    case TORCH_FREE_COMPLETED:
+        return free_completed(r, e);
+    case TORCH_SNAPSHOT:
+        torch_replayer_next(r); /* compares it */
+        return TLA_OK;
+    default:
+        return segments(r, e);
+    }
+}
+
+tla_status torch_replayer_play(torch_replayer *r) {
+    tla_status status = TLA_OK;
+    while (!status && !r->result->differs && r->at < r->device->entry_count)
+        status = play_entry(r, &r->device->entries[r->at]);
+    if (status == TLA_NO_HOST_MEMORY) return status;
+    if (r->result->differs || status == TORCH_ABANDONED) return TLA_OK; /* or whoever watched has seen enough */
+    if (status) return status;
+    watched(r, r->device->entry_count, false);
+    return torch_compare_end(r);
+}

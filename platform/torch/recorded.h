@@ -1,0 +1,68 @@
+/* A recording replayed as it was recorded: the program's own requests and frees, and the driver's answers; everything
+ * else must come out of segment_cache as it did out of PyTorch, entry by entry. */
+#ifndef TLMALLOC_PLATFORM_TORCH_RECORDED_H
+#define TLMALLOC_PLATFORM_TORCH_RECORDED_H
+
+#include "torch/torch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct torch_difference {
+    uint64_t entry;     /* counted from 0 without snapshots and unknown actions; of the end state their number */
+    char recorded[160]; /* "alloc of 512 bytes at 139637976727552" */
+    char replayed[160];
+} torch_difference;
+
+typedef struct torch_recorded {
+    size_t device;
+    uint64_t entries, equal, allocs, ooms;
+    bool differs; /* at `first`; the entries behind it were not replayed */
+    torch_difference first;
+    bool end_state_equal;
+    char end_difference[160];      /* the first block that differs in the end */
+    tla_segment_cache_stats stats; /* retries, peaks; of blocks older than the trace too */
+} torch_recorded;
+
+/* The cache before a request of the recording, behind it, or at the end. */
+typedef struct torch_moment {
+    tla_segment_cache *cache; /* valid during the call */
+    bool behind;              /* the request was served, or refused as it was recorded */
+    size_t entry;             /* of the request: index into the entries of the device; their number: the end */
+    uint64_t index;           /* of the request as torch_difference counts */
+} torch_moment;
+
+typedef struct torch_recorded_options {
+    const tla_segment_cache_config *settings; /* NULL: those of the recording */
+    /* Called before and behind every request and at the end; true ends the replay. NULL: nobody is interested. */
+    bool (*watch)(void *context, const torch_moment *moment);
+    void *context;
+    uint8_t
+        *empties; /* NULL, or for every entry of the device: set to 1 where the program emptied the cache before it */
+} torch_recorded_options;
+
+/* Replays one device from what torch_start_find found. A difference is a result, not an error. TLA_NO_HOST_MEMORY,
+ * TLA_INVALID_ARGUMENT for settings that cannot be; TLA_SYNTAX when the segments contradict the trace. */
+tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, const torch_start *start,
+                                 const torch_recorded_options *options, torch_recorded *result, tla_error *error);
+
+/* Puts what lived before the trace into an empty cache, as it lay; device_bytes as in its configuration. */
+tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start *start, uint64_t device_bytes,
+                               tla_segment_cache *cache);
+
+/* The state of a cache in another one, of another configuration; ages of blocks are lost. The caller abandons it, also
+ * after an error. */
+tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                            const tla_segment_cache_config *config, tla_segment_cache **copy);
+
+/* The same, but of the range whose last addresses without memory begin at `address` no more than `room` of them;
+ * *length is what is left of it, UINT64_MAX when there is no such range that is longer. */
+tla_status torch_cache_copy_shortened(const torch_snapshot *snapshot, const tla_segment_cache *from,
+                                      const tla_segment_cache_config *config, uint64_t address, uint64_t room,
+                                      uint64_t *length, tla_segment_cache **copy);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

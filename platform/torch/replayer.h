@@ -1,0 +1,156 @@
+/* The replay as recorded, its parts: the driver that answers as it did then, what the entries ahead say of what was not
+ * recorded, the requests, the end. */
+#ifndef TLMALLOC_PLATFORM_TORCH_REPLAYER_H
+#define TLMALLOC_PLATFORM_TORCH_REPLAYER_H
+
+#include "torch/recorded.h"
+
+/* What the driver's calls return after a difference: nothing that makes the cache try again. */
+#define TORCH_ABANDONED TLA_BUS_ERROR
+
+/* What there is to doubt at a difference: where the cache took a block that the recording has elsewhere, and which
+ * segments are involved. */
+typedef struct torch_doubt {
+    uint64_t address;
+    uint64_t room;        /* bytes that were free there; 0: the difference is of another kind */
+    uint64_t rounded;     /* bytes that the request takes */
+    size_t entry;         /* the next one */
+    int longer;           /* 1: ranges are longer than they are taken for, or the cache would have chosen as recorded;
+                             -1: they are shorter; 0: nothing says so */
+    uint64_t involved[3]; /* addresses: of what the cache did, of the next entry, of the next request; 0: none */
+} torch_doubt;
+
+/* How the entries before a request came about. All false: its frees completed before, and what memory goes back does so
+ * for the request. */
+typedef struct torch_course {
+    bool waited;  /* the cache waited for all streams on the request's behalf: the frees completed then */
+    bool limited; /* a memory limit, which is not recorded, refused the request at first */
+    bool emptied; /* the program emptied the cache */
+} torch_course;
+
+typedef struct torch_replayer {
+    const torch_snapshot *snapshot;
+    const torch_device *device;
+    const torch_start *start;
+    const torch_recorded_options *options;
+    torch_recorded *result;
+    tla_segment_cache_config config;
+    tla_segment_cache *cache;
+    size_t at;          /* the next entry */
+    uint64_t uncertain; /* bytes that older blocks may have more than they are taken for */
+    size_t request_at;  /* the next entry when the request began */
+    uint64_t rounded;   /* bytes that it takes */
+    uint64_t taken;     /* bytes of the block that the cache has given to it, until its alloc is compared; else 0 */
+    torch_course course;
+    size_t course_end; /* the entry up to which it holds */
+    /* Where a range was to grow when the recording has the next map elsewhere: it was shorter. */
+    uint64_t short_at, short_room; /* room that it may have had behind there */
+    bool is_short;
+    uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
+    torch_doubt doubt;
+    bool is_probe;    /* nobody asks for its doubts */
+    uint64_t refused; /* bytes that the driver refused first; 0: none */
+} torch_replayer;
+
+/* ---- torch_stretch.c ---- */
+
+/* What stands before the next request: completed frees and segment events. */
+typedef struct torch_stretch {
+    const torch_entry *request; /* NULL: something else comes first */
+    size_t end;                 /* the entry of the request, or of what else comes */
+    bool gives, takes;          /* memory went back, was taken */
+} torch_stretch;
+
+/* A snapshot is no part of what a request or an empty_cache does; behind what was taken it is passed over. */
+torch_stretch torch_look_ahead(const torch_replayer *r);
+
+/* The next request behind segment events and completed frees; NULL when something else comes first. */
+const torch_entry *torch_request_ahead(const torch_replayer *r);
+
+/* ---- torch_driver.c ---- */
+
+/* The next entry that is no snapshot; NULL at the end, and after a difference. A snapshot in front of it is compared
+ * with the active bytes of the cache. */
+const torch_entry *torch_replayer_next(torch_replayer *r);
+
+/* The cache did something else than the next entry says: the first time, that is the difference. TORCH_ABANDONED. */
+tla_status torch_replayer_differ(torch_replayer *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The next entry is equal. */
+void torch_replayer_agree(torch_replayer *r);
+
+/* Makes r->config's drivers answer from the entries of r. */
+void torch_replayer_connect(torch_replayer *r);
+
+/* Whether a free, the next entry, says as many bytes as were asked for; otherwise it differs. */
+tla_status torch_replayer_check_size(torch_replayer *r, const torch_entry *e);
+
+/* The streams are done with the block of a completed free, the next entry. */
+tla_status torch_replayer_complete(torch_replayer *r, const torch_entry *e);
+
+/* For tla_segment_cache_on_synchronize. */
+void torch_replayer_synchronize(void *context);
+
+/* Bytes that their owners have freed and other streams use. */
+uint64_t torch_replayer_pending(const torch_replayer *r);
+
+/* ---- torch_request.c ---- */
+
+/* Makes the request, compares what comes of it, and goes behind it. */
+tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e);
+
+/* ---- torch_ahead.c: all return TLA_OK or TLA_NO_HOST_MEMORY ---- */
+
+bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request);
+
+/* Sets r->course for the completed frees and segment events that are next: the first course that agrees with the
+ * recording up to the request behind them. */
+tla_status torch_find_course(torch_replayer *r);
+
+/* Whether a request may have waited for the free that completes next, though it stands beside the program's. */
+bool torch_may_have_waited(const torch_replayer *r);
+
+/* Whether the entries up to a request are what the cache does for it, during a capture or not. */
+tla_status torch_would_agree(const torch_replayer *r, const torch_entry *e, bool capture, bool *agrees);
+
+/* How an oom came to be: sets the pool of the request, and whether a graph was captured. */
+tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured);
+
+/* ---- torch_doubt.c ---- */
+
+/* Fills r->doubt: the cache has just taken this block. TLA_OK or TLA_NO_HOST_MEMORY. */
+tla_status torch_doubt_block(torch_replayer *r, const torch_entry *e, tla_block block);
+
+/* The block older than the trace that has to be larger for the doubt not to arise, and how large; NULL when there is
+ * none. */
+torch_start_block *torch_doubt_mend(const torch_snapshot *snapshot, const torch_start *start, const torch_doubt *doubt,
+                                    uint64_t *nbytes);
+
+/* The next segment of unknown pool behind one (NULL: the first) that is involved, or went back about then; NULL when
+ * there is none. */
+torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, const torch_lot *behind);
+
+/* The segment of unknown pool that goes back at an entry. */
+const torch_lot *torch_lot_at(const torch_start *start, const torch_device *device, size_t entry);
+
+/* Takes a segment, and all requests that were served from it, for those of a pool. */
+void torch_lot_assign(const torch_device *device, const torch_start *start, torch_lot *lot, uint32_t pool);
+
+/* ---- torch_sizes.c ---- */
+
+enum { TORCH_SIZES_MAX = 19 };
+
+/* Bytes that the device may have, the most likely first; 0: not known, more than any. How many. */
+size_t torch_likely_sizes(const torch_start *start, uint64_t sizes[TORCH_SIZES_MAX]);
+
+/* ---- torch_recorded.c ---- */
+
+/* All entries, and the end; the result is in r->result. TLA_OK or TLA_NO_HOST_MEMORY. */
+tla_status torch_replayer_play(torch_replayer *r);
+
+/* ---- torch_end.c ---- */
+
+/* Compares what is left with the segments; the result is in r->result. TLA_NO_HOST_MEMORY. */
+tla_status torch_compare_end(torch_replayer *r);
+
+#endif

@@ -1,0 +1,189 @@
+/* A memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): what the allocator holds when it was written, and a
+ * ring of what happened before, device by device. Pickle or JSON; names of keys and actions as in
+ * torch/csrc/cuda/memory_snapshot.cpp. */
+#ifndef TLMALLOC_PLATFORM_TORCH_H
+#define TLMALLOC_PLATFORM_TORCH_H
+
+#include "tlmalloc/base/status.h"
+#include "tlmalloc/segments/segment_cache.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum torch_action {
+    TORCH_ALLOC,
+    TORCH_FREE_REQUESTED,
+    TORCH_FREE_COMPLETED,
+    TORCH_SEGMENT_ALLOC,
+    TORCH_SEGMENT_FREE,
+    TORCH_SEGMENT_MAP,
+    TORCH_SEGMENT_UNMAP,
+    TORCH_OOM,
+    TORCH_SNAPSHOT, /* no entry of its own: nbytes are the active bytes at that moment */
+    TORCH_ACTION_COUNT
+} torch_action;
+
+/* "segment_alloc". */
+const char *torch_action_name(torch_action action);
+
+typedef struct torch_entry {
+    uint64_t address; /* of an oom: the bytes that the device had free */
+    uint64_t nbytes;  /* of blocks as asked for, of segments what the driver gave, of an oom the rounded request */
+    uint64_t stream;
+    uint64_t time_us;   /* its place in the trace where no time was recorded (before PyTorch 2.1) */
+    const void *source; /* for torch_frames and torch_place */
+    uint32_t pool;      /* of an alloc, or an oom as far as its replay tells: index into the pools of the snapshot */
+    uint8_t action;
+} torch_entry;
+
+typedef enum torch_state { TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING } torch_state;
+
+typedef struct torch_block {
+    uint64_t address, nbytes;
+    uint64_t requested;     /* of an inactive block it means nothing */
+    bool requested_is_size; /* the file does not tell it: nbytes stands for it */
+    const void *source;
+    torch_state state;
+} torch_block;
+
+typedef struct torch_segment {
+    uint64_t address, nbytes; /* of an expandable range: one run of mapped bytes */
+    uint64_t stream;
+    const void *source;
+    uint32_t pool; /* index into the pools of the snapshot */
+    bool small, expandable;
+    size_t first_block, block_count; /* in the blocks of the device */
+} torch_segment;
+
+typedef struct torch_device {
+    torch_entry *entries;
+    size_t entry_count, entry_room; /* snapshots among them, unknown actions not */
+    size_t comparable;              /* entries without snapshots */
+    torch_segment *segments;        /* at the end, in the order of the file */
+    size_t segment_count, segment_room;
+    torch_block *blocks;
+    size_t block_count, block_room;
+    uint64_t contradictions; /* of segments with themselves: blocks that do not fill them, sums that are none */
+    char contradiction[300]; /* the first of them */
+    uint64_t unknown;        /* entries whose action this program does not know */
+    char unknown_name[32];
+} torch_device;
+
+/* A "[memory]" event of PyTorch's profiler: blocks as they were given, no streams and no segments. */
+typedef struct torch_profile_event {
+    double time_us;
+    uint64_t address, nbytes;
+    uint64_t allocated, reserved; /* what the allocator said of itself behind it; 0: not told */
+    uint32_t device;
+    bool on_gpu, is_free;
+} torch_profile_event;
+
+/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool; the first is (0, 0), everybody's; the last has no number
+ * and stands for those whose graphs and whose last segment were gone when the snapshot was written. */
+typedef tla_segment_pool_id torch_pool;
+
+typedef struct torch_snapshot {
+    torch_device *devices;
+    size_t device_count;
+    torch_pool *pools;
+    size_t pool_count;
+    bool is_profile;              /* a trace of the profiler, which has nothing but: */
+    torch_profile_event *profile; /* in the order of the file */
+    size_t profile_count, profile_room;
+    bool has_segments;                 /* else only the traces are there */
+    bool has_settings;                 /* allocator_settings is there; else what the segments tell */
+    tla_segment_cache_config settings; /* those of the dump */
+    char conf[400];                    /* PYTORCH_CUDA_ALLOC_CONF as written, cut; may be empty */
+    const char *name;                  /* of the file, for messages; the caller's */
+    const char *text;                  /* the file; the caller's */
+    size_t length;
+    char *own_text; /* the same, if the snapshot read it itself */
+    void *pickle;   /* NULL: the file is JSON */
+} torch_snapshot;
+
+/* Reads a snapshot from memory that must outlive it, and `name` too. TLA_SYNTAX with the place, what was found and what
+ * was expected; TLA_UNSUPPORTED for a pickle that is no plain data; TLA_LIMIT for one whose values, or what is read out
+ * of them, need more memory than they may (pickle.h), and for a device that is none; TLA_NO_HOST_MEMORY. *snapshot is
+ * empty then. */
+tla_status torch_snapshot_read(const char *text, size_t length, const char *name, torch_snapshot *snapshot,
+                               tla_error *error);
+void torch_snapshot_clear(torch_snapshot *snapshot);
+
+/* As torch_snapshot_read, of a file, plain or gzip; also TLA_IO. */
+tla_status torch_snapshot_load(const char *path, torch_snapshot *snapshot, tla_error *error);
+
+/* The device to read: `device`, or with -1 the first that recorded at least two entries, else one. TLA_SYNTAX when no
+ * device recorded any, TLA_OUT_OF_RANGE for a device that is none or recorded nothing; with a text. */
+tla_status torch_choose_device(const torch_snapshot *snapshot, int device, size_t *chosen, tla_error *error);
+
+/* Where an entry, a segment or a block stands: the byte of the file. */
+size_t torch_place(const torch_snapshot *snapshot, const void *source);
+
+/* Who asked for it, "name (file:line)", `count` calls from the innermost that is the program's own, " < " between them;
+ * "" when nothing was recorded. `text` is terminated; names are escaped and cut, a call that has no room is left out.
+ */
+void torch_frames(const torch_snapshot *snapshot, const void *source, int count, char *text, size_t room);
+
+/* What lived when the first entry was written: the end, and the trace undone from its last entry to its first. */
+
+typedef struct torch_start_block {
+    uint64_t address, nbytes; /* as the cache gave it */
+    uint64_t requested;
+    const void *source; /* who took it, where it is known; else who freed it */
+    bool pending;       /* its owner has freed it, another stream still uses it */
+    bool guessed;       /* it was freed in the trace: its size is what its neighbours leave open */
+} torch_start_block;
+
+typedef struct torch_start_segment {
+    uint64_t address, nbytes, stream;
+    uint32_t pool;
+    bool small, expandable;
+    size_t range; /* of an expandable run: runs of one range have the same number, 0 .. range_count - 1 */
+    size_t first_block, block_count;
+} torch_start_segment;
+
+/* A plain segment that went back in the trace: of which pool it was is not recorded. */
+typedef struct torch_lot {
+    uint64_t address, nbytes;
+    size_t from, to; /* entries: from its segment_alloc, or 0, to its segment_free */
+    bool older;      /* it was there before the trace */
+    bool moved;      /* it was taken for another pool's though that alone did not bring the difference further */
+    uint32_t pool;   /* as it is taken for: index into the pools of the snapshot */
+} torch_lot;
+
+typedef struct torch_start {
+    torch_start_segment *segments; /* by address */
+    size_t segment_count;
+    torch_start_block *blocks; /* by address */
+    size_t block_count;
+    torch_lot *lots; /* by address, then in order */
+    size_t lot_count;
+    uint64_t *range_bases; /* the lowest address that is known of a range */
+    size_t range_count;
+    uint64_t peak_reserved;  /* the most that the recording had reserved */
+    uint64_t capacity;       /* what was reserved at the last oom and what the device had free then; 0: no oom */
+    uint64_t device_bytes;   /* of the device: the next usual size above capacity or peak_reserved */
+    uint64_t older;          /* blocks that lived before the trace */
+    uint64_t uncertain;      /* of them may be up to 1 MiB larger than they are taken for: nothing in the trace tells */
+    uint64_t contradictions; /* events that are missing, or segments that contradict the trace */
+    char contradiction[300]; /* the first of them */
+} torch_start;
+
+/* The state before the first entry of a device, and the pool of every alloc. The settings say how sizes round. Entries
+ * that contradict each other or the segments are counted and the first is told. TLA_NO_HOST_MEMORY; *start is empty
+ * then. */
+tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error);
+void torch_start_clear(torch_start *start);
+
+/* What the device had at an oom entry: the bytes that were reserved then, and those that it had free. */
+uint64_t torch_capacity_at(const torch_device *device, size_t oom);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
