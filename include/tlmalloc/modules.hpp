@@ -27,7 +27,9 @@
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"
+#if __has_include("tlmalloc/modules/riscv_core.hpp") // an installation may be one without firmware
 #include "tlmalloc/modules/riscv_core.hpp"
+#endif
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"

@@ -157,3 +157,8 @@ bool tla_arena_is_driven(const tla_arena *arena) {
 const tla_error *tla_arena_difference(const tla_arena *arena) {
     return arena->driven && arena->driven->difference.status ? &arena->driven->difference : NULL;
 }
+
+void tla_riscv_timing_defaults(tla_riscv_timing *timing) {
+    *timing = (tla_riscv_timing){
+        .instruction = 1, .load = 1, .store = 1, .taken_branch = 2, .jump = 1, .multiply = 2, .divide = 36};
+}

@@ -2,7 +2,6 @@
 #include "platform.h"
 
 #include "tlmalloc/arena/engine.h"
-#include "tlmalloc/riscv/firmware_engine.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,7 +28,7 @@ static bool has_lists_of_its_own(tla_front front) {
 
 /* Whether a placement has an engine of that kind. */
 static bool has_engine(tla_engine_kind engine, tla_policy placement) {
-    if (engine == TLA_ENGINE_FIRMWARE) return tla_firmware_of(placement) != NULL;
+    if (engine == TLA_ENGINE_FIRMWARE) return placement == TLA_FIRST_FIT || placement == TLA_BUDDY;
     return placement == TLA_FIRST_FIT || placement == TLA_WORST_FIT || placement == TLA_BUDDY;
 }
 
@@ -66,7 +65,7 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
     const char *what = rtl      ? "controller.engine rtl"
                        : engine ? "controller.engine firmware"
                                 : "controller.engine_nodes";
-    const uint64_t nodes_max = rtl ? TLA_RTL_NODES : tla_firmware_first_fit.nodes_max;
+    const uint64_t nodes_max = rtl ? TLA_RTL_NODES : TLA_FIRMWARE_NODES;
     const tla_pe_memory_config *m = &p->memory;
     for (size_t i = 0; i < TLA_CHANNEL_COUNT; i++)
         if (policy_is_not_served(p, m->of[i].policy, text)) return true;
@@ -82,6 +81,10 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
                               p->engine_nodes, what, nodes_max);
     } else if (rtl && !TLMALLOC_HAS_RTL) {
         *text = tla_phrase_of("found %s, expected model: Verilator was not there when tlmalloc was built", what);
+    } else if (engine && !rtl && !TLMALLOC_HAS_FIRMWARE) {
+        *text =
+            tla_phrase_of("found %s, expected %s: this build has no firmware; configure with -DTLMALLOC_FIRMWARE=ON",
+                          what, TLMALLOC_HAS_RTL ? "model or rtl" : "model");
     } else {
         return false;
     }
@@ -100,8 +103,7 @@ static tla_pe_memory_config all_memories(const tla_config *c) {
 /* How many units an engine can count, or buddies have memory for. */
 static uint64_t units_max(tla_engine_kind engine, tla_policy placement) {
     if (engine == TLA_ENGINE_RTL) return placement == TLA_BUDDY ? TLA_RTL_BUDDIES : TLA_RTL_UNITS;
-    const tla_firmware *firmware = tla_firmware_of(placement);
-    return firmware ? firmware->capacity_max : UINT64_MAX; /* another rule says that there is none */
+    return placement == TLA_BUDDY ? TLA_FIRMWARE_BUDDIES : TLA_FIRMWARE_UNITS;
 }
 
 /* A memory of more units than the engine can count, or of no whole number of them. */

@@ -46,7 +46,7 @@
 #define COST(section, event, default_price, source, meaning)                                                           \
     { TIME(section.cost.event, section.cost.event##_ps, S), source, default_price, meaning }
 
-/* Cycles of a class of instructions (riscv_hart.h). */
+/* Cycles of a class of instructions (engine.h). */
 #define FIRMWARE(kind, low, default_cycles, meaning)                                                                   \
     {                                                                                                                  \
         CYCLES(controller.firmware.kind, controller.firmware.kind, low, 1000),                                         \

@@ -22,11 +22,6 @@ struct tla_riscv_hart {
     tla_riscv_config config;
 };
 
-void tla_riscv_timing_defaults(tla_riscv_timing *timing) {
-    *timing = (tla_riscv_timing){
-        .instruction = 1, .load = 1, .store = 1, .taken_branch = 2, .jump = 1, .multiply = 2, .divide = 36};
-}
-
 tla_status tla_riscv_create(const tla_riscv_config *config, tla_riscv_hart **hart) {
     *hart = NULL;
     uint64_t bytes = config->memory_bytes;

@@ -20,6 +20,27 @@ enum {
 };
 #define TLA_RTL_UNITS ((UINT64_C(1) << 33) - 1) /* that a list in RTL can count */
 
+enum {
+    TLA_FIRMWARE_NODES = 1024,  /* free blocks that first fit in firmware keeps apart, at most */
+    TLA_FIRMWARE_BUDDIES = 8192 /* units that buddies in firmware have, at most */
+};
+#define TLA_FIRMWARE_UNITS (UINT64_C(1) << 62) /* that first fit in firmware can count */
+
+/* Cycles of an instruction: `instruction` for each, and what a class of them adds. What an access outside the hart's
+ * memory takes beyond that is its owner's affair. */
+typedef struct tla_riscv_timing {
+    uint32_t instruction;
+    uint32_t load, store;
+    uint32_t taken_branch; /* a conditional branch that is taken */
+    uint32_t jump;         /* JAL, JALR */
+    uint32_t multiply, divide;
+} tla_riscv_timing;
+
+/* Fills the table with that of Ibex (lowRISC's two-stage core: 32 bits wide, hence only its class), small
+ * configuration, memories that answer at once, by the stall cycles of its documentation: 1; load and store 1; taken
+ * branch 2; jump 1; multiply 2; divide 36. */
+void tla_riscv_timing_defaults(tla_riscv_timing *timing);
+
 /* Sizes and offsets count units of the arena's alignment, offsets from the arena's base on. */
 typedef struct tla_engine_request {
     bool give_back;  /* false: take `size` units; true: give back `size` units at `offset` */

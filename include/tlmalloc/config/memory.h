@@ -7,9 +7,9 @@
 #ifndef TLMALLOC_CONFIG_MEMORY_H
 #define TLMALLOC_CONFIG_MEMORY_H
 
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/cost.h"
 #include "tlmalloc/memory/pe_memory.h"
-#include "tlmalloc/riscv/riscv_hart.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,6 +9,7 @@
 #ifndef TLMALLOC_RISCV_RISCV_HART_H
 #define TLMALLOC_RISCV_RISCV_HART_H
 
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/status.h"
 
 #include <stdbool.h>
@@ -21,29 +22,14 @@ extern "C" {
 
 typedef struct tla_riscv_hart tla_riscv_hart;
 
-/* Cycles of an instruction: `instruction` for each, and what a class of them adds. What an access outside the hart's
- * memory takes beyond that is its owner's affair. */
-typedef struct tla_riscv_timing {
-    uint32_t instruction;
-    uint32_t load, store;
-    uint32_t taken_branch; /* a conditional branch that is taken */
-    uint32_t jump;         /* JAL, JALR */
-    uint32_t multiply, divide;
-} tla_riscv_timing;
-
-/* Fills the table with that of Ibex (lowRISC's two-stage core: 32 bits wide, hence only its class), small
- * configuration, memories that answer at once, by the stall cycles of its documentation: 1; load and store 1; taken
- * branch 2; jump 1; multiply 2; divide 36. */
-void tla_riscv_timing_defaults(tla_riscv_timing *timing);
-
 /* Serves an access outside the hart's memory: nbytes (1, 2, 4 or 8) at address, from data when `write` says so, else
  * into it. May look at the hart, and change its interrupt, but not run it. Any status but TLA_OK ends the run. */
 typedef tla_status (*tla_riscv_access)(void *context, uint64_t address, void *data, unsigned nbytes, bool write);
 
 typedef struct tla_riscv_config {
-    uint64_t memory_base;  /* address of the hart's memory; even */
-    uint64_t memory_bytes; /* 2 .. 2^30, even; memory_base + memory_bytes must not exceed 2^64 */
-    tla_riscv_timing timing;
+    uint64_t memory_base;    /* address of the hart's memory; even */
+    uint64_t memory_bytes;   /* 2 .. 2^30, even; memory_base + memory_bytes must not exceed 2^64 */
+    tla_riscv_timing timing; /* engine.h */
     tla_riscv_access access; /* NULL: there is nothing outside */
     void *context;           /* of access */
 } tla_riscv_config;
