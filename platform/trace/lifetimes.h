@@ -18,13 +18,13 @@ typedef struct lifetime_list {
     uint64_t *fixed; /* offsets; TLA_PLAN_ANYWHERE */
     tla_plan_gap *gaps;
     size_t gap_count;
-    char *header;                                  /* of the table */
-    int columns;                                   /* of it */
-    int offset_column;                             /* which one; as many as there are columns: none */
-    char *texts;                                   /* ids and lines, each with a 0 at its end */
-    size_t *ids, *lines;                           /* where in texts, for each buffer; lines NULL: not kept */
+    char *header;                            /* of the table */
+    int columns;                             /* of it */
+    int offset_column;                       /* which one; as many as there are columns: none */
+    char *texts;                             /* ids and lines, each with a 0 at its end */
+    size_t *ids, *lines;                     /* where in texts, for each buffer; lines NULL: not kept */
     size_t gap_room, text_length, text_room; /* of the arrays; for the readers */
-    size_t *slots, slot_count;                     /* ids by hash, likewise */
+    size_t *slots, slot_count;               /* ids by hash, likewise */
 } lifetime_list;
 
 /* Reads MiniMalloc's table, or any other trace with lifetimes as they happened: the table is id,lower,upper,size then,
