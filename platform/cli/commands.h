@@ -28,6 +28,22 @@ static inline int cli_exit_status(tla_status status) {
     }
 }
 
+/* A command of the program. */
+typedef struct cli_command {
+    const char *name;
+    int (*run)(int argc, char **argv); /* NULL: this build has it not */
+    const char *summary;               /* a line for `tlmalloc --help` */
+    const char *missing;               /* where run is NULL: "this build has no serving; configure with ..." */
+} cli_command;
+
+/* Says which commands there are, those that this build has not among them; the last has no name. They must live for
+ * ever. main/ does so before a command runs: so that whoever runs commands depends on none of them. */
+void cli_set_commands(const cli_command *commands);
+const cli_command *cli_commands(void);
+
+/* NULL: there is none of that name. */
+const cli_command *cli_find_command(const char *name);
+
 int tlmalloc_run(int argc, char **argv);
 int tlmalloc_replay(int argc, char **argv);
 int tlmalloc_explain(int argc, char **argv);

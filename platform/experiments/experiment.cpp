@@ -197,7 +197,7 @@ class reader {
                               ", expected a name of a file, without / and '");
         find_workload(file_.texts[file_workload]);
         read_boolean("long", file_.texts[file_long], made_.takes_long);
-        if (loader_->findings) return;
+        if (loader_->findings || (made_.workload && made_.workload->missing)) return;
         if (made_.name.empty() || made_.unit.empty() || !made_.workload || rows_.empty())
             return find({path_.c_str(), 1, 1}, "expected name, unit, workload and rows");
         read_parameters(file_.with, parameters_);
@@ -232,7 +232,7 @@ class reader {
         std::vector<std::string> names;
         for (const experiment_workload &w : experiment_workloads()) {
             if (wanted.value == w.name) made_.workload = &w;
-            names.emplace_back(w.name);
+            if (!w.missing) names.emplace_back(w.name);
         }
         if (wanted.is_written() && !made_.workload) refuse("workload", wanted, "one of ", names);
     }

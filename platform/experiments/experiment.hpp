@@ -74,9 +74,15 @@ struct experiment_workload {
     // What of a row cannot be, before anything runs; null: nothing.
     tla_status (*check)(const tla_config &, const experiment_parameters &, tla_error *) = nullptr;
     std::vector<const char *> units{}; // of the figures, where each has its own: then a file may ask for all of them
+    // This build has it not: "this build has no serving; configure with ..."; the name alone counts then.
+    const char *missing = nullptr;
 };
 
+// Those of this folder, and what was added.
 const std::vector<experiment_workload> &experiment_workloads();
+
+// Before an experiment is loaded.
+void add_experiment_workload(experiment_workload workload);
 
 // What the value is that a row is compared with.
 enum class standing {
@@ -115,7 +121,7 @@ struct experiment {
 
 // Reads and checks a file, whose findings go to stderr as "file:line:column: error: ...". The form is in
 // configs/experiments/README.md. Files of data lie in the folder `data`. TLA_SYNTAX for any finding, TLA_IO when the
-// file cannot be read.
+// file cannot be read. Of an experiment whose workload is missing only name and workload are read.
 tla_status load_experiment(const std::string &path, const std::string &data, experiment &made);
 
 } // namespace tlmalloc

@@ -3,7 +3,6 @@
 #define TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_DMA_HPP
 
 #include "experiments/experiment.hpp"
-#include "serving/requests.h"
 #include "tlmalloc/modules/time.hpp"
 
 namespace tlmalloc {
@@ -44,9 +43,6 @@ class dma_run : public platform_run {
     }
 };
 
-// Requests of the file that is the parameter `requests`, read once for all rows; null: it cannot be read.
-const tla_serving_requests *serving_requests_of(const experiment_parameters &p, tla_error *error);
-
 // The state in which a trace leaves a PE's slice when most is in use, for npu::age (experiment_heap.cpp).
 tla_status age_slice(const tla_config &config, const std::string &path, std::string &snapshot, tla_error *error);
 
@@ -57,13 +53,6 @@ experiment_workload networks();          // experiment_network.cpp
 experiment_workload transformer();       // experiment_transformer.cpp
 experiment_workload training();          // experiment_training.cpp
 experiment_workload transfers();         // experiment_transfers.cpp
-experiment_workload prefix_caches();     // serving/experiments/studies.cpp, as the next two
-experiment_workload reservations();
-experiment_workload layer_types();
-experiment_workload serving_managers(); // serving/experiments/managers.cpp
-experiment_workload serving_rules();    // serving/experiments/rules.cpp
-experiment_workload measured_runs();    // serving/experiments/measured.cpp
-experiment_workload serving_blocks();   // serving/experiments/blocks.cpp
 
 } // namespace tlmalloc
 #endif

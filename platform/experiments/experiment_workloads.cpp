@@ -194,8 +194,8 @@ std::unique_ptr<experiment_run> make_run(const char *name, const tla_config &con
 
 } // namespace
 
-const std::vector<experiment_workload> &experiment_workloads() {
-    static const std::vector<experiment_workload> all = {
+static std::vector<experiment_workload> &all_workloads() {
+    static std::vector<experiment_workload> all = {
         {"stream", {{"bytes", TLA_VALUE_SIZE}}, {}, false, make_run<stream_run>},
         {"gemm_tiles",
          {{"m", TLA_VALUE_COUNT},
@@ -225,15 +225,16 @@ const std::vector<experiment_workload> &experiment_workloads() {
         transformer(),
         training(),
         networks(),
-        prefix_caches(),
-        reservations(),
-        layer_types(),
-        serving_managers(),
-        serving_rules(),
-        measured_runs(),
-        serving_blocks(),
     };
     return all;
+}
+
+const std::vector<experiment_workload> &experiment_workloads() {
+    return all_workloads();
+}
+
+void add_experiment_workload(experiment_workload workload) {
+    all_workloads().push_back(std::move(workload));
 }
 
 } // namespace tlmalloc

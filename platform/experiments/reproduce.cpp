@@ -284,6 +284,24 @@ void leave_long_ones_out(std::vector<experiment> &experiments, std::string &name
     experiments.erase(first, experiments.end());
 }
 
+// Takes out experiments whose workload this build has not. One that was named is refused: its exit status, else CLI_OK.
+int leave_missing_out(const options &o, std::vector<experiment> &experiments, std::string &names) {
+    for (auto e = experiments.begin(); e != experiments.end();) {
+        if (!e->workload->missing) {
+            ++e;
+            continue;
+        }
+        if (!o.name.empty()) {
+            print_message("tlmalloc reproduce: %s: workload %s: %s", e->name.c_str(), e->workload->name,
+                          e->workload->missing);
+            return CLI_BAD_INPUT;
+        }
+        names += std::string("Not run: ") + e->name + ": " + e->workload->missing + "\n";
+        e = experiments.erase(e);
+    }
+    return CLI_OK;
+}
+
 int reproduce(const options &o) {
     std::vector<experiment> experiments;
     std::vector<std::string> files;
@@ -295,7 +313,8 @@ int reproduce(const options &o) {
         if (!status) status = loaded;
     }
     if (status) return cli_exit_status(status);
-    std::string left_out;
+    std::string left_out, missing;
+    if (const int exit_status = leave_missing_out(o, experiments, missing)) return exit_status;
     if (o.name.empty()) leave_long_ones_out(experiments, left_out);
     outputs made;
     tla_error error{};
@@ -316,6 +335,7 @@ int reproduce(const options &o) {
         if (o.plot) good = plot(made.plots[i], experiments[i], results) && good;
     }
     if (!left_out.empty()) std::fprintf(table, "Take long, and run when they are named:%s\n", left_out.c_str());
+    std::fputs(missing.c_str(), table);
     json_t *report = json_object();
     json_object_set_new(report, "experiments", list);
     status = json_write(report, 9, made.json, &error);

@@ -2,12 +2,11 @@
 #include "explain/explain.h"
 
 #include "cli/commands.h"
-#include "cli/json_writer.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "explain/explain_run.h"
 #include "replay/segment_option.h"
-#include "tlmalloc/segments/segment_settings.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,51 +92,31 @@ static const char description[] =
     "time of its kernels went along the critical path, what each part costs at most, and what to change first.\v"
     "Exit status: 0 it was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording or report.";
 
-static tla_status report(const explain_options *o, const explained *e, const uint8_t *empties, FILE *map, FILE *json,
-                         tla_error *error) {
-    static explain_setting rows[EXPLAIN_SETTINGS_MAX];
-    size_t count = 0;
-    bool late = false, oom = e->request && e->request->action == TORCH_OOM;
-    tla_status status = TLA_OK;
-    if (o->compare || (oom && !e->impossible))
-        status = explain_compare(e, empties, o->settings, o->settings_count, rows, &count, &late, error);
-    if (status) return status;
-    if (map) explain_map(map, e);
-    json_t *object = json ? explain_to_json(o->path, e, rows, count, late) : NULL;
-    status = json ? json_write(object, 0, json, error) : TLA_OK;
-    json_decref(object);
-    if (!status) explain_print(output_table(), e, rows, count, late);
-    return status ? status : output_commit(error);
+/* Who explains recordings; NULL: nobody. */
+static explain_recording *recording;
+
+void explain_recordings_by(explain_recording *explainer) {
+    recording = explainer;
 }
 
-static tla_status explain_snapshot(const explain_options *o, torch_snapshot *snapshot, FILE *map, FILE *json,
-                                   tla_error *error) {
-    size_t device;
-    torch_start start;
-    explained e;
-    tla_status status = torch_choose_device(snapshot, o->device, &device, error);
-    if (status) return status;
-    if (snapshot->devices[device].comparable < 2)
-        return tla_error_set(error, TLA_SYNTAX,
-                             "%s: found a trace of one entry, expected two: the history was not recorded",
-                             snapshot->name);
-    status = torch_start_find(snapshot, device, &start, error);
-    if (status) return status;
-    uint8_t *empties = calloc(snapshot->devices[device].entry_count + 1, 1);
-    status = empties ? explain_find(snapshot, device, &start, o->when, o->entry, o->capacity, empties, &e, error)
-                     : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory to explain");
-    if (!status) {
-        status = report(o, &e, empties, map, json, error);
-        explain_clear(&e);
-    }
-    free(empties);
-    torch_start_clear(&start);
-    return status;
+static tla_status explain_the_recording(const explain_options *o, FILE *map, FILE *json, tla_error *error) {
+    if (!recording)
+        return tla_error_set(error, TLA_UNSUPPORTED, "%.200s: found no report of a run, and of a recording: %s",
+                             o->path, TRACE_NO_TORCH);
+    const explain_question question = {.path = o->path,
+                                       .device = o->device,
+                                       .when = o->when,
+                                       .entry = o->entry,
+                                       .capacity = o->capacity,
+                                       .compare = o->compare,
+                                       .version = o->version,
+                                       .settings = o->settings,
+                                       .settings_count = o->settings_count};
+    return recording(&question, map, json, error);
 }
 
 static tla_status explain(const explain_options *o, tla_error *error) {
     FILE *map = NULL, *json = NULL;
-    torch_snapshot snapshot;
     output_protect(o->path);
     tla_status status = output_open("--map", o->map_path, &map, error);
     if (!status) status = output_open("--json", o->json_path, &json, error);
@@ -152,12 +131,7 @@ static tla_status explain(const explain_options *o, tla_error *error) {
         status = explain_run(o->path, o->kernel, o->pe, output_table(), json, error);
         return status ? status : output_commit(error);
     }
-    if (!status) status = torch_snapshot_load(o->path, &snapshot, error);
-    if (status) return status;
-    if (o->version) status = tla_segment_version_parse(o->version, &snapshot.settings, error);
-    if (!status) status = explain_snapshot(o, &snapshot, map, json, error);
-    torch_snapshot_clear(&snapshot);
-    return status;
+    return status ? status : explain_the_recording(o, map, json, error);
 }
 
 static const command_line parser = {

@@ -1,66 +1,47 @@
-/* `tlmalloc explain`: one moment of a recording of PyTorch, why memory was short then, and what would have helped. */
+/* `tlmalloc explain FILE`: what is asked of a recording of PyTorch, and of an arena. */
 #ifndef TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 #define TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 
-#include "tlmalloc/segments/segment_gap.h"
-#include "torch/program.h"
-#include "torch/recorded.h"
+#include "tlmalloc/base/status.h"
 
-#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum explain_when { EXPLAIN_DEFAULT, EXPLAIN_OOM, EXPLAIN_PEAK, EXPLAIN_ENTRY } explain_when;
 
-/* The moment, and what was in the cache. */
-typedef struct explained {
-    const torch_snapshot *snapshot;
-    size_t device;
-    const torch_start *start;
-    size_t entry;                  /* index into the entries of the device; their number: the end */
-    uint64_t index;                /* of the entry as a user counts */
-    bool behind;                   /* the request was served already: the peak */
-    const torch_entry *request;    /* NULL: the end */
-    uint64_t nbytes;               /* of the request, as asked for; of an oom rounded */
-    uint64_t capacity;             /* bytes that the allocator could have reserved at most */
-    char capacity_from[160];       /* where that is known from */
-    tla_segment_cache_stats stats; /* at the moment */
-    tla_segment_cache_stats whole; /* of the whole recording, or up to a difference */
-    tla_gap_request gap_request;
-    tla_gap before, after; /* the request; what the retry would leave */
-    tla_segment_block_info *blocks;
-    size_t block_count;
-    bool impossible; /* for every allocator */
-    uint64_t short_by;
-    bool found;
-} explained;
-
-/* Replays the recording to the moment. `entry` is for EXPLAIN_ENTRY; capacity 0: what the recording tells. TLA_SYNTAX
- * when the recording has no such moment or cannot be replayed to it. The caller clears. */
-tla_status explain_find(const torch_snapshot *snapshot, size_t device, const torch_start *start, explain_when when,
-                        uint64_t entry, uint64_t capacity, uint8_t *empties, explained *out, tla_error *error);
-void explain_clear(explained *e);
-
-/* One row of the comparison of settings. */
-typedef struct explain_setting {
-    char settings[200]; /* as PyTorch writes them; "defaults" */
-    const char *note;   /* "as recorded", "own settings", "one stream"; "" */
-    torch_outcome outcome;
-    uint64_t least_capacity; /* 0: at none */
-} explain_setting;
-
+/* Settings that are compared, at most; half of them are the user's. */
 enum { EXPLAIN_SETTINGS_MAX = 32 };
 
-/* Plays the program up to the request under section 8's settings and `more` of the user's (texts that parse). */
-tla_status explain_compare(const explained *e, const uint8_t *empties, const char *const *more, size_t more_count,
-                           explain_setting *rows, size_t *count, bool *late, tla_error *error);
+/* What is asked of a recording. */
+typedef struct explain_question {
+    const char *path;
+    int device; /* -1: the first that recorded something */
+    explain_when when;
+    uint64_t entry, capacity;    /* entry: of EXPLAIN_ENTRY; capacity 0: what the recording tells */
+    bool compare;                /* play the program under other settings, also when memory was not out */
+    const char *version;         /* of PyTorch; NULL: not given */
+    const char *const *settings; /* of the user's */
+    size_t settings_count;
+} explain_question;
 
-/* rows NULL or count 0: there was no comparison. */
-void explain_print(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late);
-json_t *explain_to_json(const char *path, const explained *e, const explain_setting *rows, size_t count, bool late);
-void explain_map(FILE *out, const explained *e);
+/* Prints the answer, draws the map and writes JSON (NULL: not wanted), and commits the outputs. */
+typedef tla_status explain_recording(const explain_question *question, FILE *map, FILE *json, tla_error *error);
+
+/* Has recordings explained by `explainer` from now on. NULL, as without a call: they are TLA_UNSUPPORTED, and the error
+ * says with what option the program must be built. */
+void explain_recordings_by(explain_recording *explainer);
 
 /* Why an arena's snapshot (arena_snapshot.h) would refuse a request, or that it would not; JSON if wanted. TLA_SYNTAX
  * for a damaged one. */
 tla_status explain_arena(const char *path, uint64_t nbytes, FILE *table, FILE *json, tla_error *error);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -4,6 +4,7 @@
 #include "cli/main_stack.hpp"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "main/components.hpp"
 #include "model/base/suggest.h"
 #include "tlmalloc/version.h"
 
@@ -18,39 +19,11 @@
 
 namespace {
 
-struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-};
-
-const command commands[] = {
-    {"run", tlmalloc_run, "build a platform, run a kernel on it, check and report"},
-    {"replay", tlmalloc_replay, "replay an allocation trace: placements, failures, cost"},
-    {"explain", tlmalloc_explain,
-     "say where the time of a run went, or why a PyTorch recording ran out of memory, and what would help"},
-    {"report", tlmalloc_report, "write a page for the browser: a run, or two side by side"},
-    {"age", tlmalloc_age, "play a trace and keep the arena's state, for replays that start with it"},
-    {"plan", tlmalloc_plan, "plan offsets for buffers whose lifetimes are known, by search or by heuristics"},
-    {"serve", tlmalloc_serve, "serve requests from a paged key-value cache, as vLLM does"},
-    {"traffic", tlmalloc_traffic, "drive one pseudo-channel's timing with an address trace"},
-    {"probe", tlmalloc_probe, "measure single transfers over an idle platform, and check them"},
-    {"reproduce", tlmalloc_reproduce, "run experiments and compare them with what was published"},
-    {"sweep", tlmalloc_sweep, "run a command at many points, a platform each, and keep their figures"},
-    {"study", tlmalloc_study, "say which keys of a sweep matter, and which point is the best"},
-    {"topology", tlmalloc_topology, "print and draw a fabric, and say what a path through it takes"},
-    {"check", tlmalloc_check, "check a configuration and print it resolved"},
-};
-
-const command *find_command(const char *name) {
-    for (const command &c : commands)
-        if (std::strcmp(name, c.name) == 0) return &c;
-    return nullptr;
-}
-
+// Of those that this build has.
 const char *command_name(std::uint64_t index) {
-    constexpr std::size_t count = sizeof commands / sizeof commands[0];
-    return index < count ? commands[index].name : index == count ? "help" : nullptr;
+    for (const cli_command *c = cli_commands(); c->name; c++)
+        if (c->run && index-- == 0) return c->name;
+    return index == 0 ? "help" : nullptr;
 }
 
 const char *option_name(std::uint64_t index) {
@@ -61,8 +34,8 @@ const char *option_name(std::uint64_t index) {
 void print_help(FILE *out) {
     std::fprintf(out, "Usage: tlmalloc COMMAND [ARGUMENT...]\n\n"
                       "Memory allocators as hardware: a SystemC virtual platform.\n\nCommands:\n");
-    for (const command &c : commands)
-        std::fprintf(out, "  %-10s %s\n", c.name, c.summary);
+    for (const cli_command *c = cli_commands(); c->name; c++)
+        if (c->run) std::fprintf(out, "  %-10s %s\n", c->name, c->summary);
     std::fprintf(out, "  %-10s %s\n", "help", "describe a command: `tlmalloc help COMMAND'");
     std::fprintf(out, "\n`tlmalloc COMMAND --help' describes a command too. `tlmalloc --version' prints the versions.\n"
                       "Exit status: 0 it ran, 1 it failed, 2 bad input; ended by a signal: 128 and its number.\n");
@@ -101,7 +74,11 @@ void tell(const char *what) {
     std::abort();
 }
 
-int run(const command &c, int argc, char **argv) {
+int run(const cli_command &c, int argc, char **argv) {
+    if (!c.run) {
+        print_message("tlmalloc %s: %s", c.name, c.missing);
+        return CLI_BAD_INPUT;
+    }
     name = std::string("tlmalloc ") + c.name;
     interrupt_name(name.c_str());
     argv[0] = name.data();
@@ -119,7 +96,7 @@ int help(int argc, char **argv) {
         print_message("tlmalloc help: found a second argument '%s', expected one COMMAND", argv[2]);
         return CLI_BAD_INPUT;
     }
-    const command *found = argc == 2 ? find_command(argv[1]) : nullptr;
+    const cli_command *found = argc == 2 ? cli_find_command(argv[1]) : nullptr;
     if (argc == 2 && !found && std::strcmp(argv[1], "help") != 0) return refuse(argv[1]);
     if (!found) {
         print_help(stdout);
@@ -133,6 +110,7 @@ int help(int argc, char **argv) {
 } // namespace
 
 int sc_main(int argc, char **argv) {
+    add_components();
     interrupt_prepare("tlmalloc");
     std::set_terminate(end_by_exception);
     if (argc < 2) {
@@ -148,7 +126,7 @@ int sc_main(int argc, char **argv) {
         std::printf("tlmalloc %s (SystemC %s)\n", tla_version(), sc_core::sc_release());
         return CLI_OK;
     }
-    const command *found = find_command(argv[1]);
+    const cli_command *found = cli_find_command(argv[1]);
     return found ? run(*found, argc - 1, argv + 1) : refuse(argv[1]);
 }
 

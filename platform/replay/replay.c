@@ -8,8 +8,8 @@
 #include "cli/overrides.h"
 #include "cli/progress.h"
 #include "cli/read_text.h"
-#include "replay/as_recorded.h"
 #include "replay/controller_replay.h"
+#include "replay/recording.h"
 #include "replay/replay_files.h"
 #include "replay/segment_option.h"
 #include "tlmalloc/arena/arena_snapshot.h"
@@ -176,13 +176,21 @@ int tlmalloc_replay(int argc, char **argv) {
     return !status && !equal ? CLI_FAILED : cli_exit_status(status);
 }
 
+/* Who plays recordings; NULL: nobody. */
+static replay_recording *play_recording;
+
+void replay_recordings_by(replay_recording *player) {
+    play_recording = player;
+}
+
 static tla_status replay_as_recorded(const replay_options *options, bool *equal, tla_error *error) {
     FILE *json = NULL;
+    if (!play_recording) return tla_error_set(error, TLA_UNSUPPORTED, "--as-recorded: %s", TRACE_NO_TORCH);
     output_protect(options->trace_path);
     tla_status status = output_open("--json", options->json_path, &json, error);
     if (!status)
-        status = as_recorded(options->trace_path, options->device, options->settings, options->version, output_table(),
-                             json, equal, error);
+        status = play_recording(options->trace_path, options->device, options->settings, options->version,
+                                output_table(), json, equal, error);
     return status ? status : output_commit(error);
 }
 

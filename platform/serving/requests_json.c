@@ -57,15 +57,15 @@ static tla_status explain(const reader *r, tla_status status) {
     return status == TLA_SYNTAX ? found(r, r->json.at, r->json.expected) : status;
 }
 
-static bool is(const pickle_value *text, const char *name) {
+static bool is(const data_value *text, const char *name) {
     return text->count == strlen(name) && memcmp(text->text, name, text->count) == 0;
 }
 
 /* The members of a form; each once. */
-static tla_status find_members(const reader *r, const pickle_value *object, const pickle_value **members) {
+static tla_status find_members(const reader *r, const data_value *object, const data_value **members) {
     for (size_t i = 0; i < object->count; i += 2)
         for (size_t j = 0; j < MEMBER_COUNT; j++) {
-            const pickle_value *key = object->items[i];
+            const data_value *key = object->items[i];
             if (!r->form->names[j] || !is(key, r->form->names[j])) continue;
             if (members[j]) return found(r, key->position, "each key once");
             members[j] = object->items[i + 1];
@@ -78,16 +78,16 @@ static tla_status find_members(const reader *r, const pickle_value *object, cons
     return TLA_OK;
 }
 
-static tla_status read_tokens(const reader *r, const pickle_value *value, const char *expected, uint64_t *tokens) {
-    if (value->kind != PICKLE_UNSIGNED || value->integer == 0 || value->integer > TLA_SERVING_TOKENS_MAX)
+static tla_status read_tokens(const reader *r, const data_value *value, const char *expected, uint64_t *tokens) {
+    if (value->kind != DATA_UNSIGNED || value->integer == 0 || value->integer > TLA_SERVING_TOKENS_MAX)
         return found(r, value->position, expected);
     *tokens = value->integer;
     return TLA_OK;
 }
 
-static tla_status read_arrival(const reader *r, const pickle_value *value, uint64_t *ns) {
-    const double number = value->kind == PICKLE_REAL ? value->real * (double)r->form->ns : -1;
-    const bool whole = value->kind == PICKLE_UNSIGNED; /* to the nanosecond, since 1970 too */
+static tla_status read_arrival(const reader *r, const data_value *value, uint64_t *ns) {
+    const double number = value->kind == DATA_REAL ? value->real * (double)r->form->ns : -1;
+    const bool whole = value->kind == DATA_UNSIGNED; /* to the nanosecond, since 1970 too */
     if (whole ? __builtin_mul_overflow(value->integer, r->form->ns, ns) || *ns >= SERVING_ARRIVAL_NS_MAX
               : !(number >= 0) || number >= (double)SERVING_ARRIVAL_NS_MAX)
         return found(r, value->position, "a time from 0 on, less than 292 years");
@@ -121,11 +121,11 @@ static tla_status check_measured(reader *r, const serving_line *line, size_t at)
     return TLA_OK;
 }
 
-static tla_status read_blocks(reader *r, const pickle_value *list, serving_line *line) {
-    if (list->kind != PICKLE_LIST) return found(r, list->position, "a list of numbers");
+static tla_status read_blocks(reader *r, const data_value *list, serving_line *line) {
+    if (list->kind != DATA_LIST) return found(r, list->position, "a list of numbers");
     for (size_t i = 0; i < list->count; i++) {
-        const pickle_value *block = list->items[i];
-        if (block->kind != PICKLE_UNSIGNED) return found(r, block->position, "a block's number, 0 .. 2^64 - 1");
+        const data_value *block = list->items[i];
+        if (block->kind != DATA_UNSIGNED) return found(r, block->position, "a block's number, 0 .. 2^64 - 1");
         if (r->builder->block_count == TLA_SERVING_BLOCKS_MAX)
             return fail(r, TLA_LIMIT, block->position, "found more blocks than can be read, 2^28");
         if (!serving_append_block(r->builder, block->integer)) return TLA_NO_HOST_MEMORY;
@@ -134,13 +134,13 @@ static tla_status read_blocks(reader *r, const pickle_value *list, serving_line 
     return r->form->mooncake ? check_mooncake(r, line, list->position) : check_measured(r, line, list->position);
 }
 
-static tla_status read_request(reader *r, const pickle_value *object) {
-    const pickle_value *members[MEMBER_COUNT] = {0};
+static tla_status read_request(reader *r, const data_value *object) {
+    const data_value *members[MEMBER_COUNT] = {0};
     serving_line line = {.id = r->builder->out->count};
-    if (object->kind != PICKLE_DICT) return found(r, object->position, "an object, a request");
-    if (!r->form) r->form = pickle_get(object, measured.names[ARRIVAL]) ? &measured : &mooncake;
+    if (object->kind != DATA_DICT) return found(r, object->position, "an object, a request");
+    if (!r->form) r->form = data_get(object, measured.names[ARRIVAL]) ? &measured : &mooncake;
     tla_status status = find_members(r, object, members);
-    if (!status && members[ID] && members[ID]->kind != PICKLE_UNSIGNED)
+    if (!status && members[ID] && members[ID]->kind != DATA_UNSIGNED)
         return found(r, members[ID]->position, "an id, 0 .. 2^64 - 1");
     if (!status && members[ID]) line.id = members[ID]->integer;
     if (!status) status = read_arrival(r, members[ARRIVAL], &line.arrival_ns);
@@ -154,7 +154,7 @@ static tla_status read_request(reader *r, const pickle_value *object) {
 }
 
 static tla_status read_line(reader *r) {
-    const pickle_value *object;
+    const data_value *object;
     tla_status status = json_read(&r->json, &object);
     if (status) return explain(r, status);
     status = read_request(r, object);

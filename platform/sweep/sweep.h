@@ -41,7 +41,6 @@ typedef enum sweep_platform {
 /* A command that can be swept. */
 typedef struct sweep_command {
     const char *name;
-    int (*run)(int argc, char **argv); /* as in cli/commands.h; NULL where nothing runs, in tests */
     sweep_platform platform;
     bool timing_profile; /* CONFIG may be a timing profile */
     bool input;          /* takes a file besides: `input` of the sweep */

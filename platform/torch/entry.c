@@ -30,93 +30,93 @@ const char *torch_action_name(torch_action action) {
 
 /* Errors */
 
-static tla_status wrong(const torch_reader *r, const pickle_value *at, const char *what, const char *expected) {
+static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     char number[24];
-    const char *found = pickle_kind_name(at->kind);
-    if (at->kind == PICKLE_UNSIGNED || at->kind == PICKLE_NEGATIVE) {
-        snprintf(number, sizeof number, at->kind == PICKLE_NEGATIVE ? "%" PRId64 : "%" PRIu64, at->integer);
+    const char *found = data_kind_name(at->kind);
+    if (at->kind == DATA_UNSIGNED || at->kind == DATA_NEGATIVE) {
+        snprintf(number, sizeof number, at->kind == DATA_NEGATIVE ? "%" PRId64 : "%" PRIu64, at->integer);
         found = number;
     }
     return tla_error_set(r->error, TLA_SYNTAX, "%s: %s: found %s, expected %s",
                          torch_where_is(r->snapshot, at->position).text, what, found, expected);
 }
 
-static tla_status missing(const torch_reader *r, const pickle_value *dict, const char *key) {
+static tla_status missing(const torch_reader *r, const data_value *dict, const char *key) {
     return tla_error_set(r->error, TLA_SYNTAX, "%s: found %s without '%s', expected a memory snapshot of PyTorch",
-                         torch_where_is(r->snapshot, dict->position).text, pickle_kind_name(dict->kind), key);
+                         torch_where_is(r->snapshot, dict->position).text, data_kind_name(dict->kind), key);
 }
 
 /* Values */
 
 /* What torch_frames finds a dictionary by: itself, or its text, as the values of JSON are gone when it is wanted. */
-static const void *source_of(const torch_reader *r, const pickle_value *dict) {
+static const void *source_of(const torch_reader *r, const data_value *dict) {
     const torch_snapshot *s = r->snapshot;
     return s->pickle ? (const void *)dict : s->text + dict->position;
 }
 
-static bool is_text(const pickle_value *value, const char *text) {
-    return value && value->kind == PICKLE_TEXT && value->count == strlen(text) &&
+static bool is_text(const data_value *value, const char *text) {
+    return value && value->kind == DATA_TEXT && value->count == strlen(text) &&
            memcmp(value->text, text, value->count) == 0;
 }
 
-static tla_status get_number(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *number) {
-    const pickle_value *value = pickle_get(dict, key);
+static tla_status get_number(const torch_reader *r, const data_value *dict, const char *key, uint64_t *number) {
+    const data_value *value = data_get(dict, key);
     if (!value) return missing(r, dict, key);
-    if (value->kind != PICKLE_UNSIGNED) return wrong(r, value, key, "a number");
+    if (value->kind != DATA_UNSIGNED) return wrong(r, value, key, "a number");
     *number = value->integer;
     return TLA_OK;
 }
 
 /* An address or a stream: the writer may take the same 64 bits for a negative number. */
-static tla_status get_bits(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *bits) {
-    const pickle_value *value = pickle_get(dict, key);
-    if (!value || value->kind != PICKLE_NEGATIVE) return get_number(r, dict, key, bits);
+static tla_status get_bits(const torch_reader *r, const data_value *dict, const char *key, uint64_t *bits) {
+    const data_value *value = data_get(dict, key);
+    if (!value || value->kind != DATA_NEGATIVE) return get_number(r, dict, key, bits);
     *bits = value->integer;
     return TLA_OK;
 }
 
 /* A key that may be absent, or None. */
-static tla_status get_optional(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t *bits) {
-    const pickle_value *value = pickle_get(dict, key);
-    return !value || value->kind == PICKLE_NONE ? TLA_OK : get_bits(r, dict, key, bits);
+static tla_status get_optional(const torch_reader *r, const data_value *dict, const char *key, uint64_t *bits) {
+    const data_value *value = data_get(dict, key);
+    return !value || value->kind == DATA_NONE ? TLA_OK : get_bits(r, dict, key, bits);
 }
 
-static tla_status get_boolean(const torch_reader *r, const pickle_value *dict, const char *key, bool *flag) {
-    const pickle_value *value = pickle_get(dict, key);
+static tla_status get_boolean(const torch_reader *r, const data_value *dict, const char *key, bool *flag) {
+    const data_value *value = data_get(dict, key);
     if (!value) return TLA_OK;
-    if (value->kind != PICKLE_BOOLEAN) return wrong(r, value, key, "a boolean");
+    if (value->kind != DATA_BOOLEAN) return wrong(r, value, key, "a boolean");
     *flag = value->integer;
     return TLA_OK;
 }
 
-static tla_status check_size(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t nbytes) {
+static tla_status check_size(const torch_reader *r, const data_value *dict, const char *key, uint64_t nbytes) {
     if (nbytes > 0 && nbytes <= TRACE_MAX_BYTES) return TLA_OK;
-    return wrong(r, pickle_get(dict, key), key, "1 .. 2^63 bytes");
+    return wrong(r, data_get(dict, key), key, "1 .. 2^63 bytes");
 }
 
 /* Entries of a trace */
 
-static tla_status get_action(const torch_reader *r, const pickle_value *entry, const pickle_value **name,
+static tla_status get_action(const torch_reader *r, const data_value *entry, const data_value **name,
                              torch_action *action) {
     *action = TORCH_ACTION_COUNT;
-    *name = pickle_get(entry, "action");
+    *name = data_get(entry, "action");
     if (!*name) return missing(r, entry, "action");
-    if ((*name)->kind != PICKLE_TEXT) return wrong(r, *name, "action", "a text");
+    if ((*name)->kind != DATA_TEXT) return wrong(r, *name, "action", "a text");
     for (int i = 0; i < TORCH_ACTION_COUNT; i++)
         if (is_text(*name, action_names[i])) *action = (torch_action)i;
     return TLA_OK;
 }
 
 /* An action of another version of PyTorch, counted and told by name. */
-static void count_unknown(torch_device *device, const pickle_value *name) {
+static void count_unknown(torch_device *device, const data_value *name) {
     if (device->unknown++ == 0)
         snprintf(device->unknown_name, sizeof device->unknown_name, "%.31s",
                  table_show(name->text, name->text + name->count).text);
 }
 
 /* What the device had left when memory was out; 0 when it is not told. */
-static tla_status get_device_free(const torch_reader *r, const pickle_value *entry, uint64_t *nbytes) {
-    const pickle_value *value = pickle_get(entry, "device_free");
+static tla_status get_device_free(const torch_reader *r, const data_value *entry, uint64_t *nbytes) {
+    const data_value *value = data_get(entry, "device_free");
     tla_status status = value ? get_number(r, entry, "device_free", nbytes) : TLA_OK;
     if (status || *nbytes <= TRACE_MAX_BYTES) return status;
     return wrong(r, value, "device_free", "0 .. 2^63 bytes");
@@ -124,9 +124,9 @@ static tla_status get_device_free(const torch_reader *r, const pickle_value *ent
 
 /* Of an oom the address is absent, of a snapshot it is 0. Without time_us (before PyTorch 2.1) the place in the trace
  * stands for the time. */
-tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *entry) {
+tla_status torch_read_entry(torch_reader *r, size_t number, const data_value *entry) {
     torch_device *device = &r->snapshot->devices[number];
-    const pickle_value *name;
+    const data_value *name;
     torch_action action;
     tla_status status = torch_reader_count(r, entry, sizeof *device->entries);
     if (!status) status = get_action(r, entry, &name, &action);
@@ -153,13 +153,13 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const pickle_value *
 
 /* Segments */
 
-static tla_status find_pool(const torch_reader *r, const pickle_value *segment, uint32_t *index) {
+static tla_status find_pool(const torch_reader *r, const data_value *segment, uint32_t *index) {
     torch_snapshot *s = r->snapshot;
-    const pickle_value *id = pickle_get(segment, "segment_pool_id");
+    const data_value *id = data_get(segment, "segment_pool_id");
     torch_pool pool = {0, 0};
-    if (id && id->kind != PICKLE_NONE) {
-        if (id->kind != PICKLE_LIST || id->count != 2 || id->items[0]->kind != PICKLE_UNSIGNED ||
-            id->items[1]->kind != PICKLE_UNSIGNED)
+    if (id && id->kind != DATA_NONE) {
+        if (id->kind != DATA_LIST || id->count != 2 || id->items[0]->kind != DATA_UNSIGNED ||
+            id->items[1]->kind != DATA_UNSIGNED)
             return wrong(r, id, "segment_pool_id", "two numbers");
         pool = (torch_pool){id->items[0]->integer, id->items[1]->integer};
     }
@@ -170,8 +170,8 @@ static tla_status find_pool(const torch_reader *r, const pickle_value *segment, 
     return TLA_OK;
 }
 
-static tla_status read_state(const torch_reader *r, const pickle_value *block, torch_state *state) {
-    const pickle_value *value = pickle_get(block, "state");
+static tla_status read_state(const torch_reader *r, const data_value *block, torch_state *state) {
+    const data_value *value = data_get(block, "state");
     if (!value) return missing(r, block, "state");
     if (is_text(value, "active_allocated"))
         *state = TORCH_ALLOCATED;
@@ -185,16 +185,16 @@ static tla_status read_state(const torch_reader *r, const pickle_value *block, t
 }
 
 /* The oldest snapshots have no requested_size but a history, whose first entry has. */
-static const pickle_value *history_of(const pickle_value *block) {
-    const pickle_value *history = pickle_get(block, "history");
-    bool some = history && history->kind == PICKLE_LIST && history->count;
-    return some && history->items[0]->kind == PICKLE_DICT ? history->items[0] : NULL;
+static const data_value *history_of(const data_value *block) {
+    const data_value *history = data_get(block, "history");
+    bool some = history && history->kind == DATA_LIST && history->count;
+    return some && history->items[0]->kind == DATA_DICT ? history->items[0] : NULL;
 }
 
 /* What the history says of a block that is still the one that it was taken as. */
-static tla_status get_history(const torch_reader *r, const pickle_value *history, torch_block *block) {
+static tla_status get_history(const torch_reader *r, const data_value *history, torch_block *block) {
     uint64_t address = block->address;
-    if (!history || !pickle_get(history, "real_size")) return TLA_OK;
+    if (!history || !data_get(history, "real_size")) return TLA_OK;
     tla_status status = get_optional(r, history, "addr", &address);
     if (status || address != block->address) return status;
     block->requested_is_size = false;
@@ -212,9 +212,9 @@ static void contradict(torch_device *device, const char *format, ...) {
     va_end(arguments);
 }
 
-static tla_status read_block(torch_reader *r, torch_device *device, const pickle_value *block, uint64_t *address) {
+static tla_status read_block(torch_reader *r, torch_device *device, const data_value *block, uint64_t *address) {
     torch_block b = {.address = *address, .source = source_of(r, block)};
-    const pickle_value *history = history_of(block);
+    const data_value *history = history_of(block);
     tla_status status = torch_reader_count(r, block, sizeof b);
     if (!status) status = get_number(r, block, "size", &b.nbytes);
     if (!status) status = check_size(r, block, "size", b.nbytes);
@@ -222,7 +222,7 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
     if (!status) status = read_state(r, block, &b.state);
     if (status) return status;
     b.requested = b.nbytes;
-    b.requested_is_size = !pickle_get(block, "requested_size");
+    b.requested_is_size = !data_get(block, "requested_size");
     status = get_history(r, history, &b);
     if (!status) status = get_optional(r, block, "requested_size", &b.requested);
     if (status) return status;
@@ -235,7 +235,7 @@ static tla_status read_block(torch_reader *r, torch_device *device, const pickle
     return TLA_OK;
 }
 
-static tla_status check_sum(const torch_reader *r, torch_device *device, const pickle_value *segment, const char *key,
+static tla_status check_sum(const torch_reader *r, torch_device *device, const data_value *segment, const char *key,
                             uint64_t found) {
     uint64_t expected = found;
     tla_status status = get_optional(r, segment, key, &expected);
@@ -245,7 +245,7 @@ static tla_status check_sum(const torch_reader *r, torch_device *device, const p
     return status;
 }
 
-static tla_status check_sums(const torch_reader *r, torch_device *device, const pickle_value *segment) {
+static tla_status check_sums(const torch_reader *r, torch_device *device, const data_value *segment) {
     uint64_t all = 0, allocated = 0, active = 0;
     const torch_segment *s = &device->segments[device->segment_count - 1];
     for (size_t i = s->first_block; i < device->block_count; i++) {
@@ -259,7 +259,7 @@ static tla_status check_sums(const torch_reader *r, torch_device *device, const 
     return status ? status : check_sum(r, device, segment, "active_size", active);
 }
 
-tla_status torch_read_segment(torch_reader *r, const pickle_value *segment) {
+tla_status torch_read_segment(torch_reader *r, const data_value *segment) {
     uint64_t number = 0;
     torch_segment s = {.source = source_of(r, segment)};
     tla_status status = torch_reader_count(r, segment, sizeof s);
@@ -271,12 +271,12 @@ tla_status torch_read_segment(torch_reader *r, const pickle_value *segment) {
     if (!status) status = get_boolean(r, segment, "is_expandable", &s.expandable);
     if (!status) status = find_pool(r, segment, &s.pool);
     if (status) return status;
-    const pickle_value *type = pickle_get(segment, "segment_type"), *blocks = pickle_get(segment, "blocks");
+    const data_value *type = data_get(segment, "segment_type"), *blocks = data_get(segment, "blocks");
     if (type && !is_text(type, "small") && !is_text(type, "large"))
         return wrong(r, type, "segment_type", "small or large");
     s.small = type ? is_text(type, "small") : s.nbytes == 2 << 20;
     if (!blocks) return missing(r, segment, "blocks");
-    if (blocks->kind != PICKLE_LIST) return wrong(r, blocks, "blocks", "a list");
+    if (blocks->kind != DATA_LIST) return wrong(r, blocks, "blocks", "a list");
     torch_device *device;
     status = torch_reader_device(r, number, segment->position, &device);
     if (status) return status;
@@ -293,12 +293,12 @@ tla_status torch_read_segment(torch_reader *r, const pickle_value *segment) {
 
 /* Settings */
 
-static tla_status read_divisions(const torch_reader *r, const pickle_value *dict, uint32_t *divisions) {
-    if (dict->kind != PICKLE_DICT) return wrong(r, dict, "roundup_power2_divisions", "a dictionary");
+static tla_status read_divisions(const torch_reader *r, const data_value *dict, uint32_t *divisions) {
+    if (dict->kind != DATA_DICT) return wrong(r, dict, "roundup_power2_divisions", "a dictionary");
     for (size_t i = 0; i < dict->count; i += 2) {
-        const pickle_value *key = dict->items[i], *value = dict->items[i + 1];
+        const data_value *key = dict->items[i], *value = dict->items[i + 1];
         uint64_t mib = 0;
-        bool good = key->kind == PICKLE_TEXT && key->count < 8 && value->kind == PICKLE_UNSIGNED;
+        bool good = key->kind == DATA_TEXT && key->count < 8 && value->kind == DATA_UNSIGNED;
         for (size_t k = 0; good && k < key->count; k++) {
             good = key->text[k] >= '0' && key->text[k] <= '9';
             mib = 10 * mib + (uint64_t)(key->text[k] - '0');
@@ -311,26 +311,26 @@ static tla_status read_divisions(const torch_reader *r, const pickle_value *dict
     return TLA_OK;
 }
 
-static tla_status read_real(const torch_reader *r, const pickle_value *dict, const char *key, double *real) {
-    const pickle_value *value = pickle_get(dict, key);
-    if (!value || value->kind == PICKLE_NONE) return TLA_OK;
-    *real = value->kind == PICKLE_REAL ? value->real : (double)value->integer;
-    bool good = value->kind == PICKLE_REAL || value->kind == PICKLE_UNSIGNED;
+static tla_status read_real(const torch_reader *r, const data_value *dict, const char *key, double *real) {
+    const data_value *value = data_get(dict, key);
+    if (!value || value->kind == DATA_NONE) return TLA_OK;
+    *real = value->kind == DATA_REAL ? value->real : (double)value->integer;
+    bool good = value->kind == DATA_REAL || value->kind == DATA_UNSIGNED;
     return good && *real >= 0 && *real < 1 ? TLA_OK : wrong(r, value, key, "a number from 0 to below 1");
 }
 
 /* Bytes, or none: -1, or 0, or more than there is. */
-static tla_status read_limit(const torch_reader *r, const pickle_value *dict, const char *key, uint64_t least,
+static tla_status read_limit(const torch_reader *r, const data_value *dict, const char *key, uint64_t least,
                              const char *expected, uint64_t *nbytes) {
-    const pickle_value *value = pickle_get(dict, key);
-    if (!value || value->kind == PICKLE_NONE || value->kind == PICKLE_NEGATIVE) return TLA_OK;
-    if (value->kind != PICKLE_UNSIGNED || (value->integer && value->integer < least))
+    const data_value *value = data_get(dict, key);
+    if (!value || value->kind == DATA_NONE || value->kind == DATA_NEGATIVE) return TLA_OK;
+    if (value->kind != DATA_UNSIGNED || (value->integer && value->integer < least))
         return wrong(r, value, key, expected);
     if (value->integer < (uint64_t)INT64_MAX) *nbytes = value->integer;
     return TLA_OK;
 }
 
-static tla_status read_limits(const torch_reader *r, const pickle_value *dict, tla_segment_cache_config *c) {
+static tla_status read_limits(const torch_reader *r, const data_value *dict, tla_segment_cache_config *c) {
     static const char at_least[] = "-1, or at least 20971520 bytes";
     static const uint64_t mib = 1 << 20;
     tla_status status = read_limit(r, dict, "max_split_size", 20 * mib, at_least, &c->max_split_size);
@@ -340,20 +340,20 @@ static tla_status read_limits(const torch_reader *r, const pickle_value *dict, t
         status =
             read_limit(r, dict, "large_segment_size", 10 * mib + 1, "more than 10485760 bytes", &c->large_segment_size);
     if (!status && c->expandable && c->large_segment_size % (2 * mib))
-        status = wrong(r, pickle_get(dict, "large_segment_size"), "large_segment_size",
+        status = wrong(r, data_get(dict, "large_segment_size"), "large_segment_size",
                        "a multiple of 2097152 bytes, as segments are expandable");
     return status;
 }
 
 /* What the allocator said of its settings when the snapshot was written; the text of PYTORCH_CUDA_ALLOC_CONF first, for
  * what the dictionary does not name. */
-tla_status torch_read_settings(torch_reader *r, const pickle_value *dict) {
+tla_status torch_read_settings(torch_reader *r, const data_value *dict) {
     torch_snapshot *s = r->snapshot;
-    if (dict->kind == PICKLE_NONE) return TLA_OK;
-    if (dict->kind != PICKLE_DICT) return wrong(r, dict, "allocator_settings", "a dictionary");
+    if (dict->kind == DATA_NONE) return TLA_OK;
+    if (dict->kind != DATA_DICT) return wrong(r, dict, "allocator_settings", "a dictionary");
     s->has_settings = true;
-    const pickle_value *conf = pickle_get(dict, "PYTORCH_CUDA_ALLOC_CONF");
-    if (conf && conf->kind == PICKLE_TEXT) {
+    const data_value *conf = data_get(dict, "PYTORCH_CUDA_ALLOC_CONF");
+    if (conf && conf->kind == DATA_TEXT) {
         snprintf(s->conf, sizeof s->conf, "%.*s",
                  (int)(conf->count < sizeof s->conf ? conf->count : sizeof s->conf - 1), conf->text);
         tla_segment_settings_parse(s->conf, &s->settings, NULL); /* of another version: what follows counts */
@@ -362,8 +362,8 @@ tla_status torch_read_settings(torch_reader *r, const pickle_value *dict) {
     tla_status status = get_boolean(r, dict, "expandable_segments", &c->expandable);
     if (!status) status = read_limits(r, dict, c);
     if (!status) status = read_real(r, dict, "garbage_collection_threshold", &c->gc_threshold);
-    const pickle_value *divisions = pickle_get(dict, "roundup_power2_divisions");
-    if (!status && divisions && divisions->kind != PICKLE_NONE)
+    const data_value *divisions = data_get(dict, "roundup_power2_divisions");
+    if (!status && divisions && divisions->kind != DATA_NONE)
         status = read_divisions(r, divisions, c->power2_divisions);
     return status;
 }

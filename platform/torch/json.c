@@ -14,7 +14,7 @@ typedef struct walker {
 } walker;
 
 /* What to do with a value. */
-typedef tla_status (*visitor)(walker *w, const pickle_value *value);
+typedef tla_status (*visitor)(walker *w, const data_value *value);
 
 /* The text for an error of the reader of JSON. */
 static tla_status explain(walker *w, tla_status status) {
@@ -49,7 +49,7 @@ static tla_status take(walker *w, char c, const char *what) {
 }
 
 static tla_status read_value(walker *w, visitor visit) {
-    const pickle_value *value;
+    const data_value *value;
     tla_status status = json_read(&w->json, &value);
     if (status) return explain(w, status);
     return visit ? visit(w, value) : TLA_OK;
@@ -65,15 +65,15 @@ static tla_status read_list(walker *w, const char *what, tla_status (*element)(w
     return status ? status : take(w, ']', "']'");
 }
 
-static tla_status visit_entry(walker *w, const pickle_value *value) {
+static tla_status visit_entry(walker *w, const data_value *value) {
     return torch_read_entry(w->reader, w->device, value);
 }
 
-static tla_status visit_segment(walker *w, const pickle_value *value) {
+static tla_status visit_segment(walker *w, const data_value *value) {
     return torch_read_segment(w->reader, value);
 }
 
-static tla_status visit_settings(walker *w, const pickle_value *value) {
+static tla_status visit_settings(walker *w, const data_value *value) {
     return torch_read_settings(w->reader, value);
 }
 
@@ -94,7 +94,7 @@ static tla_status read_segment(walker *w, size_t index) {
     return read_value(w, visit_segment);
 }
 
-static tla_status visit_event(walker *w, const pickle_value *value) {
+static tla_status visit_event(walker *w, const data_value *value) {
     return torch_read_profile_event(w->reader, value);
 }
 
@@ -108,12 +108,12 @@ static tla_status read_over(walker *w, size_t index) {
     return read_value(w, NULL);
 }
 
-static bool is(const pickle_value *text, const char *name) {
+static bool is(const data_value *text, const char *name) {
     return text->count == strlen(name) && memcmp(text->text, name, text->count) == 0;
 }
 
 /* The member behind a key. */
-static tla_status visit_key(walker *w, const pickle_value *key) {
+static tla_status visit_key(walker *w, const data_value *key) {
     torch_snapshot *s = w->reader->snapshot;
     const bool segments = is(key, "segments"), traces = is(key, "device_traces"), events = is(key, "traceEvents"),
                settings = is(key, "allocator_settings"); /* the key is gone with the next value */

@@ -21,15 +21,15 @@ tla_status torch_reader_device(torch_reader *reader, uint64_t number, size_t pos
 /* Counts a dictionary that is read, into a record of `record` bytes. A pickle may mention one dictionary, or one list
  * of them, many times, and each time a copy is made. TLA_LIMIT when the copies need more memory than the values of a
  * pickle of that length may. */
-tla_status torch_reader_count(torch_reader *reader, const pickle_value *dict, size_t record);
+tla_status torch_reader_count(torch_reader *reader, const data_value *dict, size_t record);
 
 /* Appends what a dictionary says. */
-tla_status torch_read_entry(torch_reader *reader, size_t device, const pickle_value *entry);
-tla_status torch_read_segment(torch_reader *reader, const pickle_value *segment);
-tla_status torch_read_settings(torch_reader *reader, const pickle_value *settings);
+tla_status torch_read_entry(torch_reader *reader, size_t device, const data_value *entry);
+tla_status torch_read_segment(torch_reader *reader, const data_value *segment);
+tla_status torch_read_settings(torch_reader *reader, const data_value *settings);
 
 /* An event of a profiler trace; what is no "[memory]" event is read over. */
-tla_status torch_read_profile_event(torch_reader *reader, const pickle_value *event);
+tla_status torch_read_profile_event(torch_reader *reader, const data_value *event);
 
 /* The whole of a JSON text. */
 tla_status torch_read_json(torch_reader *reader);
@@ -42,7 +42,14 @@ torch_where torch_where_is(const torch_snapshot *snapshot, size_t position);
 
 tla_status torch_no_memory(const torch_reader *reader);
 
-/* ---- torch_sizes.c ---- */
+/* ---- profile.c ---- */
+
+/* The memory events of a profiler trace that was read as a snapshot. */
+struct trace_builder;
+tla_status torch_convert_profile(const torch_snapshot *snapshot, int device, struct trace_builder *builder,
+                                 tla_error *error);
+
+/* ---- sizes.c ---- */
 
 /* Sets peak_reserved, capacity and device_bytes. */
 void torch_sizes_find(const torch_snapshot *snapshot, size_t device, torch_start *start);

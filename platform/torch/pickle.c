@@ -1,8 +1,8 @@
 /* The stack machine of pickle, with the instructions that plain data needs and no other. */
+#include "torch/pickle.h"
 #include "model/base/grow.h"
 #include "torch/pickle_opcodes.h"
 #include "trace/table.h"
-#include "trace/value.h"
 #include "trace/value_store.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 struct pickle_data {
     value_store store; /* values are never freed one by one */
-    pickle_value *root;
+    data_value *root;
 };
 
 typedef struct machine {
@@ -21,11 +21,11 @@ typedef struct machine {
     size_t opcode_at;  /* where the current instruction began */
     const char *name;  /* of the file */
     pickle_data *pickle;
-    pickle_value **stack;
+    data_value **stack;
     size_t depth, stack_room;
     size_t *marks; /* depths of the stack */
     size_t mark_count, mark_room;
-    pickle_value **memo; /* NULL where nothing was put */
+    data_value **memo; /* NULL where nothing was put */
     size_t memo_room, memo_count;
     tla_error *error;
 } machine;
@@ -35,7 +35,7 @@ static tla_status run(machine *m);
 tla_status pickle_read(const char *bytes, size_t length, const char *name, pickle_data **out, tla_error *error) {
     *out = calloc(1, sizeof **out);
     if (!*out) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", name);
-    (*out)->store.most = pickle_memory_max(length);
+    (*out)->store.most = data_memory_max(length);
     machine m = {.bytes = (const unsigned char *)bytes, .length = length, .name = name, .pickle = *out, .error = error};
     tla_status status = run(&m);
     free(m.stack);
@@ -54,35 +54,11 @@ void pickle_destroy(pickle_data *pickle) {
     free(pickle);
 }
 
-const pickle_value *pickle_root(const pickle_data *pickle) {
+const data_value *pickle_root(const pickle_data *pickle) {
     return pickle->root;
 }
 
-const pickle_value *pickle_get(const pickle_value *dict, const char *key) {
-    if (dict->kind != PICKLE_DICT) return NULL;
-    size_t length = strlen(key);
-    for (size_t i = dict->count; i > 0; i -= 2) { /* from the back: a later value replaces an earlier one */
-        const pickle_value *k = dict->items[i - 2];
-        if (k->kind == PICKLE_TEXT && k->count == length && memcmp(k->text, key, length) == 0)
-            return dict->items[i - 1];
-    }
-    return NULL;
-}
-
-const char *pickle_kind_name(pickle_kind kind) {
-    static const char *const names[] = {[PICKLE_NONE] = "None",          [PICKLE_BOOLEAN] = "a boolean",
-                                        [PICKLE_UNSIGNED] = "a number",  [PICKLE_NEGATIVE] = "a negative number",
-                                        [PICKLE_REAL] = "a real number", [PICKLE_TEXT] = "a text",
-                                        [PICKLE_LIST] = "a list",        [PICKLE_DICT] = "a dictionary"};
-    return names[kind];
-}
-
 /* Errors */
-
-uint64_t pickle_memory_max(size_t length) {
-    const uint64_t base = UINT64_C(1) << 24, most = UINT64_C(1) << 32;
-    return length < (most - base) / 24 ? base + 24 * (uint64_t)length : most;
-}
 
 static tla_status no_memory(machine *m) {
     if (m->pickle->store.too_much)
@@ -107,9 +83,9 @@ static table_quote show_global(const machine *m, unsigned char opcode) {
         if (second)
             snprintf(text, sizeof text, " '%.*s %.*s'", (int)(first - rest < 18 ? first - rest : 18), rest,
                      (int)(second - first - 1 < 18 ? second - first - 1 : 18), first + 1);
-    } else if (opcode == 0x93 && m->depth >= 2 && m->stack[m->depth - 2]->kind == PICKLE_TEXT &&
-               m->stack[m->depth - 1]->kind == PICKLE_TEXT) { /* STACK_GLOBAL: two texts */
-        const pickle_value *module = m->stack[m->depth - 2], *name = m->stack[m->depth - 1];
+    } else if (opcode == 0x93 && m->depth >= 2 && m->stack[m->depth - 2]->kind == DATA_TEXT &&
+               m->stack[m->depth - 1]->kind == DATA_TEXT) { /* STACK_GLOBAL: two texts */
+        const data_value *module = m->stack[m->depth - 2], *name = m->stack[m->depth - 1];
         snprintf(text, sizeof text, " '%.*s %.*s'", (int)(module->count < 18 ? module->count : 18), module->text,
                  (int)(name->count < 18 ? name->count : 18), name->text);
     }
@@ -132,14 +108,14 @@ static void *take(machine *m, size_t nbytes) {
     return value_store_take(&m->pickle->store, nbytes);
 }
 
-static tla_status push(machine *m, pickle_value *value) {
+static tla_status push(machine *m, data_value *value) {
     if (!tla_grow(&m->stack, &m->stack_room, m->depth + 1, sizeof *m->stack)) return no_memory(m);
     m->stack[m->depth++] = value;
     return TLA_OK;
 }
 
-static tla_status push_new(machine *m, pickle_value value) {
-    pickle_value *made = take(m, sizeof *made);
+static tla_status push_new(machine *m, data_value value) {
+    data_value *made = take(m, sizeof *made);
     if (!made) return no_memory(m);
     *made = value;
     made->position = m->opcode_at;
@@ -171,13 +147,13 @@ static tla_status push_text(machine *m, size_t length_bytes) {
     if (!little_endian(m, length_bytes, &length)) return TLA_SYNTAX;
     const unsigned char *text = length <= SIZE_MAX ? argument(m, (size_t)length) : NULL;
     if (!text) return TLA_SYNTAX;
-    return push_new(m, (pickle_value){.kind = PICKLE_TEXT, .count = (size_t)length, .text = (const char *)text});
+    return push_new(m, (data_value){.kind = DATA_TEXT, .count = (size_t)length, .text = (const char *)text});
 }
 
 static tla_status push_unsigned(machine *m, size_t nbytes) {
     uint64_t number;
     if (!little_endian(m, nbytes, &number)) return TLA_SYNTAX;
-    return push_new(m, (pickle_value){.kind = PICKLE_UNSIGNED, .integer = number});
+    return push_new(m, (data_value){.kind = DATA_UNSIGNED, .integer = number});
 }
 
 static tla_status push_signed(machine *m, const unsigned char *bytes, size_t nbytes) {
@@ -187,7 +163,7 @@ static tla_status push_signed(machine *m, const unsigned char *bytes, size_t nby
     uint64_t number = negative ? UINT64_MAX : 0;
     for (size_t i = 0; i < nbytes && i < 8; i++)
         number = (number & ~(UINT64_C(0xff) << (8 * i))) | (uint64_t)bytes[i] << (8 * i);
-    return push_new(m, (pickle_value){.kind = negative ? PICKLE_NEGATIVE : PICKLE_UNSIGNED, .integer = number});
+    return push_new(m, (data_value){.kind = negative ? DATA_NEGATIVE : DATA_UNSIGNED, .integer = number});
 }
 
 static tla_status push_real(machine *m) {
@@ -198,7 +174,7 @@ static tla_status push_real(machine *m) {
         bits = bits << 8 | bytes[i];
     double real;
     memcpy(&real, &bits, sizeof real);
-    return push_new(m, (pickle_value){.kind = PICKLE_REAL, .real = real});
+    return push_new(m, (data_value){.kind = DATA_REAL, .real = real});
 }
 
 /* Lists, tuples, dictionaries. A list grows in a new array of twice the room; the room is the next power of two. */
@@ -228,11 +204,11 @@ static size_t room_for(size_t count) {
     return room;
 }
 
-static tla_status extend(machine *m, pickle_value *list, pickle_value **items, size_t count) {
+static tla_status extend(machine *m, data_value *list, data_value **items, size_t count) {
     if (count == 0) return TLA_OK;
     size_t total = list->count + count;
     if (list->count == 0 || total > room_for(list->count)) {
-        pickle_value **grown = take(m, room_for(total) * sizeof *grown);
+        data_value **grown = take(m, room_for(total) * sizeof *grown);
         if (!grown) return no_memory(m);
         if (list->count) memcpy(grown, list->items, list->count * sizeof *grown);
         list->items = grown;
@@ -243,18 +219,18 @@ static tla_status extend(machine *m, pickle_value *list, pickle_value **items, s
 }
 
 /* Takes the items from `begin` off the stack and adds them to the container below them. */
-static tla_status add_items(machine *m, size_t begin, pickle_kind kind) {
+static tla_status add_items(machine *m, size_t begin, data_kind kind) {
     size_t count = m->depth - begin, floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
     if (begin <= floor || m->stack[begin - 1]->kind != kind)
-        return wrong(m, kind == PICKLE_DICT ? "found items for a dictionary, and there is none below them"
-                                            : "found items for a list, and there is none below them");
-    if (kind == PICKLE_DICT && count % 2) return wrong(m, "found a key without a value");
+        return wrong(m, kind == DATA_DICT ? "found items for a dictionary, and there is none below them"
+                                          : "found items for a list, and there is none below them");
+    if (kind == DATA_DICT && count % 2) return wrong(m, "found a key without a value");
     m->depth = begin;
     return extend(m, m->stack[begin - 1], m->stack + begin, count);
 }
 
 static tla_status push_tuple(machine *m, size_t begin) {
-    pickle_value tuple = {.kind = PICKLE_LIST};
+    data_value tuple = {.kind = DATA_LIST};
     size_t count = m->depth - begin;
     tla_status status = count ? extend(m, &tuple, m->stack + begin, count) : TLA_OK; /* no stack yet: no address */
     m->depth = begin;
@@ -295,11 +271,11 @@ static tla_status step(machine *m, unsigned char opcode) {
     case FRAME:
         return little_endian(m, 8, &number) ? TLA_OK : TLA_SYNTAX;
     case NONE:
-        return push_new(m, (pickle_value){.kind = PICKLE_NONE});
+        return push_new(m, (data_value){.kind = DATA_NONE});
     case NEWTRUE:
-        return push_new(m, (pickle_value){.kind = PICKLE_BOOLEAN, .integer = 1});
+        return push_new(m, (data_value){.kind = DATA_BOOLEAN, .integer = 1});
     case NEWFALSE:
-        return push_new(m, (pickle_value){.kind = PICKLE_BOOLEAN});
+        return push_new(m, (data_value){.kind = DATA_BOOLEAN});
     case BININT1:
         return push_unsigned(m, 1);
     case BININT2:
@@ -323,17 +299,17 @@ static tla_status step(machine *m, unsigned char opcode) {
         return push_mark(m);
     case EMPTY_TUPLE:
     case EMPTY_LIST:
-        return push_new(m, (pickle_value){.kind = PICKLE_LIST});
+        return push_new(m, (data_value){.kind = DATA_LIST});
     case EMPTY_DICT:
-        return push_new(m, (pickle_value){.kind = PICKLE_DICT});
+        return push_new(m, (data_value){.kind = DATA_DICT});
     case APPEND:
-        return has_items(m, 2) ? add_items(m, m->depth - 1, PICKLE_LIST) : TLA_SYNTAX;
+        return has_items(m, 2) ? add_items(m, m->depth - 1, DATA_LIST) : TLA_SYNTAX;
     case SETITEM:
-        return has_items(m, 3) ? add_items(m, m->depth - 2, PICKLE_DICT) : TLA_SYNTAX;
+        return has_items(m, 3) ? add_items(m, m->depth - 2, DATA_DICT) : TLA_SYNTAX;
     case APPENDS:
-        return pop_to_mark(m, &begin) ? add_items(m, begin, PICKLE_LIST) : TLA_SYNTAX;
+        return pop_to_mark(m, &begin) ? add_items(m, begin, DATA_LIST) : TLA_SYNTAX;
     case SETITEMS:
-        return pop_to_mark(m, &begin) ? add_items(m, begin, PICKLE_DICT) : TLA_SYNTAX;
+        return pop_to_mark(m, &begin) ? add_items(m, begin, DATA_DICT) : TLA_SYNTAX;
     case TUPLE:
         return pop_to_mark(m, &begin) ? push_tuple(m, begin) : TLA_SYNTAX;
     case TUPLE1:

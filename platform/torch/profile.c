@@ -11,43 +11,43 @@
 
 /* Reading one event */
 
-static bool is_text(const pickle_value *value, const char *text) {
-    return value && value->kind == PICKLE_TEXT && value->count == strlen(text) &&
+static bool is_text(const data_value *value, const char *text) {
+    return value && value->kind == DATA_TEXT && value->count == strlen(text) &&
            memcmp(value->text, text, value->count) == 0;
 }
 
-static tla_status wrong(const torch_reader *r, const pickle_value *at, const char *what, const char *expected) {
+static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     return tla_error_set(r->error, TLA_SYNTAX, "%s: \"[memory]\" event: %s: found %s, expected %s",
                          torch_where_is(r->snapshot, at->position).text, what,
-                         at->kind == PICKLE_DICT ? "none" : pickle_kind_name(at->kind), expected);
+                         at->kind == DATA_DICT ? "none" : data_kind_name(at->kind), expected);
 }
 
-static tla_status get_number(const torch_reader *r, const pickle_value *args, const char *key, bool needed,
+static tla_status get_number(const torch_reader *r, const data_value *args, const char *key, bool needed,
                              uint64_t *bits, bool *negative) {
-    const pickle_value *value = pickle_get(args, key);
+    const data_value *value = data_get(args, key);
     if (!value) return needed ? wrong(r, args, key, "a number") : TLA_OK;
-    if (value->kind != PICKLE_UNSIGNED && value->kind != PICKLE_NEGATIVE) return wrong(r, value, key, "a number");
+    if (value->kind != DATA_UNSIGNED && value->kind != DATA_NEGATIVE) return wrong(r, value, key, "a number");
     *bits = value->integer;
-    *negative = value->kind == PICKLE_NEGATIVE;
+    *negative = value->kind == DATA_NEGATIVE;
     return TLA_OK;
 }
 
-tla_status torch_read_profile_event(torch_reader *r, const pickle_value *event) {
+tla_status torch_read_profile_event(torch_reader *r, const data_value *event) {
     torch_snapshot *s = r->snapshot;
-    if (pickle_get(event, "blocks") && pickle_get(event, "total_size"))
+    if (data_get(event, "blocks") && data_get(event, "total_size"))
         return tla_error_set(r->error, TLA_SYNTAX,
                              "%s: found a list of segments (torch.cuda.memory_snapshot()), which has no history, "
                              "expected a memory snapshot with one (torch.cuda.memory._record_memory_history(), then "
                              "_dump_snapshot()), or a profile with profile_memory=True",
                              torch_where_is(s, event->position).text);
-    if (!is_text(pickle_get(event, "name"), "[memory]")) return TLA_OK;
-    const pickle_value *args = pickle_get(event, "args"), *time = pickle_get(event, "ts");
+    if (!is_text(data_get(event, "name"), "[memory]")) return TLA_OK;
+    const data_value *args = data_get(event, "args"), *time = data_get(event, "ts");
     torch_profile_event e = {0};
     uint64_t device = 0, type = 0, bytes = 0;
     bool ignored = false, negative = false;
-    if (!args || args->kind != PICKLE_DICT) return wrong(r, event, "args", "an object");
-    if (!time || (time->kind != PICKLE_REAL && time->kind != PICKLE_UNSIGNED)) return wrong(r, event, "ts", "a number");
-    e.time_us = time->kind == PICKLE_REAL ? time->real : (double)time->integer;
+    if (!args || args->kind != DATA_DICT) return wrong(r, event, "args", "an object");
+    if (!time || (time->kind != DATA_REAL && time->kind != DATA_UNSIGNED)) return wrong(r, event, "ts", "a number");
+    e.time_us = time->kind == DATA_REAL ? time->real : (double)time->integer;
     tla_status status = get_number(r, args, "Bytes", true, &bytes, &negative);
     if (!status) status = get_number(r, args, "Addr", true, &e.address, &ignored);
     if (!status) status = get_number(r, args, "Device Id", false, &device, &ignored);
@@ -59,7 +59,7 @@ tla_status torch_read_profile_event(torch_reader *r, const pickle_value *event) 
     e.nbytes = negative ? 0 - bytes : bytes;
     e.on_gpu = type == 1;
     e.device = e.on_gpu && device < UINT32_MAX ? (uint32_t)device : 0;
-    if (e.nbytes > TRACE_MAX_BYTES) return wrong(r, pickle_get(args, "Bytes"), "Bytes", "1 .. 2^63 bytes");
+    if (e.nbytes > TRACE_MAX_BYTES) return wrong(r, data_get(args, "Bytes"), "Bytes", "1 .. 2^63 bytes");
     if (!tla_grow(&s->profile, &s->profile_room, s->profile_count + 1, sizeof e)) return torch_no_memory(r);
     s->profile[s->profile_count++] = e;
     return TLA_OK;

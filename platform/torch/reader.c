@@ -13,9 +13,9 @@ tla_status torch_no_memory(const torch_reader *r) {
 }
 
 /* The dictionary's own items count too: looking a key up takes as long. */
-tla_status torch_reader_count(torch_reader *r, const pickle_value *dict, size_t record) {
-    const uint64_t most = pickle_memory_max(r->snapshot->length);
-    r->read += record + (dict->kind == PICKLE_DICT ? dict->count * sizeof *dict->items : 0);
+tla_status torch_reader_count(torch_reader *r, const data_value *dict, size_t record) {
+    const uint64_t most = data_memory_max(r->snapshot->length);
+    r->read += record + (dict->kind == DATA_DICT ? dict->count * sizeof *dict->items : 0);
     if (r->read <= most) return TLA_OK;
     return tla_error_set(r->error, TLA_LIMIT,
                          "%s: found entries, segments and blocks that need more than %" PRIu64
@@ -57,5 +57,5 @@ torch_where torch_where_is(const torch_snapshot *s, size_t position) {
 }
 
 size_t torch_place(const torch_snapshot *s, const void *source) {
-    return s->pickle ? ((const pickle_value *)source)->position : (size_t)((const char *)source - s->text);
+    return s->pickle ? ((const data_value *)source)->position : (size_t)((const char *)source - s->text);
 }

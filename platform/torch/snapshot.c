@@ -1,6 +1,7 @@
 /* A snapshot as a whole: which format it is, and its devices. */
 #include "model/base/grow.h"
 #include "torch/parts.h"
+#include "torch/pickle.h"
 #include "trace/file.h"
 
 #include <inttypes.h>
@@ -10,18 +11,18 @@
 
 /* A pickle, whose values are all there at once */
 
-static tla_status wrong(const torch_reader *r, const pickle_value *at, const char *what, const char *expected) {
+static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     return tla_error_set(r->error, TLA_SYNTAX, "%s: %s: found %s, expected %s",
-                         torch_where_is(r->snapshot, at->position).text, what, pickle_kind_name(at->kind), expected);
+                         torch_where_is(r->snapshot, at->position).text, what, data_kind_name(at->kind), expected);
 }
 
-static tla_status read_traces(torch_reader *r, const pickle_value *traces) {
-    if (traces->kind != PICKLE_LIST) return wrong(r, traces, "device_traces", "a list");
+static tla_status read_traces(torch_reader *r, const data_value *traces) {
+    if (traces->kind != DATA_LIST) return wrong(r, traces, "device_traces", "a list");
     tla_status status = TLA_OK;
     for (size_t i = 0; i < traces->count && !status; i++) {
-        const pickle_value *trace = traces->items[i];
+        const data_value *trace = traces->items[i];
         torch_device *device;
-        if (trace->kind != PICKLE_LIST) return wrong(r, trace, "trace of a device", "a list");
+        if (trace->kind != DATA_LIST) return wrong(r, trace, "trace of a device", "a list");
         status = torch_reader_device(r, i, trace->position, &device);
         for (size_t k = 0; k < trace->count && !status; k++)
             status = torch_read_entry(r, i, trace->items[k]);
@@ -29,8 +30,8 @@ static tla_status read_traces(torch_reader *r, const pickle_value *traces) {
     return status;
 }
 
-static tla_status read_segments(torch_reader *r, const pickle_value *segments) {
-    if (segments->kind != PICKLE_LIST) return wrong(r, segments, "segments", "a list");
+static tla_status read_segments(torch_reader *r, const data_value *segments) {
+    if (segments->kind != DATA_LIST) return wrong(r, segments, "segments", "a list");
     tla_status status = TLA_OK;
     for (size_t i = 0; i < segments->count && !status; i++)
         status = torch_read_segment(r, segments->items[i]);
@@ -43,12 +44,12 @@ static tla_status read_pickle(torch_reader *r) {
     tla_status status = pickle_read(s->text, s->length, s->name, &pickle, r->error);
     if (status) return status;
     s->pickle = pickle;
-    const pickle_value *root = pickle_root(pickle), *traces = pickle_get(root, "device_traces"),
-                       *segments = pickle_get(root, "segments"), *settings = pickle_get(root, "allocator_settings");
+    const data_value *root = pickle_root(pickle), *traces = data_get(root, "device_traces"),
+                     *segments = data_get(root, "segments"), *settings = data_get(root, "allocator_settings");
     if (!traces && !segments)
         return tla_error_set(r->error, TLA_SYNTAX,
                              "%s: found %s without 'device_traces', expected a memory snapshot of PyTorch",
-                             torch_where_is(s, root->position).text, pickle_kind_name(root->kind));
+                             torch_where_is(s, root->position).text, data_kind_name(root->kind));
     s->has_segments = segments != NULL;
     if (settings) status = torch_read_settings(r, settings);
     if (!status && segments) status = read_segments(r, segments);

@@ -146,7 +146,7 @@ static tla_status convert(torch_snapshot *s, size_t number, trace_builder *build
     return status;
 }
 
-tla_status trace_read_torch(const char *text, size_t length, const char *name, int device, trace_builder *builder,
+tla_status torch_read_trace(const char *text, size_t length, const char *name, int device, trace_builder *builder,
                             tla_error *error) {
     torch_snapshot s;
     size_t number = 0;

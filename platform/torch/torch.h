@@ -108,11 +108,16 @@ typedef struct torch_snapshot {
 
 /* Reads a snapshot from memory that must outlive it, and `name` too. TLA_SYNTAX with the place, what was found and what
  * was expected; TLA_UNSUPPORTED for a pickle that is no plain data; TLA_LIMIT for one whose values, or what is read out
- * of them, need more memory than they may (pickle.h), and for a device that is none; TLA_NO_HOST_MEMORY. *snapshot is
+ * of them, need more memory than they may (value.h), and for a device that is none; TLA_NO_HOST_MEMORY. *snapshot is
  * empty then. */
 tla_status torch_snapshot_read(const char *text, size_t length, const char *name, torch_snapshot *snapshot,
                                tla_error *error);
 void torch_snapshot_clear(torch_snapshot *snapshot);
+
+/* Reads one device of a snapshot as a trace: a reader for trace_read_recordings_by (trace.h). */
+struct trace_builder;
+tla_status torch_read_trace(const char *text, size_t length, const char *name, int device,
+                            struct trace_builder *builder, tla_error *error);
 
 /* As torch_snapshot_read, of a file, plain or gzip; also TLA_IO. */
 tla_status torch_snapshot_load(const char *path, torch_snapshot *snapshot, tla_error *error);

@@ -53,13 +53,5 @@ void trace_builder_finish(trace_builder *builder, alloc_trace *trace);
 tla_status trace_read_csv(trace_file *file, trace_builder *builder, tla_error *error);
 bool trace_csv_begins(const char *first, size_t length); /* whether a file that begins so has its header line */
 tla_status trace_read_minimalloc(trace_file *file, trace_builder *builder, tla_error *error);
-/* A snapshot of PyTorch, one device of it or the first that recorded something (TRACE_FIRST_DEVICE). */
-tla_status trace_read_torch(const char *text, size_t length, const char *name, int device, trace_builder *builder,
-                            tla_error *error);
-
-/* The memory events of a profiler trace that was read as a snapshot. */
-struct torch_snapshot;
-tla_status torch_convert_profile(const struct torch_snapshot *snapshot, int device, trace_builder *builder,
-                                 tla_error *error);
 
 #endif

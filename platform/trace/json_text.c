@@ -10,10 +10,10 @@
 
 enum { DEPTH_MAX = 512, NUMBER_MAX = 400 };
 
-static tla_status read_value(json_text *j, pickle_value **value);
+static tla_status read_value(json_text *j, data_value **value);
 
 json_text json_text_of(const char *text, size_t length, size_t at) {
-    return (json_text){.text = text, .length = length, .at = at, .store = {.most = pickle_memory_max(length)}};
+    return (json_text){.text = text, .length = length, .at = at, .store = {.most = data_memory_max(length)}};
 }
 
 void json_text_clear(json_text *j) {
@@ -42,8 +42,8 @@ tla_status json_take(json_text *j, char c, const char *expected) {
     return TLA_OK;
 }
 
-tla_status json_read(json_text *j, const pickle_value **value) {
-    pickle_value *made = NULL;
+tla_status json_read(json_text *j, const data_value **value) {
+    data_value *made = NULL;
     value_store_reset(&j->store);
     j->open_count = 0;
     j->depth = 0;
@@ -56,7 +56,7 @@ static tla_status no_memory(const json_text *j) {
     return j->store.too_much ? TLA_LIMIT : TLA_NO_HOST_MEMORY;
 }
 
-static tla_status make(json_text *j, pickle_value value, pickle_value **made) {
+static tla_status make(json_text *j, data_value value, data_value **made) {
     *made = value_store_take(&j->store, sizeof **made);
     if (!*made) return no_memory(j);
     **made = value;
@@ -77,7 +77,7 @@ static bool next_is(const json_text *j, const char *any) {
 }
 
 /* The text of a real number, which has been checked. */
-static tla_status read_real(json_text *j, size_t begin, pickle_value *number) {
+static tla_status read_real(json_text *j, size_t begin, data_value *number) {
     char copy[NUMBER_MAX + 1];
     size_t length = j->at - begin;
     if (length > NUMBER_MAX) {
@@ -86,14 +86,14 @@ static tla_status read_real(json_text *j, size_t begin, pickle_value *number) {
     }
     memcpy(copy, j->text + begin, length);
     copy[length] = 0;
-    number->kind = PICKLE_REAL;
+    number->kind = DATA_REAL;
     number->real = strtod(copy, NULL);
     if (isfinite(number->real)) return TLA_OK;
     j->at = begin;
     return expect(j, "a number below 1e309");
 }
 
-static tla_status read_whole(json_text *j, size_t begin, bool negative, pickle_value *number) {
+static tla_status read_whole(json_text *j, size_t begin, bool negative, data_value *number) {
     const uint64_t most = negative ? (uint64_t)1 << 63 : UINT64_MAX;
     uint64_t sum = 0;
     for (size_t i = begin + negative; i < j->at; i++) {
@@ -104,12 +104,12 @@ static tla_status read_whole(json_text *j, size_t begin, bool negative, pickle_v
         }
         sum = 10 * sum + digit;
     }
-    number->kind = negative && sum ? PICKLE_NEGATIVE : PICKLE_UNSIGNED;
+    number->kind = negative && sum ? DATA_NEGATIVE : DATA_UNSIGNED;
     number->integer = negative ? 0 - sum : sum;
     return TLA_OK;
 }
 
-static tla_status read_number(json_text *j, pickle_value *number) {
+static tla_status read_number(json_text *j, data_value *number) {
     const size_t begin = j->at;
     const bool negative = j->text[begin] == '-';
     bool real = false;
@@ -213,7 +213,7 @@ static tla_status skip_text(json_text *j, bool *escapes) {
     return expect(j, "the end of a text");
 }
 
-static tla_status unescape(json_text *j, size_t end, pickle_value *text) {
+static tla_status unescape(json_text *j, size_t end, data_value *text) {
     char *copy = value_store_take(&j->store, text->count);
     if (!copy) return no_memory(j);
     text->text = copy;
@@ -232,13 +232,13 @@ static tla_status unescape(json_text *j, size_t end, pickle_value *text) {
     return TLA_OK;
 }
 
-static tla_status read_text(json_text *j, pickle_value *text) {
+static tla_status read_text(json_text *j, data_value *text) {
     const size_t begin = ++j->at;
     bool escapes;
     tla_status status = skip_text(j, &escapes);
     if (status) return status;
     const size_t end = j->at;
-    text->kind = PICKLE_TEXT;
+    text->kind = DATA_TEXT;
     text->text = j->text + begin;
     text->count = end - begin;
     if (escapes) {
@@ -252,14 +252,14 @@ static tla_status read_text(json_text *j, pickle_value *text) {
 
 /* Lists and objects */
 
-static tla_status push(json_text *j, pickle_value *value) {
+static tla_status push(json_text *j, data_value *value) {
     if (!tla_grow(&j->open, &j->open_room, j->open_count + 1, sizeof *j->open)) return TLA_NO_HOST_MEMORY;
     j->open[j->open_count++] = value;
     return TLA_OK;
 }
 
 static tla_status read_item(json_text *j) {
-    pickle_value *value;
+    data_value *value;
     tla_status status = read_value(j, &value);
     return status ? status : push(j, value);
 }
@@ -272,7 +272,7 @@ static tla_status read_member(json_text *j) {
 }
 
 static int compare_keys(const void *a, const void *b) {
-    const pickle_value *const x = *(pickle_value *const *)a, *const y = *(pickle_value *const *)b;
+    const data_value *const x = *(data_value *const *)a, *const y = *(data_value *const *)b;
     const int order = memcmp(x->text, y->text, x->count < y->count ? x->count : y->count);
     if (order || x->count != y->count) return order ? order : x->count < y->count ? -1 : 1;
     return x->position < y->position ? -1 : 1; /* of equal keys the later one is the wrong one */
@@ -282,8 +282,8 @@ static int compare_keys(const void *a, const void *b) {
 static tla_status check_keys(json_text *j, size_t first) {
     enum { FEW = 16 };
     const size_t count = (j->open_count - first) / 2;
-    pickle_value *few[FEW], **const keys = count <= FEW ? few : malloc(count * sizeof *keys);
-    const pickle_value *again = NULL;
+    data_value *few[FEW], **const keys = count <= FEW ? few : malloc(count * sizeof *keys);
+    const data_value *again = NULL;
     if (!keys) return TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < count; i++)
         keys[i] = j->open[first + 2 * i];
@@ -298,7 +298,7 @@ static tla_status check_keys(json_text *j, size_t first) {
     return expect(j, "a key that the object does not have yet");
 }
 
-static tla_status read_items(json_text *j, bool object, pickle_value *container) {
+static tla_status read_items(json_text *j, bool object, data_value *container) {
     const size_t first = j->open_count;
     const char end = object ? '}' : ']';
     tla_status status = TLA_OK;
@@ -312,7 +312,7 @@ static tla_status read_items(json_text *j, bool object, pickle_value *container)
     if (!status && object) status = check_keys(j, first);
     if (status) return status;
     j->depth--;
-    container->kind = object ? PICKLE_DICT : PICKLE_LIST;
+    container->kind = object ? DATA_DICT : DATA_LIST;
     container->count = j->open_count - first;
     j->open_count = first;
     if (!container->count) return TLA_OK;
@@ -330,9 +330,9 @@ static bool is_word(json_text *j, const char *word) {
     return true;
 }
 
-static tla_status read_value(json_text *j, pickle_value **value) {
+static tla_status read_value(json_text *j, data_value **value) {
     const char c = json_peek(j);
-    pickle_value found = {.kind = PICKLE_NONE, .position = j->at};
+    data_value found = {.kind = DATA_NONE, .position = j->at};
     tla_status status = TLA_OK;
     if (c == '{' || c == '[')
         status = read_items(j, c == '{', &found);
@@ -341,7 +341,7 @@ static tla_status read_value(json_text *j, pickle_value **value) {
     else if (c == '-' || (c >= '0' && c <= '9'))
         status = read_number(j, &found);
     else if (is_word(j, "true") || is_word(j, "false"))
-        found.kind = PICKLE_BOOLEAN, found.integer = c == 't';
+        found.kind = DATA_BOOLEAN, found.integer = c == 't';
     else if (!is_word(j, "null"))
         status = expect(j, "a value");
     return status ? status : make(j, found, value);

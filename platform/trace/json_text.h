@@ -12,6 +12,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H
 #define TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H
 
+#include "tlmalloc/base/status.h"
 #include "trace/value.h"
 #include "trace/value_store.h"
 
@@ -26,7 +27,7 @@ typedef struct json_text {
     const char *expected; /* after TLA_SYNTAX: "a value" */
     /* Its own. */
     value_store store;
-    pickle_value **open; /* items of the lists and objects that have not ended */
+    data_value **open; /* items of the lists and objects that have not ended */
     size_t open_count, open_room;
     int depth;
 } json_text;
@@ -43,8 +44,8 @@ tla_status json_take(json_text *json, char c, const char *expected);
 
 /* Reads a value, which is valid until the next call. Objects are dictionaries, whose keys differ; whole
  * numbers have 64 bits; half a surrogate pair becomes U+FFFD. TLA_SYNTAX; TLA_LIMIT for a value that needs more than
- * pickle_memory_max of the text; TLA_NO_HOST_MEMORY. */
-tla_status json_read(json_text *json, const pickle_value **value);
+ * data_memory_max of the text; TLA_NO_HOST_MEMORY. */
+tla_status json_read(json_text *json, const data_value **value);
 
 #ifdef __cplusplus
 }

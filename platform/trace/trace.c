@@ -6,8 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Who reads recordings; NULL: nobody. */
+static trace_recording_reader *read_recording;
+
+void trace_read_recordings_by(trace_recording_reader *reader) {
+    read_recording = reader;
+}
+
 /* The PROTO opcode of a pickle, or the beginning of JSON. */
-static bool is_torch(const char *text, size_t length) {
+static bool is_recording(const char *text, size_t length) {
     size_t i = 0;
     while (i < length && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t'))
         i++;
@@ -15,11 +22,14 @@ static bool is_torch(const char *text, size_t length) {
 }
 
 /* A file that is read whole: its reader goes back and forth in it. */
-static tla_status read_torch(trace_file *file, int device, trace_builder *builder, tla_error *error) {
+static tla_status read_whole(trace_file *file, int device, trace_builder *builder, tla_error *error) {
+    if (!read_recording)
+        return tla_error_set(error, TLA_UNSUPPORTED, "%s: found a pickle or JSON, as recordings of PyTorch are: %s",
+                             trace_file_name(file), TRACE_NO_TORCH);
     char *text = NULL;
     size_t length = 0;
     tla_status status = trace_file_rest(file, &text, &length, error);
-    if (!status) status = trace_read_torch(text, length, trace_file_name(file), device, builder, error);
+    if (!status) status = read_recording(text, length, trace_file_name(file), device, builder, error);
     free(text);
     return status;
 }
@@ -27,7 +37,7 @@ static tla_status read_torch(trace_file *file, int device, trace_builder *builde
 static tla_status read_format(trace_file *file, int device, trace_builder *builder, tla_error *error) {
     size_t length;
     const char *first = trace_file_peek(file, &length);
-    if (is_torch(first, length)) return read_torch(file, device, builder, error);
+    if (is_recording(first, length)) return read_whole(file, device, builder, error);
     if (device != TRACE_FIRST_DEVICE)
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "%s: found a format without devices, expected a recording of PyTorch",
@@ -89,7 +99,7 @@ tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla
     size_t length;
     const char *first = status ? NULL : trace_file_peek(file, &length);
     /* What is neither a recording nor a trace is meant to be a table of buffers, and its reader says what it lacks. */
-    if (!status && device == TRACE_FIRST_DEVICE && !is_torch(first, length) && !trace_csv_begins(first, length)) {
+    if (!status && device == TRACE_FIRST_DEVICE && !is_recording(first, length) && !trace_csv_begins(first, length)) {
         status = minimalloc_read(file, true, list, error);
         if (status) status = trace_file_blame(file, status, error);
     } else if (!status) {

@@ -3,7 +3,8 @@
  *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project; further columns as csv.c has them
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
  *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed;
- *                         or a trace of its profiler in JSON, of which the "[memory]" events are read */
+ *                         or a trace of its profiler in JSON, of which the "[memory]" events are read: by a reader of
+ *                         its own (trace_read_recordings_by) */
 #ifndef TLMALLOC_PLATFORM_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_H
 
@@ -51,6 +52,17 @@ tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error);
 /* The same for one device of a recording that may have several; TRACE_FIRST_DEVICE as above. TLA_OUT_OF_RANGE when it
  * recorded nothing, TLA_UNSUPPORTED for a format without devices. */
 tla_status trace_load_device(const char *path, int device, alloc_trace *trace, tla_error *error);
+
+/* Reads one device of a recording, or the first that recorded something (TRACE_FIRST_DEVICE), from a text that is valid
+ * during the call, into a builder (builder.h). `name` is the file's. Errors as trace_load_device. */
+struct trace_builder;
+typedef tla_status trace_recording_reader(const char *text, size_t length, const char *name, int device,
+                                          struct trace_builder *builder, tla_error *error);
+
+/* Has recordings of PyTorch read by `reader` from now on, before anything is loaded. NULL, as without a call: loading
+ * one is TLA_UNSUPPORTED, with a text that ends with: */
+void trace_read_recordings_by(trace_recording_reader *reader);
+#define TRACE_NO_TORCH "this build has no PyTorch reader; configure with -DTLMALLOC_TORCH=ON"
 
 /* As trace_load from memory, already decompressed; `name` stands for the file in messages. */
 tla_status trace_parse(const char *text, size_t length, const char *name, alloc_trace *trace, tla_error *error);

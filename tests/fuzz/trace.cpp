@@ -1,12 +1,14 @@
 // Trace readers: whatever the bytes are, a trace is read that can be played, or refused with a text.
 #include "trace/trace.h"
 #include "tests/fuzz/fuzz.hpp"
+#include "torch/torch.h"
 
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     alloc_trace trace{};
     tla_error error{};
+    trace_read_recordings_by(torch_read_trace);
     const tla_status status = trace_parse(reinterpret_cast<const char *>(data), size, "input", &trace, &error);
     if (status == TLA_OK) {
         uint64_t time = 0;

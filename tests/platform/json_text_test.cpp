@@ -17,30 +17,30 @@ std::string show(const std::map<std::string, std::string> &members) {
     return text + "}";
 }
 
-std::string show(const pickle_value &v) {
+std::string show(const data_value &v) {
     switch (v.kind) {
-    case PICKLE_NONE:
+    case DATA_NONE:
         return "null";
-    case PICKLE_BOOLEAN:
+    case DATA_BOOLEAN:
         return v.integer ? "true" : "false";
-    case PICKLE_UNSIGNED:
+    case DATA_UNSIGNED:
         return std::to_string(v.integer);
-    case PICKLE_NEGATIVE:
+    case DATA_NEGATIVE:
         return std::to_string(static_cast<std::int64_t>(v.integer));
-    case PICKLE_REAL:
+    case DATA_REAL:
         return "r" + std::to_string(v.real);
-    case PICKLE_TEXT:
+    case DATA_TEXT:
         return "'" + std::string(v.text, v.count) + "'";
     default:
         break;
     }
     std::string text = "[";
     std::map<std::string, std::string> members; // of equal keys the last
-    for (std::size_t i = 0; i < v.count && v.kind == PICKLE_DICT; i += 2)
+    for (std::size_t i = 0; i < v.count && v.kind == DATA_DICT; i += 2)
         members[show(*v.items[i])] = show(*v.items[i + 1]);
-    for (std::size_t i = 0; i < v.count && v.kind == PICKLE_LIST; i++)
+    for (std::size_t i = 0; i < v.count && v.kind == DATA_LIST; i++)
         text += show(*v.items[i]) + " ";
-    return v.kind == PICKLE_DICT ? show(members) : text + "]";
+    return v.kind == DATA_DICT ? show(members) : text + "]";
 }
 
 std::string show(const json_t *v) {
@@ -82,7 +82,7 @@ struct outcome {
 // Of the whole text.
 outcome read(const std::string &text) {
     json_text json = json_text_of(text.data(), text.size(), 0);
-    const pickle_value *value = nullptr;
+    const data_value *value = nullptr;
     tla_status status = json_read(&json, &value);
     if (!status && (json_peek(&json) || json.at < json.length)) status = json_take(&json, '!', "the end");
     outcome o{status, status ? "" : show(*value), status == TLA_SYNTAX ? json.expected : "", json.at};
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_beyond_janssons_are_read) {
 BOOST_AUTO_TEST_CASE(values_are_read_one_behind_the_other_from_any_place) {
     const std::string text = "xx [1,\"\\n\"] {\"a\":null}";
     json_text json = json_text_of(text.data(), text.size(), 2);
-    const pickle_value *value = nullptr;
+    const data_value *value = nullptr;
     BOOST_REQUIRE_EQUAL(json_read(&json, &value), TLA_OK);
     BOOST_CHECK_EQUAL(show(*value), "[1 '\n' ]");
     BOOST_CHECK_EQUAL(value->items[1]->position, 6u);
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_needs_too_much_memory_is_refused) {
     BOOST_CHECK_EQUAL(read(text + "]").status, TLA_OK); // the densest: 20 bytes for one of text
     json_text json = json_text_of(text.data(), text.size(), 0);
     json.store.most = 1 << 20;
-    const pickle_value *value = nullptr;
+    const data_value *value = nullptr;
     BOOST_CHECK_EQUAL(json_read(&json, &value), TLA_LIMIT);
     json_text_clear(&json);
 }

@@ -8,8 +8,7 @@
 namespace {
 
 const sweep_command commands[] = {
-    {"run", nullptr, SWEEP_PLATFORM_ARGUMENT, false, false, false, false, {{"--kernel", true, false, nullptr}}, false},
-    {}};
+    {"run", SWEEP_PLATFORM_ARGUMENT, false, false, false, false, {{"--kernel", true, false, nullptr}}, false}, {}};
 
 const std::string text = "name: n\nabout: a\ncommand: run\nplatform: " TLMALLOC_SOURCE_DIR
                          "/configs/npu_small.yaml\nset: {mmu.walk: flat, --kernel: gemm}\nkeys:\n"

@@ -13,7 +13,6 @@
 namespace {
 
 const sweep_command commands[] = {{"run",
-                                   nullptr,
                                    SWEEP_PLATFORM_ARGUMENT,
                                    false,
                                    false,

@@ -14,7 +14,6 @@ namespace {
 
 const sweep_command commands[] = {
     {"run",
-     nullptr,
      SWEEP_PLATFORM_ARGUMENT,
      false,
      false,

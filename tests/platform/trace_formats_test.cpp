@@ -1,6 +1,7 @@
 // The other formats of traces: memory snapshots of PyTorch, which are pickles, and MiniMalloc's buffers.
 #include "platform/command_line.hpp"
 #include "shared_data.hpp"
+#include "torch/torch.h"
 #include "trace/trace.h"
 
 #include <map>
@@ -23,6 +24,7 @@ std::string placements_of(const std::string &trace) {
 std::string failure_of(const std::string &text) {
     alloc_trace trace;
     tla_error error{};
+    trace_read_recordings_by(torch_read_trace);
     tla_status status = trace_parse(text.data(), text.size(), "t", &trace, &error);
     if (status) {
         BOOST_CHECK_EQUAL(status, error.status);
@@ -294,4 +296,21 @@ BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_refused_with_their_place) {
         std::string failure = failure_of(text);
         BOOST_CHECK_MESSAGE(contains(failure, message), "found " << failure << ", expected " << message);
     }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_reader_of_recordings_one_is_refused_with_the_option_that_it_needs) {
+    for (const std::string name : {"torch_snapshot_protocol2.pickle", "torch_snapshot_protocol5.pickle"}) {
+        const std::string text = read_text(data + name);
+        alloc_trace trace;
+        tla_error error{};
+        BOOST_CHECK_EQUAL(trace_parse(text.data(), text.size(), "t", &trace, &error), TLA_UNSUPPORTED);
+        BOOST_CHECK_EQUAL(error.text,
+                          "t: found a pickle or JSON, as recordings of PyTorch are: this build has no PyTorch "
+                          "reader; configure with -DTLMALLOC_TORCH=ON");
+    }
+    const std::string events = "time_ns,op,id,bytes\n0,alloc,1,64\n";
+    alloc_trace trace;
+    tla_error error{};
+    BOOST_REQUIRE_EQUAL(trace_parse(events.data(), events.size(), "t", &trace, &error), TLA_OK);
+    trace_unload(&trace);
 }

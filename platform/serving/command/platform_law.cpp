@@ -1,6 +1,7 @@
 // A law of steps on a platform.
 #include "serving/command/platform_law.h"
 
+#include "cli/law_argument.h"
 #include "cli/message.h"
 #include "cli/overrides.h"
 #include "cli/report_words.hpp"
@@ -18,9 +19,6 @@
 namespace tlmalloc {
 
 namespace {
-
-constexpr char word[] = "platform ";
-constexpr char nothing_else[] = "fixed 0 ns"; // LAW where there is none
 
 struct platform_law {
     ~platform_law() { tla_step_law_clear(&inner); }
@@ -160,20 +158,6 @@ tla_status check(const tla_serving_settings &settings, const tla_config &config,
 } // namespace tlmalloc
 
 using namespace tlmalloc;
-
-bool platform_law_is(const char *text) {
-    return std::strncmp(text, word, sizeof word - 1) == 0;
-}
-
-const char *platform_law_split(const char *text, const char **config, std::size_t *length) {
-    if (!platform_law_is(text)) return nullptr;
-    *config = text + sizeof word - 1;
-    *config += std::strspn(*config, " ");
-    if (**config == '\0' || **config == '+') return nullptr;
-    const char *const plus = std::strstr(*config, " + ");
-    *length = plus ? static_cast<std::size_t>(plus - *config) : std::strlen(*config);
-    return plus ? plus + 3 + std::strspn(plus + 3, " ") : nothing_else;
-}
 
 tla_status platform_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
                               tla_error *error) {

@@ -12,18 +12,11 @@
 extern "C" {
 #endif
 
-/* Whether a text names such a law: "platform CONFIG + LAW", or "platform CONFIG", where a step takes what the platform
- * takes and nothing else. */
-bool platform_law_is(const char *text);
-
-/* The LAW of such a text, and its CONFIG, config[0 .. *length); NULL without a CONFIG. */
-const char *platform_law_split(const char *text, const char **config, size_t *length);
-
-/* Builds the platform of CONFIG; LAW, of step_law.h, is the rest of a step. Block b lies in the slice of PE b modulo
- * their number, at a virtual address of that PE; a second tier is in the platform's host_memory, and its moves are by
- * DMA. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another manager than that of blocks and for slices
- * in lockstep; TLA_INVALID_ARGUMENT for settings that do not say what a block has, or more blocks than the slices or
- * the host's memory hold; as tla_step_law_parse.
+/* Builds the platform of a law "platform CONFIG + LAW" (cli/law_argument.h); LAW, of step_law.h, is the rest of a step.
+ * Block b lies in the slice of PE b modulo their number, at a virtual address of that PE; a second tier is in the
+ * platform's host_memory, and its moves are by DMA. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another
+ * manager than that of blocks and for slices in lockstep; TLA_INVALID_ARGUMENT for settings that do not say what a
+ * block has, or more blocks than the slices or the host's memory hold; as tla_step_law_parse.
  *
  * With attention_by_dma every step has in transfer_ns what reading one layer of its requests' blocks took
  * (platform_attention.hpp), times the layers, and of a profile LAW leaves its layer `attention` out. */

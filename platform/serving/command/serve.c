@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/json_writer.h"
+#include "cli/law_argument.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/overrides.h"

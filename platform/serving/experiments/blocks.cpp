@@ -1,6 +1,7 @@
 // A serving engine whose blocks are bytes on a platform: what its commands and moves take.
 #include "serving/command/platform_law.h"
 #include "serving/experiments/serve.hpp"
+#include "serving/experiments/workloads.hpp"
 
 namespace tlmalloc {
 

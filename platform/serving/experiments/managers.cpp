@@ -1,5 +1,6 @@
 // A serving engine over every manager of its memory, with the prices of what that decides.
 #include "serving/experiments/serve.hpp"
+#include "serving/experiments/workloads.hpp"
 #include "serving/host_law.h"
 #include "serving/priced_law.h"
 

@@ -1,5 +1,6 @@
 // A run of a serving engine beside one that was measured.
 #include "serving/experiments/serve.hpp"
+#include "serving/experiments/workloads.hpp"
 #include "serving/measured_run.h"
 
 namespace tlmalloc {

@@ -1,5 +1,6 @@
 // The rules of a serving engine alone, with a law of steps that is a formula: what they decide, to the digit.
 #include "serving/experiments/serve.hpp"
+#include "serving/experiments/workloads.hpp"
 
 namespace tlmalloc {
 

@@ -4,6 +4,7 @@
 
 #include "experiments/experiment_dma.hpp"
 #include "serving/command/serve.h"
+#include "serving/requests.h"
 
 namespace tlmalloc {
 
@@ -20,6 +21,9 @@ struct owned_law : tla_step_law {
     owned_law &operator=(const owned_law &) = delete;
     ~owned_law() { tla_step_law_clear(this); }
 };
+
+// Requests of the file that is the parameter `requests`, read once for all rows; null: it cannot be read.
+const tla_serving_requests *serving_requests_of(const experiment_parameters &p, tla_error *error);
 
 // The settings of the file that is the parameter `settings`, with `overrides` ("key=value") on top.
 tla_status serving_settings_of(const experiment_parameters &p, const std::vector<std::string> &overrides,

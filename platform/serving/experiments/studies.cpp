@@ -1,6 +1,7 @@
 // The memory of a serving system, without a platform: what prompts' blocks are hit, what of a memory holds tokens, and
 // what layers of several types save.
-#include "experiments/experiment_dma.hpp"
+#include "serving/experiments/serve.hpp"
+#include "serving/experiments/workloads.hpp"
 #include "serving/layer_study.h"
 #include "serving/memory_study.h"
 #include "serving/prefix_study.h"

@@ -393,6 +393,13 @@ static tla_status load(const sweep_options *options, sweep *s, const char *comma
         free(text);
         if (status == TLA_NO_HOST_MEMORY) tla_error_set(&error, status, "no host memory for the sweep");
     }
+    if (!status) {
+        const cli_command *found = cli_find_command(s->command->name);
+        if (!found->run)
+            status = tla_error_set(&error, TLA_UNSUPPORTED, "%s: command: %s: %s", options->path, found->name,
+                                   found->missing);
+        if (status) sweep_clear(s);
+    }
     if (status && status != TLA_SYNTAX) print_message("%s: %s", command, error.text);
     return status;
 }

@@ -1,8 +1,8 @@
-/* The commands that can be swept, with the options that can be: a table, to which a new command is a row. */
+/* The commands that can be swept, with the options that can be: a table, to which a new command is a row. Its name
+ * finds what runs (cli/commands.h). */
 #include "sweep/command/sweep_commands.h"
 
-#include "cli/commands.h"
-#include "serving/command/platform_law.h"
+#include "cli/law_argument.h"
 
 #include <string.h>
 
@@ -23,11 +23,9 @@ static size_t paths_of_law(const char *value, sweep_path paths[SWEEP_PATHS_MAX])
 
 const sweep_command sweep_commands[] = {
     {.name = "run",
-     .run = tlmalloc_run,
      .platform = SWEEP_PLATFORM_ARGUMENT,
      .options = {{"--kernel", .is_file = true}, {"--parameter"}, {"--from", .is_file = true}}},
     {.name = "replay",
-     .run = tlmalloc_replay,
      .platform = SWEEP_PLATFORM_OPTION,
      .input = true,
      .input_needed = true,
@@ -41,22 +39,19 @@ const sweep_command sweep_commands[] = {
                  {"--settings"},
                  {"--pytorch"}}},
     {.name = "traffic",
-     .run = tlmalloc_traffic,
      .platform = SWEEP_PLATFORM_ARGUMENT,
      .timing_profile = true,
      .input = true,
      .options = {{"--map"}, {"--window"}, {"--pattern"}, {"--seed"}, {"--count"}}},
     {.name = "serve",
-     .run = tlmalloc_serve,
      .input = true,
      .input_needed = true,
      .options = {{"--settings", .is_file = true}, {"--step-time", .paths = paths_of_law}, {"--from", .is_file = true}},
      .settings = true},
     {.name = "plan",
-     .run = tlmalloc_plan,
      .input = true,
      .input_needed = true,
      .options = {{"--capacity"}, {"--method"}, {"--minimize", .is_flag = true}, {"--time-limit"}, {"--device"}}},
-    {.name = "reproduce", .run = tlmalloc_reproduce, .platform = SWEEP_PLATFORM_ARGUMENT, .experiment = true},
+    {.name = "reproduce", .platform = SWEEP_PLATFORM_ARGUMENT, .experiment = true},
     {.name = 0},
 };

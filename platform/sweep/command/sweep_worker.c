@@ -155,7 +155,7 @@ void sweep_work(const sweep *s, int64_t point, const sweep_streams *streams, swe
     }
     snprintf(number, sizeof number, "%d", streams->report);
     add(&w, "--json=/dev/fd/%s%s", number, "");
-    const int status = s->command->run(w.count, w.words);
+    const int status = cli_find_command(s->command->name)->run(w.count, w.words);
     read_report(s, streams->report, outcome);
     _exit(status);
 }

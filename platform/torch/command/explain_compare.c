@@ -1,5 +1,5 @@
 /* The same program under other settings, on the same device. */
-#include "explain/explain.h"
+#include "torch/command/explained.h"
 
 #include "tlmalloc/segments/segment_settings.h"
 

@@ -1,6 +1,6 @@
 /* The moment that is explained: the recording replayed to it, the blocks that were there, and those that the retry
  * leaves. */
-#include "explain/explain.h"
+#include "torch/command/explained.h"
 
 #include <inttypes.h>
 #include <stdio.h>

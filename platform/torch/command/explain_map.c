@@ -1,6 +1,6 @@
 /* The cache at the moment as a picture: a row for every segment or range, its blocks to scale by class, addresses
  * without memory between them, and the request to the same scale on top. */
-#include "explain/explain.h"
+#include "torch/command/explained.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* The explanation as a page for a person, and as JSON. */
-#include "explain/explain.h"
+#include "torch/command/explained.h"
 
 #include "cli/config_json.h"
 

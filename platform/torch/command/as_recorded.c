@@ -1,5 +1,5 @@
 /* The comparison of a recording with what segment_cache makes of it, device by device. */
-#include "replay/as_recorded.h"
+#include "torch/command/as_recorded.h"
 
 #include "cli/config_json.h"
 #include "cli/json_writer.h"
