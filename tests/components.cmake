@@ -24,11 +24,18 @@ set(torch_cases
     input_test.a_pickle_that_is_too_large_is_refused
     input_test.a_pickle_that_mentions_the_same_values_many_times_is_read_in_bounded_memory
     input_test.a_value_of_json_is_read_in_bounded_memory
+    output_test.a_full_standard_output_keeps_back_every_file_and_is_told_once
+    output_test.a_dash_is_standard_output_and_the_table_goes_to_standard_error
+    output_test.a_standard_output_that_is_full_or_closed_is_an_error_of_every_command
+    output_test.an_output_that_cannot_be_written_whole_leaves_the_older_one
+    output_test.every_output_is_written_and_an_older_one_replaced
+    output_test.links_and_pipes_are_written_through_and_modes_are_kept
     plan_command_test.recordings_are_planned_with_lifetimes_as_they_happened
     report_keys_test.every_key_of_the_reports_is_in_the_page_and_no_other)
 set(serving_cases
     command_line_test.help_names_every_command
     error_texts_test.serve_names_a_header_that_it_does_not_know
+    hints_test.a_misspelt_word_in_an_experiment_gets_the_nearest_one
     hostile_input_test.a_key_of_json_that_comes_again_is_refused_by_every_reader
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file
     output_places_test.no_option_of_any_command_removes_or_replaces_what_is_no_regular_file
