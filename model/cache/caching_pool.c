@@ -266,7 +266,7 @@ tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, ui
                                        what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
     else
         status =
-            tla_port_driver_reason(&pool->config.driver, device, nbytes, capacity, trimmed, error,
+            tla_port_client_reason(&pool->config.driver, device, nbytes, capacity, trimmed, error,
                                    "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
                                    " is cached (%" PRIu64 " bytes in others); asked the driver for %" PRIu64 " bytes",
                                    what, nbytes, capacity, s.cached, capacity);

@@ -130,7 +130,7 @@ tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *wh
     uint64_t most = largest ? largest->nbytes : 0, unused = reserved - pool->stats.used;
     const uint64_t trimmed = tla_growing_pool_trim_serves(pool, nbytes);
     if (size <= left)
-        return tla_port_driver_reason(&c->driver, c->device, nbytes, size, trimmed, error,
+        return tla_port_client_reason(&c->driver, c->device, nbytes, size, trimmed, error,
                                       "%s overflow: requested %" PRIu64 " bytes, the pool has %" PRIu64
                                       " free of %" PRIu64 ", largest free block %" PRIu64
                                       "; asked upstream down to %" PRIu64 " bytes",

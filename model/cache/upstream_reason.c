@@ -35,7 +35,7 @@ static const char *reason(uint64_t trimmed) {
     return trimmed ? tla_shortage_name(TLA_SHORTAGE_FRONT) : "";
 }
 
-tla_status tla_port_driver_reason(const tla_upstream *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
+tla_status tla_port_client_reason(const tla_upstream *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
                                   uint64_t trimmed, tla_error *error, const char *format, ...) {
     tla_error why = {.status = TLA_EXHAUSTED, .text = "which refused"};
     if (driver->explain) why.status = driver->explain(driver->context, device, asked, &why);

@@ -23,7 +23,7 @@ uint64_t tla_pool_trim_end(tla_pool_trim *trim, const tla_upstream *driver, uint
  * printf-style text, and behind it the driver's own, whose status and free bytes are the answer. `trimmed` is what
  * tla_pool_trim_end returned: where it is above 0, the text says that a trim helps. A driver that cannot explain
  * itself: TLA_EXHAUSTED. */
-tla_status tla_port_driver_reason(const tla_upstream *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
+tla_status tla_port_client_reason(const tla_upstream *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
                                   uint64_t trimmed, tla_error *error, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 

@@ -104,13 +104,13 @@ static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, 
     return TLA_OK;
 }
 
-static tla_status decode_channel(const char *what, uint32_t channel, tla_command *command, tla_error *error) {
-    if (channel >= TLA_CHANNEL_COUNT)
+static tla_status decode_memory_kind(const char *what, uint32_t kind, tla_command *command, tla_error *error) {
+    if (kind >= TLA_MEMORY_KIND_COUNT)
         return tla_error_set(error, TLA_BAD_COMMAND,
                              "%s channel %u, expected %d (HBM), %d (TCM), %d (SRAM), %d (M_CPU memory) or %d (host "
                              "memory)",
-                             what, channel, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY);
-    command->channel = (tla_channel)channel;
+                             what, kind, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY);
+    command->memory = (tla_memory_kind)kind;
     return TLA_OK;
 }
 
@@ -118,7 +118,7 @@ static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_er
     const char *const what = command->opcode == TLA_OP_ALLOC   ? "ALLOC from"
                              : command->opcode == TLA_OP_EVICT ? "EVICT in"
                                                                : "ALLOC_BATCH from";
-    const tla_status status = decode_channel(what, body[0], command, error);
+    const tla_status status = decode_memory_kind(what, body[0], command, error);
     if (status) return status;
     if (body[1] >= TLA_FORMAT_COUNT)
         return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC of format %u, expected 0 to %d", body[1],
@@ -134,7 +134,7 @@ static tla_status decode_trim(const uint8_t *body, tla_command *command, tla_err
     if (get32(body + 4) != 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "TRIM with 0x%08x behind its channel, expected 0",
                              get32(body + 4));
-    return decode_channel("TRIM of", get32(body), command, error);
+    return decode_memory_kind("TRIM of", get32(body), command, error);
 }
 
 static tla_status decode_place(const uint8_t *body, tla_command *command, tla_error *error) {
@@ -194,7 +194,7 @@ static tla_status decode_key(const uint8_t *body, tla_command *command, tla_erro
         return tla_error_set(error, TLA_BAD_COMMAND, "%s a channel with 0x%08x behind it, expected 0", what,
                              get32(body + 12));
     command->key = get(body, 8);
-    return decode_channel(what, get32(body + 8), command, error);
+    return decode_memory_kind(what, get32(body + 8), command, error);
 }
 
 static void decode_entries(const uint8_t *body, tla_command *command) {
@@ -338,7 +338,7 @@ void tla_command_explain(const tla_command *command, tla_error *error) {
         tla_error_set(error, TLA_INVALID_ARGUMENT,
                       "%s: found a target (%u), channel (%u), format (%u), stream (%u) or programs (%u) that no "
                       "descriptor can say",
-                      name, (unsigned)command->target, (unsigned)command->channel, (unsigned)command->format,
+                      name, (unsigned)command->target, (unsigned)command->memory, (unsigned)command->format,
                       command->stream, command->programs);
     }
 }

@@ -8,7 +8,7 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
                         .target = c->target,
                         .correlation_id = c->correlation_id,
                         .request_id = c->request_id,
-                        .channel = c->channel,
+                        .memory = c->memory,
                         .format = c->format,
                         .stream = c->stream,
                         .object = c->object,

@@ -62,7 +62,7 @@ static bool is_alloc(uint32_t opcode) {
     return opcode == TLA_OP_ALLOC || opcode == TLA_OP_ALLOC_BATCH || opcode == TLA_OP_EVICT;
 }
 
-static bool has_channel(uint32_t opcode) {
+static bool has_memory_kind(uint32_t opcode) {
     return is_alloc(opcode) || opcode == TLA_OP_TRIM || opcode == TLA_OP_GET || opcode == TLA_OP_REMOVE;
 }
 
@@ -72,7 +72,7 @@ static void put_pes(uint8_t *bytes, const tla_pe_set *pes) {
 }
 
 static void put_alloc(const tla_descriptor *d, uint8_t *body) {
-    put(body, (uint64_t)d->channel, 1);
+    put(body, (uint64_t)d->memory, 1);
     put(body + 1, (uint64_t)d->format, 1);
     put(body + 2, d->stream, 2);
     put(body + 4, d->object, 4);
@@ -83,13 +83,13 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
                                    size_t *length) {
     size_t whole = tla_descriptor_bytes((uint32_t)d->opcode, d->count);
     const uint32_t opcode = (uint32_t)d->opcode;
-    bool bad_channel = has_channel(opcode) && (uint32_t)d->channel >= TLA_CHANNEL_COUNT;
+    bool bad_memory = has_memory_kind(opcode) && (uint32_t)d->memory >= TLA_MEMORY_KIND_COUNT;
     bool bad_kind = (is_alloc(opcode) && ((uint32_t)d->format >= TLA_FORMAT_COUNT || d->stream > UINT16_MAX)) ||
                     (opcode == TLA_OP_ALLOC_BATCH && (uint32_t)d->batch > TLA_BATCH_CARVED) ||
                     (opcode == TLA_OP_PUT && !meta_is_right(&d->meta));
     const bool no_entry = tla_opcode_has_entries(d->opcode) && d->count == 0;
     bool bad_program = d->opcode == TLA_OP_LAUNCH && !programs_fit(d->program, d->programs, &d->pes);
-    if (whole == 0 || no_entry || bad_channel || bad_kind || bad_program || !known_target((uint32_t)d->target))
+    if (whole == 0 || no_entry || bad_memory || bad_kind || bad_program || !known_target((uint32_t)d->target))
         return TLA_INVALID_ARGUMENT;
     put(bytes, DESCRIPTOR_MAGIC, 4);
     put(bytes + 4, (uint64_t)d->opcode, 1);
@@ -120,11 +120,11 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     case TLA_OP_GET:
     case TLA_OP_REMOVE:
         put(body, d->key, 8);
-        put(body + 8, (uint64_t)d->channel, 4);
+        put(body + 8, (uint64_t)d->memory, 4);
         put(body + 12, 0, 4);
         break;
     case TLA_OP_TRIM:
-        put(body, (uint64_t)d->channel, 4);
+        put(body, (uint64_t)d->memory, 4);
         put(body + 4, 0, 4);
         break;
     case TLA_OP_FREE:

@@ -12,7 +12,7 @@ typedef struct tla_descriptor {
     tla_opcode opcode;
     tla_target target;
     uint32_t correlation_id, request_id;
-    tla_channel channel;
+    tla_memory_kind memory;
     tla_memory_format format;
     uint32_t stream;
     uint32_t object;

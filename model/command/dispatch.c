@@ -24,7 +24,7 @@ typedef struct part {
 
 struct tla_dispatch {
     tla_dispatcher *dispatcher;
-    tla_posting *postings;
+    tla_sent_command *sent_commands;
     part *parts;
     size_t count;
     uint32_t correlation_id, request_id;
@@ -159,14 +159,14 @@ static tla_dispatch *make(tla_dispatcher *d, const tla_command *command) {
         const tla_pe_set here = both(&command->pes, &d->routes[i].pes);
         made->count += !empty(&here);
     }
-    made->postings = calloc(made->count, sizeof *made->postings);
+    made->sent_commands = calloc(made->count, sizeof *made->sent_commands);
     made->parts = calloc(made->count, sizeof *made->parts);
     return made;
 }
 
 static void release(tla_dispatch *dispatch) {
     if (!dispatch) return;
-    free(dispatch->postings);
+    free(dispatch->sent_commands);
     free(dispatch->parts);
     free(dispatch);
 }
@@ -177,7 +177,7 @@ tla_status tla_dispatch_begin(tla_dispatcher *d, const tla_command *command, tla
     tla_status status = tla_dispatcher_check(d, command, at_ps, at);
     if (status) return status;
     tla_dispatch *made = make(d, command);
-    if (!made || !made->postings || !made->parts) {
+    if (!made || !made->sent_commands || !made->parts) {
         release(made);
         return TLA_NO_HOST_MEMORY;
     }
@@ -195,18 +195,18 @@ tla_status tla_dispatch_begin(tla_dispatcher *d, const tla_command *command, tla
         p->command.program = program;
         if (command->target_start_ps == 0 && way_ps) p->command.target_start_ps = at_ps + way_ps;
         program += tla_pe_set_count(&here);
-        made->postings[n++] = (tla_posting){.port_address = route->window + (uint64_t)port * TLA_PORT_BYTES,
-                                            .command = &p->command,
-                                            .at_ps = at_ps,
-                                            .gather = true};
+        made->sent_commands[n++] = (tla_sent_command){.port_address = route->window + (uint64_t)port * TLA_PORT_BYTES,
+                                                      .command = &p->command,
+                                                      .at_ps = at_ps,
+                                                      .gather = true};
     }
     set_free(d, &command->pes, at_work);
     *out = made;
     return TLA_OK;
 }
 
-size_t tla_dispatch_postings(tla_dispatch *dispatch, tla_posting **postings) {
-    *postings = dispatch->postings;
+size_t tla_dispatch_commands(tla_dispatch *dispatch, tla_sent_command **sent_commands) {
+    *sent_commands = dispatch->sent_commands;
     return dispatch->count;
 }
 
@@ -234,7 +234,7 @@ uint64_t tla_dispatch_end(tla_dispatch *dispatch, tla_completion *answer) {
     uint64_t done_ps = 0;
     tla_completion joined = {0};
     for (size_t i = 0; i < dispatch->count; i++) {
-        const tla_posting *p = &dispatch->postings[i];
+        const tla_sent_command *p = &dispatch->sent_commands[i];
         const part *of = &dispatch->parts[i];
         if (p->answered_ps > done_ps) done_ps = p->answered_ps;
         set_free(dispatch->dispatcher, &of->command.pes, p->answered_ps);

@@ -8,7 +8,7 @@
 #ifndef TLMALLOC_COMMAND_DISPATCH_H
 #define TLMALLOC_COMMAND_DISPATCH_H
 
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,7 +49,7 @@ tla_status tla_dispatch_begin(tla_dispatcher *dispatcher, const tla_command *com
 void tla_dispatch_destroy(tla_dispatch *dispatch);
 
 /* The messages, all to be made at once; the caller fills in their second halves before tla_dispatch_end. */
-size_t tla_dispatch_postings(tla_dispatch *dispatch, tla_posting **postings);
+size_t tla_dispatch_commands(tla_dispatch *dispatch, tla_sent_command **sent_commands);
 
 /* All have answered. *answer becomes what they say together: the latest start and the longest service; or, when some
  * failed, the answer of the first of them in the order of programs, and where that was. Ids and opcode are the

@@ -20,11 +20,11 @@ struct tla_fan_out {
     tla_command taken_back;
     uint64_t send_at_ps;
     bool gather, posted_refused;
-    bool handed_out; /* the postings: what became of them is to be read */
+    bool handed_out; /* the sent_commands: what became of them is to be read */
     unsigned tries;
     tla_fan_out_result result;
     uint64_t lost, not_restored;
-    tla_posting *postings; /* of a round, and the targets that they go to */
+    tla_sent_command *sent_commands; /* of a round, and the targets that they go to */
     uint32_t *asked;
     size_t asked_count, count;
     child children[];
@@ -35,9 +35,9 @@ tla_status tla_fan_out_create(const tla_command_route *routes, size_t count, tla
     tla_fan_out *f = calloc(1, sizeof *f + count * sizeof f->children[0]);
     if (!f) return TLA_NO_HOST_MEMORY;
     f->count = count;
-    f->postings = calloc(count + 1, sizeof *f->postings);
+    f->sent_commands = calloc(count + 1, sizeof *f->sent_commands);
     f->asked = calloc(count + 1, sizeof *f->asked);
-    if (!f->postings || !f->asked) {
+    if (!f->sent_commands || !f->asked) {
         tla_fan_out_destroy(f);
         return TLA_NO_HOST_MEMORY;
     }
@@ -49,7 +49,7 @@ tla_status tla_fan_out_create(const tla_command_route *routes, size_t count, tla
 
 void tla_fan_out_destroy(tla_fan_out *f) {
     if (!f) return;
-    free(f->postings);
+    free(f->sent_commands);
     free(f->asked);
     free(f);
 }
@@ -66,7 +66,7 @@ static void enter(tla_fan_out *f, phase next, uint64_t at_ps) {
 void tla_fan_out_settle(tla_fan_out *f, uint64_t at_ps) {
     f->result = (tla_fan_out_result){.written_ps = at_ps, .done_ps = at_ps};
     f->after_taking_back = OVER;
-    f->handed_out = false; /* who made the last postings may have been stopped */
+    f->handed_out = false; /* who made the last sent_commands may have been stopped */
     enter(f, SETTLING, at_ps);
 }
 
@@ -116,18 +116,18 @@ static void ask(tla_fan_out *f) {
                                       : !covers(&c->route.covers, &f->command.scope))
             continue;
         f->asked[f->asked_count] = i;
-        f->postings[f->asked_count++] = (tla_posting){.port_address = c->route.port_address,
-                                                      .command = command_of(f),
-                                                      .at_ps = later(f->at_ps, c->free_ps),
-                                                      .gather = f->phase != SENDING || f->gather};
+        f->sent_commands[f->asked_count++] = (tla_sent_command){.port_address = c->route.port_address,
+                                                                .command = command_of(f),
+                                                                .at_ps = later(f->at_ps, c->free_ps),
+                                                                .gather = f->phase != SENDING || f->gather};
     }
 }
 
 /* Who has answered has a free port again. */
 static void free_ports(tla_fan_out *f) {
     for (size_t i = 0; i < f->asked_count; i++) {
-        f->children[f->asked[i]].free_ps = f->postings[i].answered_ps;
-        f->until_ps = later(f->until_ps, f->postings[i].answered_ps);
+        f->children[f->asked[i]].free_ps = f->sent_commands[i].answered_ps;
+        f->until_ps = later(f->until_ps, f->sent_commands[i].answered_ps);
     }
 }
 
@@ -138,7 +138,7 @@ static void end_settling(tla_fan_out *f) {
         f->children[i].done = false;
     for (size_t i = 0; i < f->asked_count; i++) {
         child *c = &f->children[f->asked[i]];
-        const bool failed = f->postings[i].status != TLA_OK;
+        const bool failed = f->sent_commands[i].status != TLA_OK;
         c->posted = false;
         c->done = !failed;
         f->lost += failed;
@@ -178,7 +178,7 @@ static void end_sending(tla_fan_out *f) {
     for (uint32_t i = 0; i < f->count; i++)
         f->children[i].done = false;
     for (size_t i = 0; i < f->asked_count; i++) {
-        const tla_posting *p = &f->postings[i];
+        const tla_sent_command *p = &f->sent_commands[i];
         child *c = &f->children[f->asked[i]];
         r->written_ps = later(r->written_ps, p->written_ps);
         c->done = p->status == TLA_OK;
@@ -204,7 +204,7 @@ static void end_taking_back(tla_fan_out *f) {
     free_ports(f);
     f->tries++;
     for (size_t i = 0; i < f->asked_count; i++) {
-        const tla_status status = f->postings[i].status;
+        const tla_status status = f->sent_commands[i].status;
         const bool again = status == TLA_BUSY && f->tries < TLA_FAN_OUT_TAKE_BACK_TRIES;
         f->children[f->asked[i]].done = again;
         f->not_restored += status != TLA_OK && !again;
@@ -230,8 +230,8 @@ static void end_round(tla_fan_out *f) {
     }
 }
 
-size_t tla_fan_out_next(tla_fan_out *f, tla_posting **postings) {
-    *postings = f->postings;
+size_t tla_fan_out_next(tla_fan_out *f, tla_sent_command **sent_commands) {
+    *sent_commands = f->sent_commands;
     if (f->handed_out) end_round(f);
     for (; f->phase != OVER; end_round(f)) {
         ask(f);

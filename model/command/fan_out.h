@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_COMMAND_FAN_OUT_H
 #define TLMALLOC_COMMAND_FAN_OUT_H
 
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,8 +30,8 @@ void tla_fan_out_send(tla_fan_out *fan_out, const tla_command *command, tla_targ
 void tla_fan_out_settle(tla_fan_out *fan_out, uint64_t at_ps);
 
 /* What is to be made next, all at once; the caller fills in its second half before it asks again. Returns how many
- * postings there are: 0 when what was begun is over. */
-size_t tla_fan_out_next(tla_fan_out *fan_out, tla_posting **postings);
+ * sent_commands there are: 0 when what was begun is over. */
+size_t tla_fan_out_next(tla_fan_out *fan_out, tla_sent_command **sent_commands);
 
 typedef struct tla_fan_out_result {
     tla_status status;      /* of a sending: the first failure; TLA_INVALID_ARGUMENT when no route lies in the scope */

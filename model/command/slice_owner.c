@@ -9,7 +9,7 @@ struct tla_slice_owner {
     tla_lockstep *lockstep;
     uint64_t alignment;
     phase phase;
-    bool handed_out; /* the postings: what became of them is to be read */
+    bool handed_out; /* the sent_commands: what became of them is to be read */
     uint64_t at_ps;  /* when the round begins */
     unsigned tries;
     tla_command command; /* that has been decided */
@@ -17,7 +17,7 @@ struct tla_slice_owner {
     tla_slice_owner_result result;
     uint64_t not_restored;
     size_t count, asked_count;
-    tla_posting *postings; /* of a round, with the commands and the numbers of the slices that they go to */
+    tla_sent_command *sent_commands; /* of a round, with the commands and the numbers of the slices that they go to */
     tla_command *commands;
     size_t *asked;
     bool *done; /* by slice: it has done what it was told */
@@ -32,11 +32,11 @@ tla_status tla_slice_owner_create(const tla_owned_slice *slices, const tla_locks
     if (!o) return TLA_NO_HOST_MEMORY;
     o->count = count;
     o->alignment = config->alignment ? config->alignment : 1;
-    o->postings = calloc(count + 1, sizeof *o->postings);
+    o->sent_commands = calloc(count + 1, sizeof *o->sent_commands);
     o->commands = calloc(count + 1, sizeof *o->commands);
     o->asked = calloc(count + 1, sizeof *o->asked);
     o->done = calloc(count + 1, sizeof *o->done);
-    tla_status status = o->postings && o->commands && o->asked && o->done ? TLA_OK : TLA_NO_HOST_MEMORY;
+    tla_status status = o->sent_commands && o->commands && o->asked && o->done ? TLA_OK : TLA_NO_HOST_MEMORY;
     if (!status) status = tla_lockstep_create(config, &o->lockstep);
     if (status) {
         tla_slice_owner_destroy(o);
@@ -51,7 +51,7 @@ tla_status tla_slice_owner_create(const tla_owned_slice *slices, const tla_locks
 void tla_slice_owner_destroy(tla_slice_owner *o) {
     if (!o) return;
     tla_lockstep_destroy(o->lockstep);
-    free(o->postings);
+    free(o->sent_commands);
     free(o->commands);
     free(o->asked);
     free(o->done);
@@ -76,7 +76,7 @@ tla_status tla_slice_owner_decide(tla_slice_owner *o, const tla_command *command
     o->command = *command;
     o->phase = OVER;
     if (command->opcode == TLA_OP_ALLOC)
-        return command->channel == TLA_HBM ? take(o, command->nbytes, work) : TLA_UNSUPPORTED;
+        return command->memory == TLA_HBM ? take(o, command->nbytes, work) : TLA_UNSUPPORTED;
     if (command->opcode != TLA_OP_FREE) return TLA_BAD_COMMAND;
     o->buffer = buffer_of(o, command);
     const uint64_t capacity = tla_slice_owner_get_stats(o).allocatable, offset = command->pa.value;
@@ -91,7 +91,7 @@ static void enter(tla_slice_owner *o, phase next, uint64_t at_ps) {
 }
 
 void tla_slice_owner_tell(tla_slice_owner *o, uint64_t at_ps) {
-    o->handed_out = false; /* who made the last postings may have been stopped */
+    o->handed_out = false; /* who made the last sent_commands may have been stopped */
     o->result = (tla_slice_owner_result){.offset = o->buffer.offset, .done_ps = at_ps};
     for (size_t i = 0; i < o->count; i++)
         o->done[i] = false;
@@ -104,7 +104,7 @@ static tla_command message_to(const tla_slice_owner *o, size_t slice, bool place
                            .target = TLA_TARGET_MEMORY_CONTROLLER,
                            .correlation_id = o->command.correlation_id,
                            .request_id = o->command.request_id,
-                           .channel = TLA_HBM,
+                           .memory = TLA_HBM,
                            .object = o->command.object,
                            .nbytes = o->command.nbytes};
     message.pa.value = o->slices[slice].base.value + o->buffer.offset;
@@ -119,7 +119,7 @@ static void ask(tla_slice_owner *o) {
         const size_t n = o->asked_count++;
         o->asked[n] = i;
         o->commands[n] = message_to(o, i, place);
-        o->postings[n] = (tla_posting){
+        o->sent_commands[n] = (tla_sent_command){
             .port_address = o->slices[i].port_address, .command = &o->commands[n], .at_ps = o->at_ps, .gather = true};
     }
 }
@@ -140,7 +140,7 @@ static void end(tla_slice_owner *o) {
 static void end_telling(tla_slice_owner *o) {
     bool any = false;
     for (size_t n = 0; n < o->asked_count; n++) {
-        const tla_posting *p = &o->postings[n];
+        const tla_sent_command *p = &o->sent_commands[n];
         o->done[o->asked[n]] = p->status == TLA_OK;
         any |= p->status == TLA_OK;
         if (o->result.status || !p->status) continue;
@@ -157,7 +157,7 @@ static void end_undoing(tla_slice_owner *o) {
     bool left = false;
     o->tries++;
     for (size_t n = 0; n < o->asked_count; n++) {
-        const tla_status status = o->postings[n].status;
+        const tla_status status = o->sent_commands[n].status;
         const bool again = status == TLA_BUSY && o->tries < TLA_SLICE_OWNER_UNDO_TRIES;
         o->done[o->asked[n]] = again;
         o->not_restored += status != TLA_OK && !again;
@@ -166,12 +166,12 @@ static void end_undoing(tla_slice_owner *o) {
     if (!left) end(o);
 }
 
-size_t tla_slice_owner_next(tla_slice_owner *o, tla_posting **postings) {
-    *postings = o->postings;
+size_t tla_slice_owner_next(tla_slice_owner *o, tla_sent_command **sent_commands) {
+    *sent_commands = o->sent_commands;
     if (o->handed_out) {
         o->handed_out = false;
         for (size_t n = 0; n < o->asked_count; n++)
-            if (o->postings[n].answered_ps > o->at_ps) o->at_ps = o->postings[n].answered_ps;
+            if (o->sent_commands[n].answered_ps > o->at_ps) o->at_ps = o->sent_commands[n].answered_ps;
         if (o->phase == TELLING)
             end_telling(o);
         else

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_COMMAND_SLICE_OWNER_H
 #define TLMALLOC_COMMAND_SLICE_OWNER_H
 
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/stack/lockstep.h"
 
 #ifdef __cplusplus
@@ -33,8 +33,8 @@ tla_status tla_slice_owner_decide(tla_slice_owner *owner, const tla_command *com
 void tla_slice_owner_tell(tla_slice_owner *owner, uint64_t at_ps);
 
 /* What is to be made next, all at once; the caller fills in its second half before it asks again. Returns how many
- * postings there are: 0 when all have been told. */
-size_t tla_slice_owner_next(tla_slice_owner *owner, tla_posting **postings);
+ * sent_commands there are: 0 when all have been told. */
+size_t tla_slice_owner_next(tla_slice_owner *owner, tla_sent_command **sent_commands);
 
 typedef struct tla_slice_owner_result {
     tla_status status;      /* the first refusal, in the order of the slices */

@@ -8,7 +8,7 @@
 
 static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
-    for (size_t i = 0; i < TLA_CHANNEL_COUNT; i++) {
+    for (size_t i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
         const tla_stack_policy p = m->of[i].policy; /* of a placement alone it is that */
         char name[64];
         tla_stack_policy_print(p, name, sizeof name);
@@ -67,7 +67,7 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
                                 : "controller.engine_nodes";
     const uint64_t nodes_max = rtl ? TLA_RTL_NODES : TLA_FIRMWARE_NODES;
     const tla_pe_memory_config *m = &p->memory;
-    for (size_t i = 0; i < TLA_CHANNEL_COUNT; i++)
+    for (size_t i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         if (policy_is_not_served(p, m->of[i].policy, text)) return true;
     if (p->free_list != TLA_LIST_REGISTERS) {
         *text = tla_phrase_of("found %s with controller.free_list %s, expected registers", what,
@@ -112,15 +112,15 @@ static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config memory = all_memories(c);
     if (engine == TLA_ENGINE_MODEL || memory.of[TLA_TCM].reserved >= memory.of[TLA_TCM].bytes) return false;
     const uint64_t unit = memory.alignment;
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
-        const tla_stack_config stack = tla_pe_memory_stack_config(&memory, (tla_channel)i);
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
+        const tla_stack_config stack = tla_pe_memory_stack_config(&memory, (tla_memory_kind)i);
         const uint64_t nbytes = stack.capacity, most = units_max(engine, tla_stack_placement(stack.policy));
         const bool whole = nbytes % unit == 0;
         if (whole && nbytes / unit <= most) continue;
         const tla_phrase expected =
             whole ? tla_phrase_of("at most %" PRIu64 " units", most) : tla_phrase_of("a multiple");
         *text = tla_phrase_of("found controller.engine %s with %s of %s, expected %s of controller.alignment, %s",
-                              tla_engine_kind_name(engine), tla_channel_title((tla_channel)i),
+                              tla_engine_kind_name(engine), tla_memory_kind_title((tla_memory_kind)i),
                               tla_size_text(nbytes).text, expected.text, tla_size_text(unit).text);
         return true;
     }
@@ -177,29 +177,29 @@ static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
     return true;
 }
 
-/* Whether this front serves the channel and cannot stand its sizes. */
-static bool front_is_refused(const tla_config *c, tla_channel channel, tla_front front, tla_phrase *text) {
+/* Whether this front serves the memory and cannot stand its sizes. */
+static bool front_is_refused(const tla_config *c, tla_memory_kind kind, tla_front front, tla_phrase *text) {
     const tla_pe_memory_config memory = all_memories(c);
     if (memory.of[TLA_TCM].reserved >= memory.of[TLA_TCM].bytes) return false; /* a rule of its own */
-    const tla_stack_config stack = tla_pe_memory_stack_config(&memory, channel);
+    const tla_stack_config stack = tla_pe_memory_stack_config(&memory, kind);
     tla_error why;
     if (tla_stack_front(stack.policy) != front || tla_stack_check_config(&stack, &why) == TLA_OK) return false;
-    *text = tla_phrase_of("%s: %.200s", tla_channel_title(channel), why.text);
+    *text = tla_phrase_of("%s: %.200s", tla_memory_kind_title(kind), why.text);
     return true;
 }
 
-#define FRONT_RULES(name, channel)                                                                                     \
+#define FRONT_RULES(name, kind)                                                                                        \
     static bool segment_of_##name(const tla_config *c, tla_phrase *text) {                                             \
-        return front_is_refused(c, channel, TLA_FRONT_SEGMENT_CACHE, text);                                            \
+        return front_is_refused(c, kind, TLA_FRONT_SEGMENT_CACHE, text);                                               \
     }                                                                                                                  \
     static bool slot_of_##name(const tla_config *c, tla_phrase *text) {                                                \
-        return front_is_refused(c, channel, TLA_FRONT_SLOT_POOL, text);                                                \
+        return front_is_refused(c, kind, TLA_FRONT_SLOT_POOL, text);                                                   \
     }                                                                                                                  \
     static bool buffers_of_##name(const tla_config *c, tla_phrase *text) {                                             \
-        return front_is_refused(c, channel, TLA_FRONT_MIXED, text);                                                    \
+        return front_is_refused(c, kind, TLA_FRONT_MIXED, text);                                                       \
     }                                                                                                                  \
     static bool chunks_of_##name(const tla_config *c, tla_phrase *text) {                                              \
-        return front_is_refused(c, channel, TLA_FRONT_LAZY, text);                                                     \
+        return front_is_refused(c, kind, TLA_FRONT_LAZY, text);                                                        \
     }
 FRONT_RULES(hbm, TLA_HBM)
 FRONT_RULES(tcm, TLA_TCM)

@@ -1,5 +1,5 @@
 /* A fault plan as text. */
-#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/dram/fault_injection.h"
 #include "value.h"
 
 #include <errno.h>
@@ -113,8 +113,8 @@ static tla_status read_fault(const char *text, const char *end, tla_fault *fault
     return TLA_OK;
 }
 
-tla_status tla_fault_plan_parse(const char *text, tla_fault_plan *plan, tla_error *error) {
-    tla_fault_plan read = {.seed = plan->seed};
+tla_status tla_fault_injection_parse(const char *text, tla_fault_injection *plan, tla_error *error) {
+    tla_fault_injection read = {.seed = plan->seed};
     if (strcmp(text, "none") != 0)
         for (const char *end = text; end; text = end + 1) {
             end = strchr(text, ';');

@@ -78,20 +78,20 @@ static bool is_firmware(const tla_config *c) {
     return c->controller.engine == TLA_ENGINE_FIRMWARE;
 }
 
-static tla_stack_policy policy_of(const tla_config *c, tla_channel channel) {
-    return tla_pe_memory_stack_config(&c->controller.memory, channel).policy;
+static tla_stack_policy policy_of(const tla_config *c, tla_memory_kind kind) {
+    return tla_pe_memory_stack_config(&c->controller.memory, kind).policy;
 }
 
 /* Whether a memory has one of these fronts, bit f for tla_front f. */
 static bool has_front(const tla_config *c, uint32_t fronts) {
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        if (fronts >> tla_stack_front(policy_of(c, (tla_channel)channel)) & 1) return true;
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
+        if (fronts >> tla_stack_front(policy_of(c, (tla_memory_kind)kind)) & 1) return true;
     return false;
 }
 
 static bool has_worst_fit(const tla_config *c) {
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        if (tla_stack_placement(policy_of(c, (tla_channel)channel)) == TLA_WORST_FIT) return true;
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
+        if (tla_stack_placement(policy_of(c, (tla_memory_kind)kind)) == TLA_WORST_FIT) return true;
     return false;
 }
 
@@ -173,21 +173,21 @@ static bool corrects(const tla_config *c) {
 }
 
 /* The fronts of a memory's policy, and whether a lazy one grows. */
-#define FRONT_OF(name, channel)                                                                                        \
+#define FRONT_OF(name, kind)                                                                                           \
     static bool name##_has_segments(const tla_config *c) {                                                             \
-        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_SEGMENT_CACHE;                                      \
+        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_SEGMENT_CACHE;                                         \
     }                                                                                                                  \
     static bool name##_has_slots(const tla_config *c) {                                                                \
-        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_SLOT_POOL;                                          \
+        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_SLOT_POOL;                                             \
     }                                                                                                                  \
     static bool name##_is_mixed(const tla_config *c) {                                                                 \
-        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_MIXED;                                              \
+        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_MIXED;                                                 \
     }                                                                                                                  \
     static bool name##_is_lazy(const tla_config *c) {                                                                  \
-        return tla_stack_front(policy_of(c, channel)) == TLA_FRONT_LAZY;                                               \
+        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_LAZY;                                                  \
     }                                                                                                                  \
     static bool name##_grows(const tla_config *c) {                                                                    \
-        return tla_pe_memory_stack_config(&c->controller.memory, channel).sizes.chunk_ps > 0;                          \
+        return tla_pe_memory_stack_config(&c->controller.memory, kind).sizes.chunk_ps > 0;                             \
     }
 
 FRONT_OF(hbm, TLA_HBM)

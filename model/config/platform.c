@@ -3,7 +3,7 @@
 #include "platform.h"
 
 #include "profiles.h"
-#include "topology/topology_plan.h"
+#include "topology/floorplan.h"
 
 #include <assert.h>
 #include <string.h>
@@ -38,8 +38,8 @@ static void derive(tla_config *c) {
     list_larger_pages(c, c->va.space.page_size, c->va.space.larger_page_sizes);
     c->mmu.retry = c->pe.retry = c->messages.retry = c->host.retry;
     c->dma.asid = c->pe.asid = c->messages.asid = c->host.asid = c->workload.asid;
-    tla_topology_plan plan;
-    tla_plan_sips(&c->topology, &plan, NULL); /* whether it can be is a rule's matter */
+    tla_floorplan plan;
+    tla_floorplan_sips(&c->topology, &plan, NULL); /* whether it can be is a rule's matter */
     c->pe.collectives.sip_columns = c->topology.sip_topology == TLA_SIPS_RING ? c->system.sips : plan.sip_grid_width;
     c->pe.quantum_ps = c->simulation.quantum_ps;
     c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
@@ -50,13 +50,13 @@ static void derive(tla_config *c) {
     c->host.hbm_slice = c->hbm.capacity;
     c->host.memory = c->host_memory.capacity;
     c->host.fronts = c->host.segment_fronts = 0;
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++) {
-        const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_channel)channel);
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++) {
+        const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_memory_kind)kind);
         const tla_front front = tla_stack_front(stack.policy);
-        if (front != TLA_FRONT_NONE) c->host.fronts |= UINT32_C(1) << channel;
-        if (front == TLA_FRONT_SEGMENT_CACHE) c->host.segment_fronts |= UINT32_C(1) << channel;
+        if (front != TLA_FRONT_NONE) c->host.fronts |= UINT32_C(1) << kind;
+        if (front == TLA_FRONT_SEGMENT_CACHE) c->host.segment_fronts |= UINT32_C(1) << kind;
     }
-    tla_fault_plan_parse(c->faults.text, &c->faults.plan, NULL); /* its syntax has been checked */
+    tla_fault_injection_parse(c->faults.text, &c->faults.plan, NULL); /* its syntax has been checked */
 }
 
 /* ADR-0048 D4's dual default: the context hands the MMU's page size to the VA allocator when the topology writes one,

@@ -4,7 +4,7 @@
 #define TLMALLOC_MODEL_CONFIG_PLATFORM_WORDS_H
 
 #include "row.h"
-#include "topology/topology_plan.h"
+#include "topology/floorplan.h"
 
 #include <assert.h>
 #include <string.h>
@@ -51,12 +51,12 @@ static tla_status check_word(const char *text, tla_error *wrong) {
         return strlen(text) < sizeof(((tla_topology_shape *)0)->member) && is_list(text) ? TLA_OK : TLA_SYNTAX;        \
     }
 
-CHECK_LIST(check_hole, tla_plan_is_hole, mesh_hole)
-CHECK_LIST(check_pe_places, tla_plan_is_pe_list, pe_places)
-CHECK_LIST(check_m_cpu_place, tla_plan_is_unit_place, m_cpu_place)
-CHECK_LIST(check_sram_place, tla_plan_is_unit_place, sram_place)
-CHECK_LIST(check_connections, tla_plan_is_connection_list, connection_places)
-CHECK_LIST(check_faces, tla_plan_is_face_list, phy_faces)
+CHECK_LIST(check_hole, tla_floorplan_is_hole, mesh_hole)
+CHECK_LIST(check_pe_places, tla_floorplan_is_pe_list, pe_places)
+CHECK_LIST(check_m_cpu_place, tla_floorplan_is_unit_place, m_cpu_place)
+CHECK_LIST(check_sram_place, tla_floorplan_is_unit_place, sram_place)
+CHECK_LIST(check_connections, tla_floorplan_is_connection_list, connection_places)
+CHECK_LIST(check_faces, tla_floorplan_is_face_list, phy_faces)
 
 static tla_status check_file(const char *text, tla_error *wrong) {
     (void)wrong;
@@ -64,8 +64,8 @@ static tla_status check_file(const char *text, tla_error *wrong) {
 }
 
 static tla_status check_fault_plan(const char *text, tla_error *wrong) {
-    tla_fault_plan any = {0};
-    return tla_fault_plan_parse(text, &any, wrong);
+    tla_fault_injection any = {0};
+    return tla_fault_injection_parse(text, &any, wrong);
 }
 
 #define WORD .expected = "a name of letters, digits and _, at most 63 long", .check = check_word

@@ -3,9 +3,9 @@
 
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/dram/banked_channels.h"
-#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/kernel/declaration.h"
-#include "topology/topology_plan.h"
+#include "topology/floorplan.h"
 
 #include <inttypes.h>
 
@@ -149,7 +149,7 @@ static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
 }
 
 static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
-    const tla_fault_plan *plan = &c->faults.plan;
+    const tla_fault_injection *plan = &c->faults.plan;
     uint64_t pes =
         UINT64_C(1) * c->system.sips * c->system.cube_mesh_width * c->system.cube_mesh_height * c->system.pes_per_cube;
     uint64_t slice = c->hbm.capacity;
@@ -185,21 +185,21 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
 
 /* Whether a part of the topology's plan cannot be, where what it rests on can. */
 static bool plan_is_broken(const tla_config *c, tla_phrase *text,
-                           tla_status (*part)(const tla_topology_shape *, tla_topology_plan *, tla_error *)) {
-    tla_topology_plan plan = {0};
+                           tla_status (*part)(const tla_topology_shape *, tla_floorplan *, tla_error *)) {
+    tla_floorplan plan = {0};
     tla_error error = {.text = ""};
-    if (part != tla_plan_hole && tla_plan_hole(&c->topology, &plan, NULL) != TLA_OK) return false;
+    if (part != tla_floorplan_hole && tla_floorplan_hole(&c->topology, &plan, NULL) != TLA_OK) return false;
     const bool broken = part(&c->topology, &plan, &error) != TLA_OK;
     *text = tla_phrase_of("%.250s", error.text);
     return broken;
 }
 
-static tla_status plan_mesh(const tla_topology_shape *shape, tla_topology_plan *plan, tla_error *error) {
-    return tla_plan_check_mesh(shape, plan, error);
+static tla_status plan_mesh(const tla_topology_shape *shape, tla_floorplan *plan, tla_error *error) {
+    return tla_floorplan_check_mesh(shape, plan, error);
 }
 
 static bool hole_is_outside(const tla_config *c, tla_phrase *text) {
-    return plan_is_broken(c, text, tla_plan_hole);
+    return plan_is_broken(c, text, tla_floorplan_hole);
 }
 
 static bool hole_parts_the_mesh(const tla_config *c, tla_phrase *text) {
@@ -207,28 +207,28 @@ static bool hole_parts_the_mesh(const tla_config *c, tla_phrase *text) {
 }
 
 static bool pe_has_no_place(const tla_config *c, tla_phrase *text) {
-    return plan_is_broken(c, text, tla_plan_pes);
+    return plan_is_broken(c, text, tla_floorplan_pes);
 }
 
 static bool m_cpu_has_no_place(const tla_config *c, tla_phrase *text) {
-    return plan_is_broken(c, text, tla_plan_m_cpu);
+    return plan_is_broken(c, text, tla_floorplan_m_cpu);
 }
 
 static bool sram_has_no_place(const tla_config *c, tla_phrase *text) {
-    return plan_is_broken(c, text, tla_plan_sram);
+    return plan_is_broken(c, text, tla_floorplan_sram);
 }
 
 static bool connection_has_no_place(const tla_config *c, tla_phrase *text) {
-    return plan_is_broken(c, text, tla_plan_connections);
+    return plan_is_broken(c, text, tla_floorplan_connections);
 }
 
 static bool phy_faces_no_side(const tla_config *c, tla_phrase *text) {
     return c->system.cube_mesh_width * c->system.cube_mesh_height <= TLA_CUBE_DIE_COUNT &&
-           plan_is_broken(c, text, tla_plan_faces);
+           plan_is_broken(c, text, tla_floorplan_faces);
 }
 
 static bool sips_are_no_grid(const tla_config *c, tla_phrase *text) {
-    return plan_is_broken(c, text, tla_plan_sips);
+    return plan_is_broken(c, text, tla_floorplan_sips);
 }
 
 static bool slots_leave_their_window(const tla_config *c, tla_phrase *text) {

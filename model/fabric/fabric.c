@@ -1,6 +1,6 @@
 /* The fabric: its parts, its paths, and what a message takes that is alone. */
 #include "base/saturate.h"
-#include "fabric/parts.h"
+#include "fabric/fabric_state.h"
 
 #include <stdlib.h>
 #include <string.h>

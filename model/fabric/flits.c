@@ -1,6 +1,6 @@
 /* Messages flit by flit, in the order in which they arrive at nodes. */
 #include "base/saturate.h"
-#include "fabric/parts.h"
+#include "fabric/fabric_state.h"
 
 #include <stdlib.h>
 

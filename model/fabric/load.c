@@ -1,6 +1,6 @@
 /* What links carry, and what waits for them. */
 #include "base/saturate.h"
-#include "fabric/parts.h"
+#include "fabric/fabric_state.h"
 
 /* What of a wait was for others: not what the transfer's own flits took that went just before. */
 static uint64_t wait_for_others(const link_run *run, const carriage *what) {

@@ -2,7 +2,7 @@
 #include "tlmalloc/fabric/transaction.h"
 
 #include "base/saturate.h"
-#include "fabric/parts.h"
+#include "fabric/fabric_state.h"
 
 #include <stdlib.h>
 

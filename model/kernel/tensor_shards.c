@@ -1,10 +1,10 @@
 /* The layout of tensors: parts, mapping commands, pages on demand. */
 #include "tlmalloc/kernel/tensor_shards.h"
 
-#include "tlmalloc/kernel/placement.h"
+#include "tlmalloc/kernel/matrix_layout.h"
 
-tla_pe_location tla_memory_of_pe(tla_channel channel, tla_pe_location pe) {
-    switch (tla_channel_scope_of(channel)) {
+tla_pe_location tla_memory_of_pe(tla_memory_kind kind, tla_pe_location pe) {
+    switch (tla_memory_scope_of(kind)) {
     case TLA_SCOPE_PE:
         return pe;
     case TLA_SCOPE_CUBE:
@@ -37,7 +37,7 @@ static size_t split_copy(const tla_pe_location *pes, size_t pe_count, size_t fir
 
 size_t tla_tensor_split(tla_spread spread, const tla_pe_location *pes, size_t pe_count, uint64_t elements,
                         uint32_t element_bytes, tla_shard *shards) {
-    if (spread == TLA_SPREAD_DEMAND || spread == TLA_SPREAD_PLACED || pe_count == 0) return 0;
+    if (spread == TLA_SPREAD_DEMAND || spread == TLA_SPREAD_MATRIX || pe_count == 0) return 0;
     if (spread == TLA_SPREAD_SPLIT) return split_copy(pes, pe_count, 0, false, elements, element_bytes, shards);
     size_t made = 0;
     for (size_t i = 0; i < pe_count; i++) {
@@ -50,13 +50,13 @@ size_t tla_tensor_split(tla_spread spread, const tla_pe_location *pes, size_t pe
 }
 
 bool tla_tensor_is_copy(const tla_tensor *t, const tla_shard *shard) {
-    if (t->spread == TLA_SPREAD_PLACED) return tla_placement_is_copy(t->placement, shard);
+    if (t->spread == TLA_SPREAD_MATRIX) return tla_matrix_layout_is_copy(t->layout, shard);
     return t->spread == TLA_SPREAD_REPLICATE && !same_cube(&shard->where, &t->shards[0].where);
 }
 
 /* Which PEs see a shard. */
 static tla_scope scope_of(const tla_tensor *t, const tla_shard *shard) {
-    if (t->spread == TLA_SPREAD_PLACED) return tla_placement_seen_by(t->placement, shard, t->scope);
+    if (t->spread == TLA_SPREAD_MATRIX) return tla_matrix_layout_seen_by(t->layout, shard, t->scope);
     if (t->spread != TLA_SPREAD_REPLICATE) return t->scope;
     return (tla_scope){1u << shard->where.sip, 1u << shard->where.cube, t->scope.pe_mask};
 }

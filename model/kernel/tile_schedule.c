@@ -1,4 +1,4 @@
-/* The order of stages: every engine has a place in the list of operations, and looks back at when others have ended. */
+/* The order of stages: every unit has a place in the list of operations, and looks back at when others have ended. */
 #include "tlmalloc/kernel/tile_schedule.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct holder {
     uint64_t free_ps;
 } holder;
 
-typedef struct place { /* of an engine: what it does next, or is doing */
+typedef struct place { /* of an unit: what it does next, or is doing */
     uint64_t operation, index;
     uint32_t phase; /* of a step: on the accelerator GEMM 0, MATH 1; on the DMA engine A 0, B 1 */
     tla_stage stage;
@@ -32,11 +32,11 @@ typedef struct place { /* of an engine: what it does next, or is doing */
 
 struct tla_tile_schedule {
     uint32_t depth;
-    uint32_t ring; /* no engine is farther ahead of the one behind it than depth */
+    uint32_t ring; /* no unit is farther ahead of the one behind it than depth */
     uint64_t next_number;
     operation *first, *last;
     holder *registers, *accumulators; /* depth of each */
-    place engines[TLA_ENGINE_COUNT];
+    place units[TLA_STAGE_UNIT_COUNT];
 };
 
 tla_tile_schedule *tla_tile_schedule_create(uint32_t depth) {
@@ -137,43 +137,43 @@ static void leave(holder *holders, uint32_t count, const operation *op, uint64_t
 /* --- what is next --------------------------------------------------------------------------------------------------
  */
 
-/* Of an engine's index in an operation, the stage of its phase; TLA_STAGE_COUNT: it has none there. */
-static tla_stage stage_at(const operation *op, tla_stage_engine engine, uint64_t index, uint32_t phase) {
+/* Of an unit's index in an operation, the stage of its phase; TLA_STAGE_COUNT: it has none there. */
+static tla_stage stage_at(const operation *op, tla_stage_unit unit, uint64_t index, uint32_t phase) {
     const tla_tile_operation *what = &op->what;
-    switch (engine) {
-    case TLA_ENGINE_SCHEDULER:
+    switch (unit) {
+    case TLA_STAGE_UNIT_SCHEDULER:
         return phase == 0 ? TLA_STAGE_FEED : TLA_STAGE_COUNT;
-    case TLA_ENGINE_DMA_READ:
+    case TLA_STAGE_UNIT_DMA_READ:
         if (phase == 0) return what->reads_a ? TLA_STAGE_READ_A : TLA_STAGE_COUNT;
         return what->reads_b ? TLA_STAGE_READ_B : TLA_STAGE_COUNT;
-    case TLA_ENGINE_FETCH:
+    case TLA_STAGE_UNIT_FETCH:
         return phase == 0 ? TLA_STAGE_FETCH : TLA_STAGE_COUNT;
-    case TLA_ENGINE_ACCELERATOR:
+    case TLA_STAGE_UNIT_ACCELERATOR:
         if (phase == 0) return what->gemm ? TLA_STAGE_GEMM : TLA_STAGE_COUNT;
-        return what->math && (index + 1) % what->plan.count_k == 0 ? TLA_STAGE_MATH : TLA_STAGE_COUNT;
-    case TLA_ENGINE_STORE:
+        return what->math && (index + 1) % what->tiling.count_k == 0 ? TLA_STAGE_MATH : TLA_STAGE_COUNT;
+    case TLA_STAGE_UNIT_STORE:
         return phase == 0 ? TLA_STAGE_STORE : TLA_STAGE_COUNT;
     default:
         return phase == 0 && what->writes ? TLA_STAGE_WRITE : TLA_STAGE_COUNT;
     }
 }
 
-static uint64_t indices_of(const operation *op, tla_stage_engine engine) {
-    const bool by_output = engine == TLA_ENGINE_STORE || engine == TLA_ENGINE_DMA_WRITE;
-    const bool nothing = (engine == TLA_ENGINE_DMA_READ && !op->what.reads_a && !op->what.reads_b) ||
-                         (engine == TLA_ENGINE_DMA_WRITE && !op->what.writes);
+static uint64_t indices_of(const operation *op, tla_stage_unit unit) {
+    const bool by_output = unit == TLA_STAGE_UNIT_STORE || unit == TLA_STAGE_UNIT_DMA_WRITE;
+    const bool nothing = (unit == TLA_STAGE_UNIT_DMA_READ && !op->what.reads_a && !op->what.reads_b) ||
+                         (unit == TLA_STAGE_UNIT_DMA_WRITE && !op->what.writes);
     if (nothing || op->dropped) return 0;
-    return by_output ? op->what.plan.outputs : op->what.plan.steps;
+    return by_output ? op->what.tiling.outputs : op->what.tiling.steps;
 }
 
-/* Moves an engine's place to the next stage that it has; the operation of that, NULL when there is none. */
-static operation *settle(tla_tile_schedule *schedule, tla_stage_engine engine) {
-    place *at = &schedule->engines[engine];
+/* Moves an unit's place to the next stage that it has; the operation of that, NULL when there is none. */
+static operation *settle(tla_tile_schedule *schedule, tla_stage_unit unit) {
+    place *at = &schedule->units[unit];
     for (operation *op = schedule->first; op; op = op->next) {
         if (op->number < at->operation) continue;
         if (op->number > at->operation) *at = (place){.operation = op->number, .free_ps = at->free_ps};
-        while (at->index < indices_of(op, engine)) {
-            at->stage = stage_at(op, engine, at->index, at->phase);
+        while (at->index < indices_of(op, unit)) {
+            at->stage = stage_at(op, unit, at->index, at->phase);
             if (at->stage != TLA_STAGE_COUNT) return op;
             at->phase = 1 - at->phase;
             at->index += at->phase == 0;
@@ -186,7 +186,7 @@ static operation *settle(tla_tile_schedule *schedule, tla_stage_engine engine) {
 static bool is_ready(tla_tile_schedule *schedule, const operation *op, tla_stage stage, uint64_t index,
                      uint64_t *at_ps) {
     const tla_tile_operation *what = &op->what;
-    const uint32_t depth = schedule->depth, count_k = what->plan.count_k;
+    const uint32_t depth = schedule->depth, count_k = what->tiling.count_k;
     switch (stage) {
     case TLA_STAGE_FEED:
         return left(schedule, op, FETCHED, index, at_ps);
@@ -200,7 +200,7 @@ static bool is_ready(tla_tile_schedule *schedule, const operation *op, tla_stage
         return reached(schedule, op, FETCHED, index, at_ps) &&
                (index % count_k != 0 || has_free(schedule->accumulators, depth, at_ps));
     case TLA_STAGE_MATH:
-        if (what->gemm) return true; /* the GEMM before it on this engine */
+        if (what->gemm) return true; /* the GEMM before it on this unit */
         return reached(schedule, op, FETCHED, index, at_ps) && has_free(schedule->accumulators, depth, at_ps);
     case TLA_STAGE_STORE:
         return reached(schedule, op, RESULT, index, at_ps) &&
@@ -210,15 +210,16 @@ static bool is_ready(tla_tile_schedule *schedule, const operation *op, tla_stage
     }
 }
 
-bool tla_tile_schedule_take(tla_tile_schedule *schedule, tla_stage_engine engine, tla_tile_task *task) {
-    place *at = &schedule->engines[engine];
-    const operation *op = at->busy ? NULL : settle(schedule, engine);
+bool tla_tile_schedule_take(tla_tile_schedule *schedule, tla_stage_unit unit, tla_tile_task *task) {
+    place *at = &schedule->units[unit];
+    const operation *op = at->busy ? NULL : settle(schedule, unit);
     if (!op) return false;
     uint64_t ready_ps = op->arrival_ps > at->free_ps ? op->arrival_ps : at->free_ps;
     if (!is_ready(schedule, op, at->stage, at->index, &ready_ps)) return false;
-    const uint32_t depth = schedule->depth, count_k = op->what.plan.count_k;
+    const uint32_t depth = schedule->depth, count_k = op->what.tiling.count_k;
     if (at->stage == TLA_STAGE_FETCH) hold(schedule->registers, depth, op, at->index);
-    if (engine == TLA_ENGINE_ACCELERATOR && at->index % count_k == 0 && (at->stage == TLA_STAGE_GEMM || !op->what.gemm))
+    if (unit == TLA_STAGE_UNIT_ACCELERATOR && at->index % count_k == 0 &&
+        (at->stage == TLA_STAGE_GEMM || !op->what.gemm))
         hold(schedule->accumulators, depth, op, at->index / count_k);
     at->busy = true;
     const bool by_output = at->stage == TLA_STAGE_MATH;
@@ -237,8 +238,8 @@ static operation *find(tla_tile_schedule *schedule, uint64_t number) {
 }
 
 static bool is_worked_on(const tla_tile_schedule *schedule, uint64_t number) {
-    for (int i = 0; i < TLA_ENGINE_COUNT; i++)
-        if (schedule->engines[i].busy && schedule->engines[i].operation == number) return true;
+    for (int i = 0; i < TLA_STAGE_UNIT_COUNT; i++)
+        if (schedule->units[i].busy && schedule->units[i].operation == number) return true;
     return false;
 }
 
@@ -250,7 +251,7 @@ static void leave_all(tla_tile_schedule *schedule, const operation *op) {
 }
 
 static void record(tla_tile_schedule *schedule, operation *op, const place *at, uint64_t end_ps) {
-    const uint32_t depth = schedule->depth, count_k = op->what.plan.count_k;
+    const uint32_t depth = schedule->depth, count_k = op->what.tiling.count_k;
     const bool last = (at->index + 1) % count_k == 0;
     switch (at->stage) {
     case TLA_STAGE_FEED:
@@ -283,12 +284,12 @@ static void record(tla_tile_schedule *schedule, operation *op, const place *at, 
     }
 }
 
-void tla_tile_schedule_end(tla_tile_schedule *schedule, tla_stage_engine engine, uint64_t begin_ps, uint64_t end_ps) {
-    place *at = &schedule->engines[engine];
+void tla_tile_schedule_end(tla_tile_schedule *schedule, tla_stage_unit unit, uint64_t begin_ps, uint64_t end_ps) {
+    place *at = &schedule->units[unit];
     operation *op = find(schedule, at->operation);
     at->busy = false;
     at->free_ps = end_ps;
-    if (engine != TLA_ENGINE_SCHEDULER) {
+    if (unit != TLA_STAGE_UNIT_SCHEDULER) {
         if (begin_ps < op->begin_ps) op->begin_ps = begin_ps;
         if (end_ps > op->end_ps) op->end_ps = end_ps;
     }
@@ -311,7 +312,7 @@ bool tla_tile_schedule_collect(tla_tile_schedule *schedule, uint64_t number, uin
     operation *op = find(schedule, number), *before = NULL;
     if (!op || is_worked_on(schedule, number)) return false;
     const milestone last = op->what.writes ? WRITTEN : STORED;
-    if (!op->dropped && op->counts[last] < op->what.plan.outputs) return false;
+    if (!op->dropped && op->counts[last] < op->what.tiling.outputs) return false;
     *begin_ps = op->end_ps ? op->begin_ps : 0;
     *end_ps = op->end_ps;
     for (operation *other = schedule->first; other != op; other = other->next)

@@ -1,24 +1,24 @@
 /* What a memory controller decides, command by command. */
-#include "controller_parts.h"
+#include "controller_state.h"
 
 #include <stdlib.h>
 
 /* ---- memories ---- */
 
-static tla_front front_of(const tla_controller_config *c, tla_channel memory) {
+static tla_front front_of(const tla_controller_config *c, tla_memory_kind memory) {
     return tla_stack_front(tla_pe_memory_stack_config(&c->memory, memory).policy);
 }
 
 static tla_status follow_lists(const tla_controller_config *c, tla_pe_memory *memory) {
     tla_status status = TLA_OK;
-    for (int i = 0; i < TLA_CHANNEL_COUNT && !status; i++)
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT && !status; i++)
         if (tla_controller_has(c, i) && c->free_list != TLA_LIST_REGISTERS)
-            status = tla_pe_memory_follow(memory, (tla_channel)i, c->list_reserve / TLA_LIST_NODE_BYTES,
+            status = tla_pe_memory_follow(memory, (tla_memory_kind)i, c->list_reserve / TLA_LIST_NODE_BYTES,
                                           i == TLA_HBM ? c->node_cache : 0);
     return status;
 }
 
-static tla_status drive_list(const tla_controller_config *c, tla_pe_memory *memory, tla_channel which,
+static tla_status drive_list(const tla_controller_config *c, tla_pe_memory *memory, tla_memory_kind which,
                              tla_error *error) {
     const tla_stack_config stack = tla_pe_memory_stack_config(&c->memory, which);
     const uint64_t unit = c->memory.alignment ? c->memory.alignment : 1;
@@ -35,8 +35,8 @@ static tla_status drive_list(const tla_controller_config *c, tla_pe_memory *memo
 
 static tla_status drive_lists(const tla_controller_config *c, tla_pe_memory *memory, tla_error *error) {
     tla_status status = TLA_OK;
-    for (int i = 0; i < TLA_CHANNEL_COUNT && !status; i++)
-        if (tla_controller_has(c, i)) status = drive_list(c, memory, (tla_channel)i, error);
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT && !status; i++)
+        if (tla_controller_has(c, i)) status = drive_list(c, memory, (tla_memory_kind)i, error);
     return status;
 }
 
@@ -57,7 +57,7 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     tla_status status = tla_pe_memory_check_config(&c->memory, &why);
     if (status) return tla_error_set(error, status, "memory: %s", why.text);
     bool any = false;
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         any = any || tla_controller_has(c, i);
     if (!any) return tla_error_set(error, TLA_INVALID_ARGUMENT, "memory: there is none: all have 0 bytes");
     tla_pe_memory *trial;
@@ -83,12 +83,12 @@ tla_status tla_controller_create(const tla_controller_config *config, tla_contro
     c->config = *config;
     c->faults.plan = config->faults;
     c->first = TLA_HBM;
-    for (int i = TLA_CHANNEL_COUNT - 1; i >= 0; i--)
-        if (tla_controller_has(config, i)) c->first = (tla_channel)i;
+    for (int i = TLA_MEMORY_KIND_COUNT - 1; i >= 0; i--)
+        if (tla_controller_has(config, i)) c->first = (tla_memory_kind)i;
     if (tla_pe_memory_create(&config->memory, &trial)) return TLA_OK; /* every command will say so */
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         if (tla_controller_has(config, i))
-            c->untouched[i] = tla_stack_get_stats(tla_pe_memory_stack(trial, (tla_channel)i));
+            c->untouched[i] = tla_stack_get_stats(tla_pe_memory_stack(trial, (tla_memory_kind)i));
     tla_pe_memory_destroy(trial);
     return TLA_OK;
 }
@@ -143,17 +143,17 @@ tla_status tla_controller_begin(tla_controller *c) {
         drop_memories(c);
         return status;
     }
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
         if (!tla_controller_has(&c->config, i)) continue;
-        c->beginning[i] = tla_pe_memory_get_stats(c->memory, (tla_channel)i);
-        c->watched[i] = (tla_watched_memory){c, (tla_channel)i};
+        c->beginning[i] = tla_pe_memory_get_stats(c->memory, (tla_memory_kind)i);
+        c->watched[i] = (tla_watched_memory){c, (tla_memory_kind)i};
         if (c->watch.decided)
-            tla_stack_set_watch(tla_pe_memory_stack(c->memory, (tla_channel)i), tell_decided, &c->watched[i]);
+            tla_stack_set_watch(tla_pe_memory_stack(c->memory, (tla_memory_kind)i), tell_decided, &c->watched[i]);
     }
     return TLA_OK;
 }
 
-tla_status tla_controller_restore(tla_controller *c, tla_channel memory, const char *name, const char *text,
+tla_status tla_controller_restore(tla_controller *c, tla_memory_kind memory, const char *name, const char *text,
                                   size_t length, tla_error *error) {
     if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
         return tla_error_set(error, TLA_UNSUPPORTED,
@@ -175,22 +175,22 @@ static uint64_t since_origin(const tla_controller *c, uint64_t at_ps) { /* UINT6
 }
 
 /* Which memory commits next; the first of several at one time. */
-static bool find_commit(const tla_controller *c, tla_channel *memory, uint64_t *at_ps) {
+static bool find_commit(const tla_controller *c, tla_memory_kind *memory, uint64_t *at_ps) {
     *at_ps = UINT64_MAX;
-    for (int i = 0; i < TLA_CHANNEL_COUNT && c->memory; i++) {
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT && c->memory; i++) {
         uint64_t when_ps;
-        if (!tla_controller_has(&c->config, i) || front_of(&c->config, (tla_channel)i) != TLA_FRONT_LAZY) continue;
-        if (!tla_stack_next_growth(tla_pe_memory_stack(c->memory, (tla_channel)i), &when_ps)) continue;
+        if (!tla_controller_has(&c->config, i) || front_of(&c->config, (tla_memory_kind)i) != TLA_FRONT_LAZY) continue;
+        if (!tla_stack_next_growth(tla_pe_memory_stack(c->memory, (tla_memory_kind)i), &when_ps)) continue;
         when_ps = since_origin(c, when_ps);
         if (when_ps >= *at_ps) continue;
         *at_ps = when_ps;
-        *memory = (tla_channel)i;
+        *memory = (tla_memory_kind)i;
     }
     return *at_ps < UINT64_MAX;
 }
 
 bool tla_controller_next_commit(const tla_controller *c, uint64_t *at_ps) {
-    tla_channel memory;
+    tla_memory_kind memory;
     return find_commit(c, &memory, at_ps);
 }
 
@@ -229,15 +229,15 @@ tla_status tla_controller_end_pins(tla_controller *c, uint64_t until_ps, uint64_
 
 /* ---- what is said about it ---- */
 
-tla_stack_stats tla_controller_get_stats(const tla_controller *c, tla_channel memory) {
+tla_stack_stats tla_controller_get_stats(const tla_controller *c, tla_memory_kind memory) {
     return c->memory ? tla_stack_get_stats(tla_pe_memory_stack(c->memory, memory)) : c->untouched[memory];
 }
 
-tla_object_stats tla_controller_get_objects(const tla_controller *c, tla_channel memory) {
+tla_object_stats tla_controller_get_objects(const tla_controller *c, tla_memory_kind memory) {
     return c->objects ? tla_object_store_get_stats(c->objects, memory) : (tla_object_stats){0};
 }
 
-tla_controller_counts tla_controller_get_counts(const tla_controller *c, tla_channel memory) {
+tla_controller_counts tla_controller_get_counts(const tla_controller *c, tla_memory_kind memory) {
     return c->counts[memory];
 }
 
@@ -249,7 +249,7 @@ bool tla_controller_uses_objects(const tla_controller *c) {
     return c->uses_objects;
 }
 
-bool tla_controller_is_as_at_the_beginning(const tla_controller *c, tla_channel memory) {
+bool tla_controller_is_as_at_the_beginning(const tla_controller *c, tla_memory_kind memory) {
     if (!c->memory) return true;
     const tla_stack_stats stack = tla_controller_get_stats(c, memory);
     const tla_arena_stats now = tla_pe_memory_get_stats(c->memory, memory), *then = &c->beginning[memory];

@@ -1,5 +1,5 @@
 /* What a command to a memory controller does. */
-#include "controller_parts.h"
+#include "controller_state.h"
 
 /* ---- where a command leads ---- */
 
@@ -40,7 +40,7 @@ static void locate(execution *e) {
     const tla_command *command = e->command;
     const tla_pe_memory_config *config = &e->controller->config.memory;
     const uint32_t blocks = names_blocks(command) ? command->count : 0;
-    e->at.memory = TLA_CHANNEL_COUNT;
+    e->at.memory = TLA_MEMORY_KIND_COUNT;
     for (uint32_t i = 0; i < blocks; i++)
         e->controller->sites[i] = tla_pe_memory_find_site(config, command->blocks[i].pa);
     if (blocks > 0)
@@ -48,9 +48,9 @@ static void locate(execution *e) {
     else if (!names_blocks(command) && !names_memory(command))
         e->at = tla_pe_memory_find_site(config, command->pa);
     e->outcome->offset = e->at.offset;
-    e->outcome->memory = names_memory(command)              ? command->channel
-                         : e->at.memory < TLA_CHANNEL_COUNT ? e->at.memory
-                                                            : e->controller->first;
+    e->outcome->memory = names_memory(command)                  ? command->memory
+                         : e->at.memory < TLA_MEMORY_KIND_COUNT ? e->at.memory
+                                                                : e->controller->first;
     e->counts = &e->controller->counts[e->outcome->memory];
 }
 
@@ -64,7 +64,7 @@ static bool is_about_owned(const execution *e) {
     return false;
 }
 
-static void is_about(execution *e, tla_channel memory) {
+static void is_about(execution *e, tla_memory_kind memory) {
     e->outcome->memory = memory;
     e->counts = &e->controller->counts[memory];
 }
@@ -96,7 +96,7 @@ static void place(execution *e) {
 
 static void allocate(execution *e) {
     const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
-    tla_site at = {.memory = TLA_CHANNEL_COUNT};
+    tla_site at = {.memory = TLA_MEMORY_KIND_COUNT};
     e->counts->allocs++;
     e->answer->status = tla_object_prepare(e->objects, 1);
     if (!e->answer->status)
@@ -108,7 +108,7 @@ static void allocate(execution *e) {
 
 static void evict(execution *e) {
     const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
-    tla_site at = {.memory = TLA_CHANNEL_COUNT};
+    tla_site at = {.memory = TLA_MEMORY_KIND_COUNT};
     e->counts->evicts++;
     e->answer->status =
         tla_object_evict(e->objects, e->outcome->memory, &request, e->command->busy, e->who, &at, e->work);

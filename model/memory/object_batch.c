@@ -4,15 +4,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-tla_status tla_object_alloc_batch(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
+tla_status tla_object_alloc_batch(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request,
                                   size_t n, tla_batch batch, uint64_t who, tla_placed_block *blocks, tla_work *work) {
     store->refused.status = TLA_OK;
     if (n == 0) return TLA_OK;
     tla_block *taken = calloc(n, sizeof *taken);
     tla_status status = taken ? tla_object_prepare(store, n) : TLA_NO_HOST_MEMORY;
-    if (!status) status = tla_pe_memory_request_batch(store->memory, channel, request, n, batch, taken, work);
+    if (!status) status = tla_pe_memory_request_batch(store->memory, kind, request, n, batch, taken, work);
     for (size_t i = 0; i < n && !status; i++) {
-        const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(store->memory), channel, taken[i].offset);
+        const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(store->memory), kind, taken[i].offset);
         blocks[i] = (tla_placed_block){at.pa, request->nbytes};
         tla_object_enter(store, at, request->nbytes, who);
     }
@@ -28,8 +28,8 @@ static bool goes(const tla_object_block *block) {
            (tla_mem_object_ref_count(block->object) == 1 && tla_mem_object_pin_count(block->object) == 0);
 }
 
-/* Looks at one block of a batch, in the memory of `channel`, if that is one. */
-static tla_status look(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who, tla_channel channel,
+/* Looks at one block of a batch, in the memory of `memory`, if that is one. */
+static tla_status look(tla_object_store *store, tla_site at, uint64_t nbytes, uint64_t who, tla_memory_kind kind,
                        tla_object_block **block, tla_work *work) {
     static const char *const what = "FREE_BATCH";
     tla_status status = tla_object_begin(store, what, at, block, work);
@@ -38,10 +38,10 @@ static tla_status look(tla_object_store *store, tla_site at, uint64_t nbytes, ui
     if ((*block)->in_batch)
         return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it is in the batch twice", what,
                              pa);
-    if (channel != TLA_CHANNEL_COUNT && (*block)->at.memory != channel)
+    if (kind != TLA_MEMORY_KIND_COUNT && (*block)->at.memory != kind)
         return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT,
                              "%s of 0x%" PRIx64 ": it is in the %s, expected the %s, where the others are", what, pa,
-                             tla_channel_title((*block)->at.memory), tla_channel_title(channel));
+                             tla_memory_kind_title((*block)->at.memory), tla_memory_kind_title(kind));
     if (!tla_object_is_size(*block, nbytes))
         return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
                              "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, what, nbytes, pa,
@@ -126,12 +126,12 @@ tla_status tla_object_free_batch(tla_object_store *store, const tla_site *sites,
     tla_object_block **named = calloc(n, sizeof(tla_object_block *));
     if (!named) return TLA_NO_HOST_MEMORY;
     tla_status status = TLA_OK;
-    tla_channel channel = TLA_CHANNEL_COUNT;
+    tla_memory_kind kind = TLA_MEMORY_KIND_COUNT;
     size_t looked = 0;
     for (; looked < n && !status; looked++) {
-        status = look(store, sites[looked], blocks[looked].nbytes, who, channel, &named[looked], work);
+        status = look(store, sites[looked], blocks[looked].nbytes, who, kind, &named[looked], work);
         if (status) break;
-        channel = named[looked]->at.memory;
+        kind = named[looked]->at.memory;
         named[looked]->in_batch = true;
     }
     *failed = status ? looked : 0;

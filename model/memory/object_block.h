@@ -29,22 +29,22 @@ typedef struct tla_object_block {
 /* What a guard comes back with. */
 typedef struct tla_object_share {
     tla_object_store *store;
-    tla_channel channel;
+    tla_memory_kind memory;
 } tla_object_share;
 
 struct tla_object_store {
     tla_pe_memory *memory;
     tla_object_watcher watcher;
     tla_live_addresses blocks; /* by physical address */
-    tla_hot_cache *caches[TLA_CHANNEL_COUNT];
+    tla_hot_cache *caches[TLA_MEMORY_KIND_COUNT];
     tla_object_block *spare; /* records for blocks to come */
     size_t spare_count;
     tla_object_block *gone;   /* given back by the call that is under way */
     tla_object_block *stayed; /* would have gone with a reference that the cache has given up, and did not */
     bool cache_gives_up;
     tla_pin_monitor *monitor;
-    tla_object_share shares[TLA_CHANNEL_COUNT];
-    tla_object_stats stats[TLA_CHANNEL_COUNT];
+    tla_object_share shares[TLA_MEMORY_KIND_COUNT];
+    tla_object_stats stats[TLA_MEMORY_KIND_COUNT];
     tla_error refused;
 };
 

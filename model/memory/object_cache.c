@@ -6,18 +6,19 @@
 
 /* The blocks of one entry, counted and of one memory. */
 static tla_status collect(tla_object_store *store, const tla_site *sites, size_t n, tla_mem_object **objects,
-                          tla_channel *channel, tla_work *work) {
+                          tla_memory_kind *kind, tla_work *work) {
     for (size_t i = 0; i < n; i++) {
         tla_object_block *block;
         tla_status status = tla_object_begin(store, "PUT", sites[i], &block, work);
         if (status) return status;
-        if (i > 0 && block->at.memory != *channel)
+        if (i > 0 && block->at.memory != *kind)
             return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT,
                                  "PUT of 0x%" PRIx64 ": it is in the %s, expected the %s, where the others are",
-                                 sites[i].pa.value, tla_channel_title(block->at.memory), tla_channel_title(*channel));
+                                 sites[i].pa.value, tla_memory_kind_title(block->at.memory),
+                                 tla_memory_kind_title(*kind));
         status = tla_object_count(block);
         if (status) return status;
-        *channel = block->at.memory;
+        *kind = block->at.memory;
         objects[i] = block->object;
     }
     return TLA_OK;
@@ -30,9 +31,9 @@ tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_o
     if (n == 0) return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT, "PUT of no block");
     tla_mem_object **objects = calloc(n, sizeof(tla_mem_object *));
     if (!objects) return TLA_NO_HOST_MEMORY;
-    tla_channel channel = TLA_HBM;
-    tla_status status = collect(store, sites, n, objects, &channel, work);
-    if (!status) status = tla_hot_cache_put(store->caches[channel], key, objects, n, added);
+    tla_memory_kind kind = TLA_HBM;
+    tla_status status = collect(store, sites, n, objects, &kind, work);
+    if (!status) status = tla_hot_cache_put(store->caches[kind], key, objects, n, added);
     for (size_t i = 0; i < n && *added; i++)
         tla_mem_object_set_meta(objects[i], meta);
     free(objects);
@@ -44,48 +45,47 @@ static tla_object_block *block_of(const tla_object_store *store, const tla_mem_o
 }
 
 /* What stands under a key, for a call that is named `what`. */
-static tla_status find(tla_object_store *store, const char *what, tla_channel channel, uint64_t key,
+static tla_status find(tla_object_store *store, const char *what, tla_memory_kind kind, uint64_t key,
                        tla_mem_object *const **objects, size_t *n, tla_work *work) {
     store->refused.status = TLA_OK;
     if (work) work->metadata_lines++;
-    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
-    if (tla_hot_cache_peek(store->caches[channel], key, objects, n))
+    if ((unsigned)kind >= TLA_MEMORY_KIND_COUNT) return TLA_INVALID_ARGUMENT;
+    if (tla_hot_cache_peek(store->caches[kind], key, objects, n))
         return tla_error_set(&store->refused, TLA_NOT_ALLOCATED,
                              "%s of key 0x%" PRIx64 ": the cache of the %s has none", what, key,
-                             tla_channel_title(channel));
+                             tla_memory_kind_title(kind));
     if (work) work->metadata_lines += *n;
     return TLA_OK;
 }
 
-tla_status tla_object_get(tla_object_store *store, tla_channel channel, uint64_t key, uint64_t who,
+tla_status tla_object_get(tla_object_store *store, tla_memory_kind kind, uint64_t key, uint64_t who,
                           tla_mem_object_meta *meta, tla_placed_block *blocks, size_t room, size_t *n, tla_work *work) {
     tla_mem_object *const *objects;
-    tla_status status = find(store, "GET", channel, key, &objects, n, work);
-    if ((unsigned)channel < TLA_CHANNEL_COUNT)
-        *(status ? &store->stats[channel].misses : &store->stats[channel].hits) += 1;
+    tla_status status = find(store, "GET", kind, key, &objects, n, work);
+    if ((unsigned)kind < TLA_MEMORY_KIND_COUNT) *(status ? &store->stats[kind].misses : &store->stats[kind].hits) += 1;
     if (!status && *n > room) status = TLA_LIMIT;
     for (size_t i = 0; !status && i < *n; i++)
         status = tla_holder_reserve(block_of(store, objects[i]));
-    if (!status) status = tla_hot_cache_get(store->caches[channel], key, &objects, n);
+    if (!status) status = tla_hot_cache_get(store->caches[kind], key, &objects, n);
     if (status) return status;
     *meta = tla_mem_object_get_meta(objects[0]);
     for (size_t i = 0; i < *n; i++) {
         tla_object_block *block = block_of(store, objects[i]);
         tla_holder_add(block, who, TLA_HOLD_REFERENCE);
-        store->stats[channel].references++;
+        store->stats[kind].references++;
         blocks[i] = (tla_placed_block){block->at.pa, block->nbytes};
     }
     return TLA_OK;
 }
 
-tla_status tla_object_remove(tla_object_store *store, tla_channel channel, uint64_t key, size_t *n, tla_work *work) {
+tla_status tla_object_remove(tla_object_store *store, tla_memory_kind kind, uint64_t key, size_t *n, tla_work *work) {
     tla_mem_object *const *objects;
     size_t count = 0;
-    tla_status status = find(store, "REMOVE", channel, key, &objects, &count, work);
+    tla_status status = find(store, "REMOVE", kind, key, &objects, &count, work);
     if (n) *n = count;
     if (status) return status;
     store->cache_gives_up = true;
-    status = tla_hot_cache_remove(store->caches[channel], key, work);
+    status = tla_hot_cache_remove(store->caches[kind], key, work);
     store->cache_gives_up = false;
     tla_object_sweep(store);
     return status;
@@ -94,7 +94,7 @@ tla_status tla_object_remove(tla_object_store *store, tla_channel channel, uint6
 /* What an allocation that may evict tries again and again. */
 typedef struct attempt {
     tla_object_store *store;
-    tla_channel channel;
+    tla_memory_kind memory;
     const tla_stack_request *request;
     uint64_t who;
     tla_site *at;
@@ -104,17 +104,17 @@ static tla_status try_alloc(void *context, tla_work *work) {
     const attempt *a = context;
     tla_object_sweep(a->store); /* so that an address that is given out again is no block that is gone */
     tla_status status = tla_object_prepare(a->store, 1);
-    if (!status) status = tla_pe_memory_take(a->store->memory, a->channel, a->request, a->at, work);
+    if (!status) status = tla_pe_memory_take(a->store->memory, a->memory, a->request, a->at, work);
     if (!status) tla_object_enter(a->store, *a->at, a->request->nbytes, a->who);
     return status;
 }
 
-tla_status tla_object_evict(tla_object_store *store, tla_channel channel, const tla_stack_request *request, bool busy,
+tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request, bool busy,
                             uint64_t who, tla_site *at, tla_work *work) {
-    if ((unsigned)channel >= TLA_CHANNEL_COUNT) return TLA_INVALID_ARGUMENT;
-    attempt a = {store, channel, request, who, at};
+    if ((unsigned)kind >= TLA_MEMORY_KIND_COUNT) return TLA_INVALID_ARGUMENT;
+    attempt a = {store, kind, request, who, at};
     store->cache_gives_up = true;
-    const tla_status status = tla_hot_cache_alloc(store->caches[channel], try_alloc, &a, busy, work);
+    const tla_status status = tla_hot_cache_alloc(store->caches[kind], try_alloc, &a, busy, work);
     store->cache_gives_up = false;
     tla_object_sweep(store);
     return status;

@@ -13,8 +13,8 @@ static tla_object_block *find(const tla_object_store *store, tla_paddr pa) {
 /* What guards ask. An uncounted block is its owner's. */
 static tla_sharing sharing_of(void *context, uint64_t offset, uint64_t who) {
     const tla_object_share *share = context;
-    const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(share->store->memory), share->channel, offset);
-    const tla_object_block *block = at.memory == share->channel ? find(share->store, at.pa) : NULL;
+    const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(share->store->memory), share->memory, offset);
+    const tla_object_block *block = at.memory == share->memory ? find(share->store, at.pa) : NULL;
     if (!block || !block->object) return TLA_NOT_SHARED;
     return block->going || tla_holder_is(block, who) ? TLA_SHARED_WITH : TLA_SHARED_WITHOUT;
 }
@@ -24,7 +24,7 @@ tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watch
     tla_object_store *store = calloc(1, sizeof *store);
     if (!store) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_pin_monitor_create(UINT64_MAX, &store->monitor);
-    for (int i = 0; i < TLA_CHANNEL_COUNT && !status; i++)
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT && !status; i++)
         status = tla_hot_cache_create(&store->caches[i]);
     if (status) {
         tla_object_store_destroy(store);
@@ -32,10 +32,10 @@ tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watch
     }
     store->memory = memory;
     if (watcher) store->watcher = *watcher;
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++) {
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
         store->shares[i].store = store;
-        store->shares[i].channel = (tla_channel)i;
-        tla_pe_memory_set_shares(memory, (tla_channel)i, &(tla_guard_shares){sharing_of, &store->shares[i]});
+        store->shares[i].memory = (tla_memory_kind)i;
+        tla_pe_memory_set_shares(memory, (tla_memory_kind)i, &(tla_guard_shares){sharing_of, &store->shares[i]});
     }
     *out = store;
     return TLA_OK;
@@ -61,10 +61,10 @@ void tla_object_forget(tla_object_block *block) {
 
 void tla_object_store_destroy(tla_object_store *store) {
     if (!store) return;
-    for (int i = 0; i < TLA_CHANNEL_COUNT && store->memory; i++)
-        tla_pe_memory_set_shares(store->memory, (tla_channel)i, &(tla_guard_shares){0});
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT && store->memory; i++)
+        tla_pe_memory_set_shares(store->memory, (tla_memory_kind)i, &(tla_guard_shares){0});
     store->memory = NULL; /* so that nothing is given back */
-    for (int i = 0; i < TLA_CHANNEL_COUNT; i++)
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         tla_hot_cache_destroy(store->caches[i], NULL);
     tla_object_block *block;
     for (size_t at = 0; (block = tla_live_addresses_walk(&store->blocks, &at)) != NULL;) {
@@ -102,7 +102,7 @@ void tla_object_enter(tla_object_store *store, tla_site at, uint64_t nbytes, uin
 }
 
 static uint64_t granted(const tla_object_store *store, tla_site at, uint64_t nbytes) {
-    if (nbytes == 0 || at.memory == TLA_CHANNEL_COUNT) return 0;
+    if (nbytes == 0 || at.memory == TLA_MEMORY_KIND_COUNT) return 0;
     return tla_pe_memory_granted(store->memory, at.memory, (tla_block){at.offset, nbytes});
 }
 
@@ -191,7 +191,7 @@ tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site 
                             tla_work *work) {
     store->refused.status = TLA_OK;
     if (work) work->metadata_lines++;
-    if (at.memory == TLA_CHANNEL_COUNT)
+    if (at.memory == TLA_MEMORY_KIND_COUNT)
         return tla_error_set(&store->refused, TLA_OUT_OF_RANGE, "%s of 0x%" PRIx64 ": not in these memories", what,
                              at.pa.value);
     *block = find(store, at.pa);
@@ -294,7 +294,7 @@ static tla_object_block *find_overlapped(const tla_object_store *store, tla_site
 
 /* Whether a free there may say any range (ADR-0048 D2). */
 static bool is_trusting(const tla_object_store *store, tla_site at) {
-    if (at.memory == TLA_CHANNEL_COUNT) return false;
+    if (at.memory == TLA_MEMORY_KIND_COUNT) return false;
     const tla_stack_config stack = tla_pe_memory_stack_config(tla_pe_memory_get_config(store->memory), at.memory);
     return !stack.validate && tla_stack_front(stack.policy) == TLA_FRONT_NONE;
 }
@@ -369,16 +369,16 @@ tla_status tla_object_store_end_pins(tla_object_store *store, uint64_t now_ps, t
 /* ---- what is said about it ---- */
 
 tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_object_counts *counts) {
-    if (at.memory == TLA_CHANNEL_COUNT) return TLA_OUT_OF_RANGE;
+    if (at.memory == TLA_MEMORY_KIND_COUNT) return TLA_OUT_OF_RANGE;
     const tla_object_block *block = find(store, at.pa);
     if (!block) return TLA_NOT_ALLOCATED;
     *counts = counts_of(block);
     return TLA_OK;
 }
 
-tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_channel channel) {
-    tla_object_stats stats = store->stats[channel];
-    stats.cache = tla_hot_cache_get_stats(store->caches[channel]);
+tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_memory_kind kind) {
+    tla_object_stats stats = store->stats[kind];
+    stats.cache = tla_hot_cache_get_stats(store->caches[kind]);
     return stats;
 }
 

@@ -64,7 +64,7 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
     const uint64_t trimmed = trim_serves(cache, segment, false);
     const char *const graphs = graphs_advice(cache, segment, trimmed);
     if (!tla_segment_exceeds_limit(cache, segment))
-        return tla_port_driver_reason(
+        return tla_port_client_reason(
             &c->driver, c->device, nbytes, segment, trimmed, error,
             "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
             " of them in segments that are in use)%s; asked the driver for a segment of %" PRIu64 " bytes",

@@ -2,12 +2,12 @@
 #ifndef TLMALLOC_TOPOLOGY_TOPOLOGY_BUILD_H
 #define TLMALLOC_TOPOLOGY_TOPOLOGY_BUILD_H
 
-#include "topology/topology_plan.h"
+#include "topology/floorplan.h"
 
 /* After a failure nothing more is added. */
 typedef struct tla_topology_builder {
     const tla_topology_shape *shape;
-    tla_topology_plan plan;
+    tla_floorplan floorplan;
     tla_topology *topology;
     tla_status status;
     tla_error *error;

@@ -19,7 +19,7 @@ static tla_spot beside(const tla_topology_shape *shape, tla_spot cube, tla_side 
 static void add_phy(tla_topology_builder *b, uint32_t sip, tla_spot at, uint32_t phy, uint32_t noc,
                     const uint32_t *ports) {
     const tla_topology_shape *s = b->shape;
-    const tla_phy_face face = b->plan.faces[phy];
+    const tla_phy_face face = b->floorplan.faces[phy];
     const tla_spot stride = tla_cube_stride(s);
     const tla_spot cube = {at.x_um + face.cube % s->cube_mesh_width * stride.x_um,
                            at.y_um + face.cube / s->cube_mesh_width * stride.y_um};
@@ -50,7 +50,7 @@ uint32_t tla_build_chiplet(tla_topology_builder *b, uint32_t sip, tla_spot at, c
         tla_build_node(b, TLA_NODE_IO_CPU, (tla_spot){at.x_um - 3 * pitch, middle - pitch}, 0, "sip%u.io_cpu", sip);
     tla_build_link(b, end_point, noc, 0, 0, s->io_bandwidth);
     tla_build_link(b, cpu, noc, 0, 0, s->io_bandwidth);
-    for (uint32_t phy = 0; phy < b->plan.phys; phy++)
+    for (uint32_t phy = 0; phy < b->floorplan.phys; phy++)
         add_phy(b, sip, at, phy, noc, ports);
     return end_point;
 }

@@ -30,7 +30,7 @@ static void add_mesh(cube_builder *c) {
     for (uint32_t row = 0; row < s->mesh_rows; row++)
         for (uint32_t column = 0; column < s->mesh_columns; column++) {
             const tla_mesh_place place = {row, column};
-            if (tla_plan_is_router(s, &c->b->plan, place))
+            if (tla_floorplan_is_router(s, &c->b->floorplan, place))
                 c->routers[row][column] =
                     tla_build_node(c->b, TLA_NODE_ROUTER, router_spot(c, place), s->router_overhead_ps,
                                    "sip%u.cube%u.r%uc%u", c->sip, c->cube, row, column);
@@ -39,7 +39,8 @@ static void add_mesh(cube_builder *c) {
         for (uint32_t row = 0; row < s->mesh_rows; row++)
             for (uint32_t column = 0; column < s->mesh_columns; column++) {
                 const tla_mesh_place here = {row, column}, next = {row + (down ? 1 : 0), column + (down ? 0 : 1)};
-                if (tla_plan_is_router(s, &c->b->plan, here) && tla_plan_is_router(s, &c->b->plan, next))
+                if (tla_floorplan_is_router(s, &c->b->floorplan, here) &&
+                    tla_floorplan_is_router(s, &c->b->floorplan, next))
                     tla_build_link(c->b, router(c, here), router(c, next), s->router_pitch_um, s->router_pitch_um,
                                    s->router_bandwidth);
             }
@@ -60,13 +61,13 @@ static void hang(cube_builder *c, tla_mesh_place place, int right, int down, tla
 
 static void add_units(cube_builder *c) {
     const tla_topology_shape *s = c->b->shape;
-    const tla_topology_plan *plan = &c->b->plan;
+    const tla_floorplan *floorplan = &c->b->floorplan;
     for (uint32_t pe = 0; pe < s->pes_per_cube; pe++)
-        hang(c, plan->pe[pe], 0, 0, TLA_NODE_PE, "pe", pe, s->pe_bandwidth);
+        hang(c, floorplan->pe[pe], 0, 0, TLA_NODE_PE, "pe", pe, s->pe_bandwidth);
     for (uint32_t pe = 0; pe < s->pes_per_cube; pe++)
-        hang(c, plan->pe[pe], 1, 0, TLA_NODE_HBM_CTRL, "hbm_ctrl.pe", pe, s->hbm_bandwidth);
-    hang(c, plan->m_cpu, 0, 1, TLA_NODE_M_CPU, "m_cpu", 0, s->pe_bandwidth);
-    hang(c, plan->sram, 1, 1, TLA_NODE_SRAM, "sram", 0, s->sram_bandwidth);
+        hang(c, floorplan->pe[pe], 1, 0, TLA_NODE_HBM_CTRL, "hbm_ctrl.pe", pe, s->hbm_bandwidth);
+    hang(c, floorplan->m_cpu, 0, 1, TLA_NODE_M_CPU, "m_cpu", 0, s->pe_bandwidth);
+    hang(c, floorplan->sram, 1, 1, TLA_NODE_SRAM, "sram", 0, s->sram_bandwidth);
 }
 
 /* What a connection weighs beside the others of its port (tla_routing). */
@@ -83,7 +84,7 @@ static uint32_t add_port(cube_builder *c, tla_side side) {
     const uint64_t half = s->router_pitch_um / 2, width = s->mesh_columns * s->router_pitch_um,
                    height = s->mesh_rows * s->router_pitch_um;
     const bool vertical = side == TLA_SIDE_E || side == TLA_SIDE_W, far = side == TLA_SIDE_E || side == TLA_SIDE_S;
-    const uint32_t *places = vertical ? c->b->plan.connection_rows : c->b->plan.connection_columns;
+    const uint32_t *places = vertical ? c->b->floorplan.connection_rows : c->b->floorplan.connection_columns;
     const char letter = tla_side_letter(side);
     tla_spot edge = c->at;
     edge.x_um += vertical ? (far ? width : 0) : width / 2;

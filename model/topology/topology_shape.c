@@ -22,7 +22,7 @@ static void weigh(tla_topology_builder *b) {
     const uint64_t port = b->through_port + (TLA_MESH_MAX + 1) * (pitch + 1);
     b->through_chiplet =
         cubes * (2 * routers * pitch + TLA_SIDE_COUNT * (s->connections * port + s->ucie_length_um)) + 1;
-    b->through_host = s->sips * 2 * (1 + (uint64_t)b->plan.phys * s->connections) * b->through_chiplet;
+    b->through_host = s->sips * 2 * (1 + (uint64_t)b->floorplan.phys * s->connections) * b->through_chiplet;
 }
 
 /* Room on all sides of the cubes for PHYs, and to the left for the rest of the chiplet. */
@@ -36,7 +36,7 @@ static uint32_t add_sip(tla_topology_builder *b, uint32_t sip) {
     const tla_spot stride = tla_cube_stride(s);
     const uint64_t wide = s->cube_mesh_width * stride.x_um + 2 * margin(s);
     const uint64_t high = s->cube_mesh_height * stride.y_um + 2 * margin(s);
-    const uint32_t grid = b->plan.sip_grid_width;
+    const uint32_t grid = b->floorplan.sip_grid_width;
     const tla_spot at = {sip % grid * wide + margin(s), sip / grid * high + margin(s)};
     uint32_t ports[TLA_CUBE_DIE_COUNT * TLA_SIDE_COUNT];
     for (uint32_t cube = 0; cube < cubes; cube++) {
@@ -48,7 +48,7 @@ static uint32_t add_sip(tla_topology_builder *b, uint32_t sip) {
     for (int direction = 0; direction < 2; direction++)
         for (uint32_t cube = 0; cube < cubes; cube++) {
             uint32_t other;
-            if (tla_plan_neighbour(s, cube, facing[direction][0], &other))
+            if (tla_floorplan_neighbour(s, cube, facing[direction][0], &other))
                 tla_build_link(b, ports[cube * TLA_SIDE_COUNT + facing[direction][0]],
                                ports[other * TLA_SIDE_COUNT + facing[direction][1]], s->ucie_length_um,
                                s->routing == TLA_ROUTE_FREE_PORTS ? 0 : s->ucie_length_um, s->ucie_bandwidth);
@@ -69,7 +69,7 @@ static void link_line(tla_topology_builder *b, const uint32_t *end_points, uint3
 
 static void link_sips(tla_topology_builder *b, const uint32_t *end_points, uint32_t middle) {
     const tla_topology_shape *s = b->shape;
-    const uint32_t width = b->plan.sip_grid_width, height = s->sips / width;
+    const uint32_t width = b->floorplan.sip_grid_width, height = s->sips / width;
     const bool torus = s->sip_topology == TLA_SIPS_TORUS;
     switch (s->sip_topology) {
     case TLA_SIPS_SWITCH:
@@ -124,7 +124,7 @@ tla_status tla_topology_of_shape(const tla_topology_shape *shape, tla_topology *
     if (!is_in_range(shape))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a shape with a number that is out of its range");
     tla_topology_builder b = {.shape = shape, .error = error};
-    b.status = tla_plan_shape(shape, &b.plan, error);
+    b.status = tla_floorplan_shape(shape, &b.floorplan, error);
     if (b.status) return b.status;
     const uint32_t cubes = shape->cube_mesh_width * shape->cube_mesh_height;
     b.status = tla_topology_create(shape->sips, cubes, shape->pes_per_cube, &b.topology);

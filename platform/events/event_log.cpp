@@ -137,7 +137,7 @@ void event_log::begin(const event_names &names) {
 
 void event_log::add(const memory_command &event) {
     json_line row = row_of("memory", event.of);
-    row.number(event.service_ps).text(event.channel ? tla_channel_name(*event.channel) : nullptr);
+    row.number(event.service_ps).text(event.memory ? tla_memory_kind_name(*event.memory) : nullptr);
     add_number(row, event.object, 0);
     tlmalloc::add(row, event.address);
     row.number(event.nbytes);

@@ -22,7 +22,7 @@ const char *name_of(event_kind kind); // "memory"
 // What a module has of a memory, or of virtual addresses, at some time.
 struct found_memory {
     std::uint32_t module;
-    std::optional<tla_channel> channel; // none: virtual addresses
+    std::optional<tla_memory_kind> memory; // none: virtual addresses
     std::uint64_t used_bytes, free_bytes, largest_free;
 };
 
@@ -54,7 +54,7 @@ struct command_times {
 // all of its service time.
 struct memory_command {
     command_times of;
-    std::optional<tla_channel> channel;
+    std::optional<tla_memory_kind> memory;
     std::uint32_t object; // a tensor's, 0: none
     std::optional<std::uint64_t> address;
     std::uint64_t nbytes, service_ps;

@@ -24,10 +24,10 @@ std::string place_of_module(const std::string &name) {
 }
 
 // "sip0.cube0.pe0.hbm", "sip0.cube0.sram", "va_manager"
-std::string name_of_memory(const std::string &module, std::optional<tla_channel> channel) {
+std::string name_of_memory(const std::string &module, std::optional<tla_memory_kind> memory) {
     static const std::string controller = ".controller";
     std::string place = ends_with(module, controller) ? module.substr(0, module.size() - controller.size()) : module;
-    const std::string kind = channel ? tla_channel_name(*channel) : "";
+    const std::string kind = memory ? tla_memory_kind_name(*memory) : "";
     return kind.empty() || ends_with(place, kind) ? place : place + "." + kind;
 }
 
@@ -80,10 +80,10 @@ void run_trace::add_pe(const std::string &name) {
 
 void run_trace::add_memory(const found_memory &found) {
     const std::string &module = names_.modules[found.module];
-    const std::string name = name_of_memory(module, found.channel);
+    const std::string name = name_of_memory(module, found.memory);
     const std::uint32_t process = process_of(module);
-    memories_[{found.module, found.channel}] = {trace_.add_counter(process, name + " used", "bytes"),
-                                                trace_.add_counter(process, name + " fragmentation", "%")};
+    memories_[{found.module, found.memory}] = {trace_.add_counter(process, name + " used", "bytes"),
+                                               trace_.add_counter(process, name + " fragmentation", "%")};
     show_memory(found, 0);
 }
 
@@ -140,7 +140,7 @@ run_trace::request &run_trace::request_of(const command_times &of) {
 }
 
 void run_trace::show_memory(const found_memory &memory, std::uint64_t ps) {
-    const auto found = memories_.find({memory.module, memory.channel});
+    const auto found = memories_.find({memory.module, memory.memory});
     if (found == memories_.end()) return;
     const memory_counters &of = found->second;
     trace_.count(of.used, ps, memory.used_bytes * 1000);
@@ -152,7 +152,7 @@ void run_trace::add(const memory_command &event) {
     json_line args;
     args.key("bytes").number(event.nbytes);
     if (event.address) args.key("address").text(hexadecimal(*event.address));
-    if (event.channel) args.key("memory").text(tla_channel_name(*event.channel));
+    if (event.memory) args.key("memory").text(tla_memory_kind_name(*event.memory));
     if (event.block) args.key("block").number(*event.block);
     args.key("waited_ps").number(event.of.start_ps - event.of.arrival_ps);
     add_sender(args, event.of);
@@ -161,7 +161,7 @@ void run_trace::add(const memory_command &event) {
     const std::uint32_t slice = add_command(event.of, "memory", args);
     if (event.block) blocks_.try_emplace(*event.block, allocation{slice, event.object}); // its ALLOC comes first
     if (event.free_bytes && event.largest_free && event.used_bytes)
-        show_memory({event.of.module, event.channel, *event.used_bytes, *event.free_bytes, *event.largest_free},
+        show_memory({event.of.module, event.memory, *event.used_bytes, *event.free_bytes, *event.largest_free},
                     event.of.done_ps);
 }
 

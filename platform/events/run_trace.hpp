@@ -99,9 +99,9 @@ class run_trace : public event_sink {
     std::unordered_map<std::string, std::uint32_t> processes_;
     std::uint32_t host_ = 0; // a track
     std::vector<pe_tracks> pes_;
-    std::vector<engine> engines_;                                                              // by module
-    std::map<std::pair<std::uint32_t, std::optional<tla_channel>>, memory_counters> memories_; // by module
-    std::unordered_map<std::uint64_t, allocation> blocks_;                                     // by number
+    std::vector<engine> engines_;                                                                  // by module
+    std::map<std::pair<std::uint32_t, std::optional<tla_memory_kind>>, memory_counters> memories_; // by module
+    std::unordered_map<std::uint64_t, allocation> blocks_;                                         // by number
     std::map<std::uint64_t, std::uint32_t> uses_; // by block: the transfer that began first
     std::vector<named_by_block> transfers_;
     std::map<request_key, request> requests_;

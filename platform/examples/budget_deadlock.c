@@ -32,12 +32,12 @@ static bool load(sender *me, bool with_budget) {
     const tla_stack_request request = {.nbytes = bytes, .format = TLA_FORMAT_KV_2LTD};
     for (; count < CHUNKS; count++) {
         chunks[count].nbytes = bytes;
-        if (tla_port_driver_evict(&me->driver, TLA_HBM, &request, ATTEMPTS, &chunks[count].pa, NULL)) break;
+        if (tla_port_client_evict(&me->driver, TLA_HBM, &request, ATTEMPTS, &chunks[count].pa, NULL)) break;
         hold(me, count + 1, with_budget);
         wait_us(LOAD_US);
     }
     const bool complete = count == CHUNKS;
-    tla_port_driver_free_batch(&me->driver, chunks, count, NULL);
+    tla_port_client_free_batch(&me->driver, chunks, count, NULL);
     hold(me, 0, with_budget);
     return complete;
 }

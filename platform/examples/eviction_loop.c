@@ -20,11 +20,11 @@ static void store(sender *me) {
     for (uint64_t key = 0; key < STORES; key++) {
         const tla_mem_object_meta meta = {.first_position = key * 256, .positions = 256};
         tla_placed_block block = {{0}, CHUNK};
-        if (tla_port_driver_evict(&me->driver, TLA_HBM, &chunk, 0, &block.pa, NULL)) {
+        if (tla_port_client_evict(&me->driver, TLA_HBM, &chunk, 0, &block.pa, NULL)) {
             show(LOST, ++lost);
         } else {
-            tla_port_driver_put(&me->driver, key, &meta, &block, 1, NULL);
-            tla_port_driver_unref(&me->driver, block.pa, NULL);
+            tla_port_client_put(&me->driver, key, &meta, &block, 1, NULL);
+            tla_port_client_unref(&me->driver, block.pa, NULL);
             newest = key;
             show(STORED, ++stored);
         }
@@ -45,7 +45,7 @@ static void read(sender *me) {
         for (uint64_t key = newest + 1; count < HOLDS && key-- > 0;) {
             if (is_held[key]) continue; /* another reader's */
             is_held[key] = true;
-            if (tla_port_driver_get(&me->driver, TLA_HBM, key, &meta, &chunks[count], 1, &one, NULL)) {
+            if (tla_port_client_get(&me->driver, TLA_HBM, key, &meta, &chunks[count], 1, &one, NULL)) {
                 is_held[key] = false;
                 continue;
             }
@@ -55,14 +55,14 @@ static void read(sender *me) {
         show(HELD, held += count);
         wait_us(HELD_US);
         show(WAITING, ++waiting);
-        if (!tla_port_driver_evict(&me->driver, TLA_HBM, &result, ATTEMPTS, &room.pa, NULL)) {
+        if (!tla_port_client_evict(&me->driver, TLA_HBM, &result, ATTEMPTS, &room.pa, NULL)) {
             results++;
             wait_us(RESULT_US);
-            tla_port_driver_free(&me->driver, room.pa, CHUNK, NULL);
+            tla_port_client_free(&me->driver, room.pa, CHUNK, NULL);
         }
         show(WAITING, --waiting);
         for (uint32_t i = 0; i < count; i++)
-            is_held[keys[i]] = tla_port_driver_unref(&me->driver, chunks[i].pa, NULL) != TLA_OK;
+            is_held[keys[i]] = tla_port_client_unref(&me->driver, chunks[i].pa, NULL) != TLA_OK;
         show(HELD, held -= count);
         wait_us(1 + me->number);
     }

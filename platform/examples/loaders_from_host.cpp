@@ -125,11 +125,11 @@ struct bench {
     }
 
     // A command to a memory's controller, from the host, by the port of a loader.
-    tla_completion send(unsigned from, tla_channel memory, unsigned pe, tla_command command) {
+    tla_completion send(unsigned from, tla_memory_kind memory, unsigned pe, tla_command command) {
         tla_paddr port{};
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.channel = memory;
-        tla_channel_control(memory, 0, 0, pe, (port_of_loaders + from) * std::uint64_t{TLA_PORT_BYTES}, &port);
+        command.memory = memory;
+        tla_memory_kind_control(memory, 0, 0, pe, (port_of_loaders + from) * std::uint64_t{TLA_PORT_BYTES}, &port);
         tla_completion done{};
         sc_core::sc_time delay;
         tlmalloc::requester who(0, 0, true);
@@ -145,7 +145,7 @@ struct bench {
         command.nbytes = opcode == TLA_OP_FREE ? chunk_bytes : 0;
         return send(from, TLA_HBM, 0, command);
     }
-    std::uint64_t allocate(unsigned from, tla_channel memory, unsigned pe, tla_status &status) {
+    std::uint64_t allocate(unsigned from, tla_memory_kind memory, unsigned pe, tla_status &status) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
         command.nbytes = chunk_bytes;
@@ -153,7 +153,7 @@ struct bench {
         status = done.status;
         return done.value;
     }
-    void free(unsigned from, tla_channel memory, unsigned pe, std::uint64_t pa) {
+    void free(unsigned from, tla_memory_kind memory, unsigned pe, std::uint64_t pa) {
         tla_command command{};
         command.opcode = TLA_OP_FREE;
         command.nbytes = chunk_bytes;

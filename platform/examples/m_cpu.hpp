@@ -11,7 +11,7 @@
 
 // A core with its memory, a mailbox, and a bus: what lies from M_CPU_PHYSICAL on leaves by `out`, at physical
 // addresses, for a fabric that leads to the controllers. There the firmware writes descriptors, polls, and reads
-// completions, word by word, as a host's driver does (port_driver.h, which both are).
+// completions, word by word, as a host's driver does (port_client.h, which both are).
 class m_cpu : public sc_core::sc_module {
   public:
     tlm_utils::simple_initiator_socket<m_cpu> out{"out"};

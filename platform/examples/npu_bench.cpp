@@ -36,9 +36,9 @@ tla_config configuration() {
 
 } // namespace
 
-tla_status make_tensor(const char *name, tla_channel memory, std::uint64_t nbytes, host_tensor **made) {
+tla_status make_tensor(const char *name, tla_memory_kind memory, std::uint64_t nbytes, host_tensor **made) {
     tlmalloc::host &host = platform->host();
-    tlmalloc::host::placement where = host.everywhere();
+    tlmalloc::host::sharding where = host.everywhere();
     where.memory = memory;
     tlmalloc::tensor *tensor = nullptr;
     tla_error error{};

@@ -28,7 +28,7 @@ typedef struct host_tensor host_tensor;
 
 /* For the host. Each takes simulated time and returns what the runtime says, whose text goes to standard error.
  * A tensor has equal parts for all PEs; `memory` says where they lie. */
-tla_status make_tensor(const char *name, tla_channel memory, uint64_t nbytes, host_tensor **made);
+tla_status make_tensor(const char *name, tla_memory_kind memory, uint64_t nbytes, host_tensor **made);
 tla_status free_tensor(host_tensor *tensor);
 tla_status write_tensor(const host_tensor *tensor, const uint8_t *bytes);
 tla_status read_tensor(const host_tensor *tensor, uint8_t *bytes);

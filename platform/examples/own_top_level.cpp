@@ -18,7 +18,7 @@ SC_MODULE(my_initiator) {
         tla_completion done{};
         command.opcode = TLA_OP_ALLOC;
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.channel = TLA_HBM;
+        command.memory = TLA_HBM;
         command.nbytes = 4096;
         tlmalloc::send_command(control, 0, command, done, delay); // writes it, reads the completion back
         std::cout << "allocated PA 0x" << std::hex << done.value << std::dec << " after " << delay << '\n';

@@ -15,18 +15,18 @@ static void store(sender *me) {
     static const tla_mem_object_meta meta = {.dtype = 1, .dimensions = 4, .shape = {2, 4, 64, 128}, .positions = 64};
     const tla_stack_request all = {.nbytes = MEMORY};
     tla_placed_block chunk = {{0}, MEMORY};
-    if (tla_port_driver_request(&me->driver, TLA_HBM, &all, &chunk.pa, NULL)) return;
-    tla_port_driver_put(&me->driver, KEY, &meta, &chunk, 1, NULL);
-    tla_port_driver_unref(&me->driver, chunk.pa, NULL); /* the cache has a reference of its own */
+    if (tla_port_client_request(&me->driver, TLA_HBM, &all, &chunk.pa, NULL)) return;
+    tla_port_client_put(&me->driver, KEY, &meta, &chunk, 1, NULL);
+    tla_port_client_unref(&me->driver, chunk.pa, NULL); /* the cache has a reference of its own */
     show(STORED, 1);
     wait_us(30);
-    if (tla_port_driver_evict(&me->driver, TLA_HBM, &all, ATTEMPTS, &chunk.pa, NULL)) return;
+    if (tla_port_client_evict(&me->driver, TLA_HBM, &all, ATTEMPTS, &chunk.pa, NULL)) return;
     stored_us = now_us();
     show(STORED, 2);
     tla_mem_object_meta unwanted;
     uint32_t count = 0;
-    misses += tla_port_driver_get(&me->driver, TLA_HBM, KEY, &unwanted, &chunk, 1, &count, NULL) == TLA_NOT_ALLOCATED;
-    tla_port_driver_free(&me->driver, chunk.pa, MEMORY, NULL);
+    misses += tla_port_client_get(&me->driver, TLA_HBM, KEY, &unwanted, &chunk, 1, &count, NULL) == TLA_NOT_ALLOCATED;
+    tla_port_client_free(&me->driver, chunk.pa, MEMORY, NULL);
     show(STORED, 0);
 }
 
@@ -35,11 +35,11 @@ static void look_up(sender *me) {
     uint32_t count = 0;
     tla_completion pinned = {.value = 0};
     wait_us(20);
-    if (tla_port_driver_get(&me->driver, TLA_HBM, KEY, &found, &chunk, 1, &count, NULL)) return;
+    if (tla_port_client_get(&me->driver, TLA_HBM, KEY, &found, &chunk, 1, &count, NULL)) return;
     pinned_us = now_us();
-    tla_port_driver_pin(&me->driver, chunk.pa, TIMEOUT_US * UINT64_C(1000000), &pinned);
+    tla_port_client_pin(&me->driver, chunk.pa, TIMEOUT_US * UINT64_C(1000000), &pinned);
     show(PINS_SEEN, pinned.value);
-    tla_port_driver_unref(&me->driver, chunk.pa, NULL);
+    tla_port_client_unref(&me->driver, chunk.pa, NULL);
 }
 
 static void run(sender *me) {

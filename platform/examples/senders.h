@@ -5,7 +5,7 @@
 #ifndef SENDERS_H
 #define SENDERS_H
 
-#include "tlmalloc/command/port_driver.h"
+#include "tlmalloc/command/port_client.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +15,7 @@ enum { SIGNALS_MAX = 8 };
 
 typedef struct sender {
     unsigned number;        /* from 0; its address space is number + 1 */
-    tla_port_driver driver; /* of its own port; between two looks at it a microsecond passes */
+    tla_port_client driver; /* of its own port; between two looks at it a microsecond passes */
 } sender;
 
 typedef struct bench {

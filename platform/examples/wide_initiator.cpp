@@ -19,7 +19,7 @@ SC_MODULE(wide_initiator) {
         tla_completion done{};
         command.opcode = TLA_OP_ALLOC;
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.channel = TLA_HBM;
+        command.memory = TLA_HBM;
         command.nbytes = 4096;
         tlmalloc::send_command(control, 0, command, done, delay);
         std::cout << "allocated: " << tla_status_name(done.status) << '\n';

@@ -98,7 +98,7 @@ class allocator_run : public dma_run {
         tla_command what{};
         what.opcode = opcode;
         what.target = TLA_TARGET_MEMORY_CONTROLLER;
-        what.channel = TLA_HBM;
+        what.memory = TLA_HBM;
         what.nbytes = block_bytes;
         what.pa = {completion.value};
         const std::uint64_t start = now_ps();

@@ -64,7 +64,7 @@ class transformer_run : public platform_run {
     double row_hits() const {
         double hits = 0, all = 0;
         for (const pe_unit *pe : platform_.pes())
-            for (const statistics_part &part : pe->slice.list_statistics())
+            for (const statistics_group &part : pe->slice.list_statistics())
                 for (const statistic &s : part.statistics) {
                     const std::string name = s.name;
                     if (name == "row_hits") hits += static_cast<double>(s.value);

@@ -1,15 +1,15 @@
 /* The firmware of an M_CPU: has the memory controllers of its cube allocate, by the driver that hosts use
- * (port_driver.h). What it is asked stands in m_cpu.h. */
+ * (port_client.h). What it is asked stands in m_cpu.h. */
 #include "m_cpu.h"
 
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/command/port_driver.h"
+#include "tlmalloc/command/port_client.h"
 #include "tlmalloc/config/platform.h"
 
 #define ANSWER tla_status
 #include "serve.h"
 
-static tla_port_driver drivers[TLA_PE_COUNT]; /* of the controllers */
+static tla_port_client drivers[TLA_PE_COUNT]; /* of the controllers */
 static tla_paddr_fields last;                 /* byte of the cube's HBM */
 static uint64_t slice_bytes, pes;
 
@@ -25,7 +25,7 @@ __attribute__((cold)) static tla_status begin(uint64_t last_byte, uint64_t slice
         status = tla_paddr_pe_control(last.sip, last.die, pe, TLA_CONTROL_MEMORY_CONTROLLER,
                                       (uint64_t)TLA_PORT_OF_ABOVE * TLA_PORT_BYTES, &port);
         if (status) return status;
-        drivers[pe] = (tla_port_driver){.port = (volatile uint32_t *)(M_CPU_PHYSICAL + port.value)};
+        drivers[pe] = (tla_port_client){.port = (volatile uint32_t *)(M_CPU_PHYSICAL + port.value)};
     }
     return TLA_OK;
 }
@@ -33,7 +33,7 @@ __attribute__((cold)) static tla_status begin(uint64_t last_byte, uint64_t slice
 static tla_status take(uint64_t size, uint64_t *offset) {
     if (*offset >= pes) return TLA_OUT_OF_RANGE;
     tla_paddr pa = {0};
-    const tla_status status = tla_port_driver_alloc(&drivers[*offset], TLA_HBM, size, &pa, NULL);
+    const tla_status status = tla_port_client_alloc(&drivers[*offset], TLA_HBM, size, &pa, NULL);
     *offset = pa.value;
     return status;
 }
@@ -44,5 +44,5 @@ static tla_status give_back(uint64_t offset, uint64_t size) {
     if (tla_paddr_decode(pa, &at) || at.unit != TLA_UNIT_HBM || at.sip != last.sip || at.die != last.die ||
         at.offset > last.offset)
         return TLA_OUT_OF_RANGE;
-    return tla_port_driver_free(&drivers[at.offset / slice_bytes], pa, size, NULL);
+    return tla_port_client_free(&drivers[at.offset / slice_bytes], pa, size, NULL);
 }

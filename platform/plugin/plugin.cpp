@@ -345,10 +345,10 @@ int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory
         tla_command what{};
         what.opcode = TLA_OP_ALLOC;
         what.nbytes = nbytes;
-        what.channel = TLA_CHANNEL_COUNT;
-        for (const tla_channel channel : {TLA_HBM, TLA_TCM})
-            if (memory && std::strcmp(memory, tla_channel_name(channel)) == 0) what.channel = channel;
-        if (what.channel == TLA_CHANNEL_COUNT || !address)
+        what.memory = TLA_MEMORY_KIND_COUNT;
+        for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
+            if (memory && std::strcmp(memory, tla_memory_kind_name(kind)) == 0) what.memory = kind;
+        if (what.memory == TLA_MEMORY_KIND_COUNT || !address)
             return fail(TLA_INVALID_ARGUMENT, "found memory \"" + std::string(memory ? memory : "") +
                                                   "\", expected hbm or tcm, and a place for the address");
         tla_completion done{};

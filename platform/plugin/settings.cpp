@@ -80,7 +80,7 @@ class settings_text {
 
 // What the keys say that configurations do not have, or write otherwise, or that an absent TCM changes.
 struct own_keys {
-    std::optional<std::uint64_t> base[TLA_CHANNEL_COUNT];
+    std::optional<std::uint64_t> base[TLA_MEMORY_KIND_COUNT];
     std::string layout; // or nothing: what follows from the bases
     bool has_tcm = true;
 };
@@ -180,8 +180,8 @@ std::string assemble(const settings_text &text, const tla_config &config, const 
     const std::string why = check_bases(text, own);
     if (!why.empty()) return why;
     if (own.base[TLA_HBM]) memory.layout = TLA_LAYOUT_PLAIN;
-    for (const tla_channel channel : {TLA_HBM, TLA_TCM})
-        memory.of[channel].base = own.base[channel].value_or(0);
+    for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
+        memory.of[kind].base = own.base[kind].value_or(0);
     return check_memory(text, memory);
 }
 

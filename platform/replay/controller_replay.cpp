@@ -18,8 +18,8 @@ namespace tlmalloc {
 namespace {
 
 // Of which PE or cube a memory is that a trace is played on.
-const char *place_of(tla_channel memory) {
-    const tla_channel_scope scope = tla_channel_scope_of(memory);
+const char *place_of(tla_memory_kind memory) {
+    const tla_memory_scope scope = tla_memory_scope_of(memory);
     return scope == TLA_SCOPE_PE ? " of PE 0" : scope == TLA_SCOPE_CUBE ? " of cube 0" : "";
 }
 
@@ -33,7 +33,7 @@ class trace_player : public sc_core::sc_module {
 
     // `first` is the address of the memory's first byte.
     trace_player(sc_core::sc_module_name name, const alloc_trace &trace, const memory_controller &controller,
-                 tla_channel memory, bool segmented, tla_paddr first, double speed, replay_result &result,
+                 tla_memory_kind memory, bool segmented, tla_paddr first, double speed, replay_result &result,
                  tla_error &error)
         : sc_module(name), trace_(trace), controller_(controller), memory_(memory), segmented_(segmented),
           first_(first.value), speed_(speed), result_(result), error_(error) {
@@ -79,7 +79,7 @@ class trace_player : public sc_core::sc_module {
     tla_status alloc(std::size_t index, std::uint64_t arrival_ps) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
-        command.channel = memory_;
+        command.memory = memory_;
         command.nbytes = trace_.allocations[index].nbytes;
         command.stream = streams_.at(trace_.allocations[index].stream);
         command.format = static_cast<tla_memory_format>(trace_.allocations[index].format);
@@ -127,7 +127,7 @@ class trace_player : public sc_core::sc_module {
     }
 
     void explain(const tla_command &command, const tla_completion &done, tla_error &why) const {
-        const std::string what = std::string(tla_channel_title(memory_)) + place_of(memory_);
+        const std::string what = std::string(tla_memory_kind_title(memory_)) + place_of(memory_);
         tla_error_set(&why, done.status, "%s",
                       shortage(what, done, command.nbytes, 0, segment_key_of(memory_, segmented_)).c_str());
         why.requested = command.nbytes;
@@ -137,7 +137,7 @@ class trace_player : public sc_core::sc_module {
 
     const alloc_trace &trace_;
     const memory_controller &controller_;
-    const tla_channel memory_;
+    const tla_memory_kind memory_;
     const bool segmented_;
     const std::uint64_t first_;
     const double speed_;
@@ -150,8 +150,8 @@ class trace_player : public sc_core::sc_module {
     std::map<std::uint64_t, std::uint32_t> streams_; // of the recording, as commands number them
 };
 
-memory_controller::config settings_of(const tla_config &config, tla_channel memory) {
-    switch (tla_channel_scope_of(memory)) {
+memory_controller::config settings_of(const tla_config &config, tla_memory_kind memory) {
+    switch (tla_memory_scope_of(memory)) {
     case TLA_SCOPE_PE:
         return controller_config(config, {0, 0, 0});
     case TLA_SCOPE_CUBE:
@@ -163,15 +163,15 @@ memory_controller::config settings_of(const tla_config &config, tla_channel memo
 
 // Those behind a controller.
 struct memories {
-    std::unique_ptr<hbm_slice> channels; // of PE 0, or of the host
-    std::unique_ptr<tcm> local;          // of PE 0, or of its cube
+    std::unique_ptr<hbm_slice> kinds; // of PE 0, or of the host
+    std::unique_ptr<tcm> local;       // of PE 0, or of its cube
 
-    memories(const tla_config &config, tla_channel memory, memory_controller &controller) {
-        switch (tla_channel_scope_of(memory)) {
+    memories(const tla_config &config, tla_memory_kind memory, memory_controller &controller) {
+        switch (tla_memory_scope_of(memory)) {
         case TLA_SCOPE_PE:
-            channels = std::make_unique<hbm_slice>("slice", slice_config(config, {0, 0, 0}));
+            kinds = std::make_unique<hbm_slice>("slice", slice_config(config, {0, 0, 0}));
             local = std::make_unique<tcm>("tcm", tcm_config(config));
-            controller.slice.bind(channels->in);
+            controller.slice.bind(kinds->in);
             controller.tcm.bind(local->in);
             return;
         case TLA_SCOPE_CUBE:
@@ -179,20 +179,20 @@ struct memories {
             (memory == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(local->in);
             return;
         default:
-            channels = std::make_unique<hbm_slice>("memory", host_memory_config(config));
-            controller.host_memory.bind(channels->in);
+            kinds = std::make_unique<hbm_slice>("memory", host_memory_config(config));
+            controller.host_memory.bind(kinds->in);
         }
     }
 
-    instrumented &shown(tla_channel memory) const {
-        if (memory == TLA_HBM || memory == TLA_HOST_MEMORY) return *channels;
+    instrumented &shown(tla_memory_kind memory) const {
+        if (memory == TLA_HBM || memory == TLA_HOST_MEMORY) return *kinds;
         return *local;
     }
 };
 
 // Builds the controller of a memory and what is behind it, and lets the player run to its end.
-tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot, tla_channel memory,
-                    double speed, std::FILE *vcd, replay_result &result, tla_error &error) {
+tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot,
+                    tla_memory_kind memory, double speed, std::FILE *vcd, replay_result &result, tla_error &error) {
     if (memory == TLA_HBM && config.controller.lockstep != TLA_LOCKSTEP_OFF)
         return tla_error_set(&error, TLA_UNSUPPORTED,
                              "found controller.lockstep %s, expected off: a trace is played on "
@@ -204,7 +204,7 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     if (tla_pe_memory_address(&settings.memory, memory, 0, &first))
         return tla_error_set(&error, TLA_INVALID_ARGUMENT,
                              "found --memory %s, expected a memory of the configuration: it has none (%s is 0 B)",
-                             tla_channel_name(memory),
+                             tla_memory_kind_name(memory),
                              memory == TLA_HOST_MEMORY ? "host_memory.capacity" : "its capacity");
     memory_controller controller("controller", settings);
     const memories behind(config, memory, controller);
@@ -241,8 +241,8 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
 } // namespace tlmalloc
 
 tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
-                             size_t snapshot_length, tla_channel memory, double speed, FILE *vcd, replay_result *result,
-                             tla_error *error) {
+                             size_t snapshot_length, tla_memory_kind memory, double speed, FILE *vcd,
+                             replay_result *result, tla_error *error) {
     tla_status status = replay_result_create(trace, true, result, error);
     if (status) return status;
     const std::string text(snapshot ? snapshot : "", snapshot_length);
@@ -260,8 +260,8 @@ tla_status controller_replay(const alloc_trace *trace, const tla_config *config,
     return status;
 }
 
-const char *controller_replay_memory(tla_channel memory) {
-    static const char *const texts[TLA_CHANNEL_COUNT] = {"PE 0, HBM slice", "PE 0, TCM", "cube 0, SRAM",
-                                                         "cube 0, M_CPU memory", "host memory"};
+const char *controller_replay_memory(tla_memory_kind memory) {
+    static const char *const texts[TLA_MEMORY_KIND_COUNT] = {"PE 0, HBM slice", "PE 0, TCM", "cube 0, SRAM",
+                                                             "cube 0, M_CPU memory", "host memory"};
     return texts[memory];
 }

@@ -17,11 +17,11 @@ extern "C" {
  * free list begins with. `vcd` (NULL: none) gets the waveform of controller and slice; it stays its owner's. Runs a
  * simulation, so once in a process. Errors as trace_replay, tla_arena_restore, and TLA_BUS_ERROR. */
 tla_status controller_replay(const alloc_trace *trace, const tla_config *config, const char *snapshot,
-                             size_t snapshot_length, tla_channel memory, double speed, FILE *vcd, replay_result *result,
-                             tla_error *error);
+                             size_t snapshot_length, tla_memory_kind memory, double speed, FILE *vcd,
+                             replay_result *result, tla_error *error);
 
 /* "PE 0, HBM slice", "cube 0, SRAM", "host memory": where a trace is played. */
-const char *controller_replay_memory(tla_channel memory);
+const char *controller_replay_memory(tla_memory_kind memory);
 
 #ifdef __cplusplus
 }

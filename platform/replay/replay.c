@@ -29,10 +29,10 @@ typedef struct replay_options {
     allocator_list compared; /* none: no comparison */
     bool as_recorded;
     bool has_memory;
-    tla_channel memory;   /* of --memory; TLA_HBM: not given */
-    int device;           /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
-    const char *settings; /* of segment_cache; NULL: not given */
-    const char *version;  /* of PyTorch; likewise */
+    tla_memory_kind memory; /* of --memory; TLA_HBM: not given */
+    int device;             /* of a recording; TRACE_FIRST_DEVICE: not given; AS_RECORDED_ALL_DEVICES */
+    const char *settings;   /* of segment_cache; NULL: not given */
+    const char *version;    /* of PyTorch; likewise */
     text_list set;
 } replay_options;
 
@@ -51,12 +51,12 @@ static void read_speed(const struct argp_state *state, const option_row *option,
 
 static void read_memory(const struct argp_state *state, const option_row *option, const char *text, void *member) {
     replay_options *o = member;
-    int channel = 0;
-    while (channel < TLA_CHANNEL_COUNT && strcmp(text, tla_channel_name((tla_channel)channel)) != 0)
-        channel++;
-    if (channel == TLA_CHANNEL_COUNT)
+    int kind = 0;
+    while (kind < TLA_MEMORY_KIND_COUNT && strcmp(text, tla_memory_kind_name((tla_memory_kind)kind)) != 0)
+        kind++;
+    if (kind == TLA_MEMORY_KIND_COUNT)
         argument_error(state, "--%s: found '%s', expected hbm, tcm, sram, m_cpu or host", option->name, text);
-    o->memory = (tla_channel)channel;
+    o->memory = (tla_memory_kind)kind;
     o->has_memory = true;
 }
 
@@ -213,7 +213,7 @@ static tla_status load_config(const replay_options *options, replay_request *req
         good = text_list_add(&set, options->set.items[i]);
     if (options->config_path && options->has_policy) {
         tla_stack_policy_print(options->policy, name, sizeof name);
-        snprintf(policy, sizeof policy, "controller.%s_policy=%s", tla_channel_name(options->memory), name);
+        snprintf(policy, sizeof policy, "controller.%s_policy=%s", tla_memory_kind_name(options->memory), name);
         good = good && text_list_add(&set, policy);
     }
     if (options->config_path && options->align) {
@@ -250,7 +250,7 @@ static tla_status load_snapshot(const replay_options *options, replay_state *sta
 }
 
 /* What serves a memory of the configuration. */
-static tla_stack_config stack_of(const tla_config *config, tla_channel memory) {
+static tla_stack_config stack_of(const tla_config *config, tla_memory_kind memory) {
     tla_pe_memory_config all = config->controller.memory;
     all.of[TLA_SRAM].bytes = config->sram.capacity;
     all.of[TLA_M_CPU_MEMORY].bytes = config->m_cpu_memory.capacity;

@@ -16,7 +16,7 @@ typedef struct replay_request {
     const char *snapshot_path; /* NULL: an empty arena */
     double speed;
     bool simulated;          /* on the controller of `config` */
-    tla_channel memory;      /* the first of its kind there */
+    tla_memory_kind memory;  /* the first of its kind there */
     allocator_list compared; /* none: no comparison */
     tla_config config;
 } replay_request;

@@ -3,7 +3,7 @@
 
 #include "cli/progress.h"
 #include "tlmalloc/base/engine_work.h"
-#include "tlmalloc/command/command_engine.h"
+#include "tlmalloc/command/command_queue.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ typedef struct player {
     const alloc_trace *trace;
     trace_allocator *allocator;
     const replay_timing *timing; /* may be NULL */
-    tla_command_engine engine;
+    tla_command_queue engine;
     uint64_t list_ready_ps; /* when the list has done what goes on behind its last answer */
     replay_result *result;
     tla_error *error;
@@ -26,7 +26,7 @@ tla_status trace_replay(const alloc_trace *trace, trace_allocator *allocator, co
     tla_status status = replay_result_create(trace, timing != NULL, result, error);
     if (status) return status;
     player p = {.trace = trace, .allocator = allocator, .timing = timing, .result = result, .error = error};
-    if (timing) p.engine = (tla_command_engine){.depth = timing->queue_depth, .clock_ps = timing->cost.clock_ps};
+    if (timing) p.engine = (tla_command_queue){.depth = timing->queue_depth, .clock_ps = timing->cost.clock_ps};
     double begin = host_seconds();
     status = play(&p);
     result->wall_s = host_seconds() - begin;
@@ -75,8 +75,8 @@ static tla_status charge(player *p, size_t event, const tla_work *work) {
     uint64_t arrival;
     tla_status status = replay_arrival_ps(p->trace, event, p->timing->speed, &arrival, p->error);
     if (status) return status;
-    if (work->engine->requests > 0) tla_command_engine_wait(&p->engine, p->list_ready_ps);
-    tla_service service = tla_command_engine_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
+    if (work->engine->requests > 0) tla_command_queue_wait(&p->engine, p->list_ready_ps);
+    tla_service service = tla_command_queue_serve(&p->engine, arrival, tla_cost_price(&p->timing->cost, work));
     if (work->engine->requests > 0) p->list_ready_ps = service.done_ps + tla_cost_behind(&p->timing->cost, work);
     const trace_event *e = &p->trace->events[event];
     if (e->is_free)

@@ -13,7 +13,7 @@ extern "C" {
 /* What simulated time a command takes: the price of its receipt, on one engine behind a queue. */
 typedef struct replay_timing {
     tla_cost_profile cost;
-    uint32_t queue_depth; /* 1 .. TLA_COMMAND_ENGINE_DEPTH_MAX */
+    uint32_t queue_depth; /* 1 .. TLA_COMMAND_QUEUE_DEPTH_MAX */
     double speed;         /* how much faster than recorded the commands arrive */
 } replay_timing;
 

@@ -36,7 +36,7 @@ bool takes_a_block(tla_opcode op) {
     return op == TLA_OP_ALLOC || op == TLA_OP_EVICT || op == TLA_OP_PLACE || op == TLA_OP_ALLOC_BATCH;
 }
 
-bool names_a_channel(tla_opcode op) {
+bool names_a_memory(tla_opcode op) {
     return op == TLA_OP_ALLOC || op == TLA_OP_EVICT || op == TLA_OP_ALLOC_BATCH || op == TLA_OP_TRIM ||
            op == TLA_OP_GET || op == TLA_OP_REMOVE;
 }
@@ -73,14 +73,14 @@ event_names event_names::of(npu &platform) {
                     [&](const sc_core::sc_object &module, const control_window &, memory_controller *controller) {
                         const auto number = static_cast<std::uint32_t>(names.modules.size());
                         names.modules.push_back(name_below(platform, module));
-                        const auto add_memory = [&](std::optional<tla_channel> channel, const tla_arena_stats &list) {
-                            names.memories.push_back({number, channel, list.used, list.free, list.largest_free});
+                        const auto add_memory = [&](std::optional<tla_memory_kind> kind, const tla_arena_stats &list) {
+                            names.memories.push_back({number, kind, list.used, list.free, list.largest_free});
                         };
                         if (&module == &platform.addresses())
                             add_memory(std::nullopt, platform.addresses().get_statistics().space);
                         if (!controller) return;
-                        for (const tla_channel channel : controller->channels())
-                            add_memory(channel, controller->get_statistics(channel).arena);
+                        for (const tla_memory_kind kind : controller->memory_kinds())
+                            add_memory(kind, controller->get_statistics(kind).arena);
                     });
     for (const pe_unit *pe : platform.pes())
         names.pes.push_back(to_string(pe->where));
@@ -104,10 +104,10 @@ void event_recorder::follow(npu &platform, workload &work) {
         controllers_.push_back(controller);
         window.answered = [this, module](const answered_command &what) { note(module, what); };
         if (controller)
-            controller->grown = [this, module](tla_channel channel, const tla_arena_stats &list,
+            controller->grown = [this, module](tla_memory_kind kind, const tla_arena_stats &list,
                                                std::uint64_t done_ps) {
                 for (const listener &l : listeners_)
-                    l.sink->grown({module, channel, list.used, list.free, list.largest_free}, done_ps);
+                    l.sink->grown({module, kind, list.used, list.free, list.largest_free}, done_ps);
             };
         module++;
     });
@@ -198,9 +198,9 @@ void event_recorder::note_memory(const command_times &of, const answered_command
     event.object = takes_a_block(of.op) ? command.object : 0;
     event.nbytes = command.nbytes;
     event.service_ps = what.completion.service_ps;
-    if (names_a_channel(of.op)) event.channel = command.channel;
-    if (of.op == TLA_OP_PLACE) event.channel = TLA_HBM; // of which it is always
-    const bool looked = of.status != TLA_BUSY;          // else it did not come as far as the list
+    if (names_a_memory(of.op)) event.memory = command.memory;
+    if (of.op == TLA_OP_PLACE) event.memory = TLA_HBM; // of which it is always
+    const bool looked = of.status != TLA_BUSY;         // else it did not come as far as the list
     if (looked && (controllers_[of.module] || of.op == TLA_OP_VA_ALLOC || of.op == TLA_OP_VA_FREE)) {
         event.free_bytes = what.completion.total_free;
         event.largest_free = what.completion.largest_free;
@@ -259,12 +259,12 @@ void event_recorder::tell_block(memory_command event) {
     const bool physical = controllers_[event.of.module];
     if (physical && event.address && event.of.status == TLA_OK && takes_a_block(event.of.op)) {
         event.block = blocks_++;
-        live_[*event.address] = {*event.block, *event.address + event.nbytes, event.channel};
+        live_[*event.address] = {*event.block, *event.address + event.nbytes, event.memory};
     } else if (physical && event.address) {
         const auto found = live_.find(*event.address);
         if (found != live_.end()) {
             event.block = found->second.number;
-            event.channel = found->second.channel;
+            event.memory = found->second.memory;
             if (event.frees) live_.erase(found);
         }
     }
@@ -276,8 +276,8 @@ void event_recorder::tell_block(memory_command event) {
 void event_recorder::look_at_list(memory_command &event) const {
     const memory_controller *const controller = controllers_[event.of.module];
     if (event.free_bytes && !controller) event.free_blocks = addresses_->get_statistics().space.free_blocks;
-    if (!event.free_bytes || !controller || !event.channel) return;
-    const tla_arena_stats list = controller->get_statistics(*event.channel).arena;
+    if (!event.free_bytes || !controller || !event.memory) return;
+    const tla_arena_stats list = controller->get_statistics(*event.memory).arena;
     event.free_blocks = list.free_blocks;
     event.used_bytes = list.used;
 }

@@ -36,7 +36,7 @@ class event_recorder {
     };
     struct live_block {
         std::uint64_t number, end;
-        std::optional<tla_channel> channel;
+        std::optional<tla_memory_kind> memory;
     };
     struct mapped {
         std::uint64_t pa, nbytes;

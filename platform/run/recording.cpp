@@ -11,8 +11,8 @@ namespace tlmalloc {
 namespace {
 
 // sip0.cube1.pe2.hbm, host
-std::string name_of(const std::string &place, tla_channel channel) {
-    return (place.empty() ? "" : place + ".") + tla_channel_name(channel);
+std::string name_of(const std::string &place, tla_memory_kind kind) {
+    return (place.empty() ? "" : place + ".") + tla_memory_kind_name(kind);
 }
 
 // sip0.cube1
@@ -25,10 +25,10 @@ std::vector<std::string> names_of(const tla_config &c) {
     for (unsigned sip = 0; sip < c.system.sips; sip++)
         for (unsigned cube = 0; cube < c.system.cube_mesh_width * c.system.cube_mesh_height; cube++) {
             for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++)
-                for (const tla_channel channel : {TLA_HBM, TLA_TCM})
-                    names.push_back(name_of(to_string(pe_location{sip, cube, pe}), channel));
-            for (const tla_channel channel : {TLA_SRAM, TLA_M_CPU_MEMORY})
-                names.push_back(name_of(cube_name(sip, cube), channel));
+                for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
+                    names.push_back(name_of(to_string(pe_location{sip, cube, pe}), kind));
+            for (const tla_memory_kind kind : {TLA_SRAM, TLA_M_CPU_MEMORY})
+                names.push_back(name_of(cube_name(sip, cube), kind));
         }
     if (c.host_memory.capacity > 0) names.push_back(name_of("", TLA_HOST_MEMORY));
     return names;
@@ -90,15 +90,15 @@ tla_status recording::open(const std::string &directory, const tla_config &confi
 }
 
 void recording::follow(memory_controller &controller, const std::string &place) {
-    for (const tla_channel channel : controller.channels())
-        records_.emplace(name_of(place, channel), files_.at(name_of(place, channel)));
-    const auto record_of = [this, place](tla_channel channel) -> memory_record & {
-        return records_.at(name_of(place, channel));
+    for (const tla_memory_kind kind : controller.memory_kinds())
+        records_.emplace(name_of(place, kind), files_.at(name_of(place, kind)));
+    const auto record_of = [this, place](tla_memory_kind kind) -> memory_record & {
+        return records_.at(name_of(place, kind));
     };
     controller.set_watch(
-        {[record_of](tla_channel channel, const tla_stack_deed &deed) { record_of(channel).decided(deed); },
-         [record_of](tla_channel channel, std::uint64_t offset, bool one_more, std::uint64_t references,
-                     std::uint64_t at_ps) { record_of(channel).counted(offset, one_more, references, at_ps); }});
+        {[record_of](tla_memory_kind kind, const tla_stack_deed &deed) { record_of(kind).decided(deed); },
+         [record_of](tla_memory_kind kind, std::uint64_t offset, bool one_more, std::uint64_t references,
+                     std::uint64_t at_ps) { record_of(kind).counted(offset, one_more, references, at_ps); }});
 }
 
 void recording::follow(npu &platform) {

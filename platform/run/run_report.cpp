@@ -71,7 +71,7 @@ json_t *kernels_json(const npu &platform, const workload &work) {
 }
 
 // What a module, or a part of it, has counted: its own list.
-void set(json_t *row, const statistics_part &part) {
+void set(json_t *row, const statistics_group &part) {
     for (const statistic &s : part.statistics)
         json_object_set_new(row, s.name, number(s.value));
 }
@@ -81,7 +81,7 @@ json_t *rows_of(const npu &platform, const std::string &kind) {
     json_t *rows = json_array();
     for (const instrumented *module : platform.modules()) {
         if (module->kind() != kind) continue;
-        for (const statistics_part &part : module->list_statistics()) {
+        for (const statistics_group &part : module->list_statistics()) {
             json_t *row = json_object();
             set(row, "name", module->name());
             if (part.kind) set(row, part.kind, part.name);
@@ -94,7 +94,7 @@ json_t *rows_of(const npu &platform, const std::string &kind) {
 
 json_t *va_manager_json(const npu &platform) {
     json_t *object = json_object();
-    for (const statistics_part &part : platform.addresses().list_statistics())
+    for (const statistics_group &part : platform.addresses().list_statistics())
         set(object, part);
     set(object, {{"not_restored", platform.mapping_statistics().not_restored}}); // with the command processors'
     return object;
@@ -130,7 +130,7 @@ bool has_messages(const npu &platform) {
 json_t *message_sums_json(const npu &platform) {
     json_t *object = json_object();
     for (const pe_unit *pe : platform.pes())
-        for (const statistics_part &part : pe->ipcq.list_statistics())
+        for (const statistics_group &part : pe->ipcq.list_statistics())
             for (const statistic &s : part.statistics) {
                 const json_int_t before = json_integer_value(json_object_get(object, s.name));
                 json_object_set_new(object, s.name, number(static_cast<std::uint64_t>(before) + s.value));
@@ -268,8 +268,8 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
     if (count > shown) std::fprintf(out, "... and %zu more PEs (--json has all)\n", count - shown);
     std::uint64_t allocs = 0, nodes = 0, faults = 0, fallbacks = 0;
     const auto count_commands = [&](const memory_controller &controller) {
-        for (const tla_channel channel : controller.channels()) {
-            const memory_controller::statistics s = controller.get_statistics(channel);
+        for (const tla_memory_kind kind : controller.memory_kinds()) {
+            const memory_controller::statistics s = controller.get_statistics(kind);
             allocs += s.allocs;
             nodes += s.nodes_visited;
         }

@@ -5,7 +5,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/output.h"
-#include "model/modules/element/kernel_stack.hpp"
+#include "model/modules/pe/kernel_stack.hpp"
 #include "programs/kernel_file.h"
 
 #include <cerrno>

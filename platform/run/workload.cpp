@@ -1,7 +1,7 @@
 // One run of a kernel on a platform, in the thread of the host.
 #include "run/workload.hpp"
 
-#include "model/modules/element/kernel_stack.hpp"
+#include "model/modules/pe/kernel_stack.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
     tlmalloc::host &host = platform_.host();
     for (std::uint32_t i = 0; i < tl_kernel_tensor_count(&kernel_); i++) {
         const tl_kernel_tensor &wanted = kernel_.tensors[i];
-        tlmalloc::host::placement where = host.everywhere();
+        tlmalloc::host::sharding where = host.everywhere();
         if (wanted.spread == TL_REPLICATED) where.kind = spread::replicate;
         if (wanted.memory == TL_SRAM) where.memory = TLA_SRAM;
         if (wanted.memory == TL_HOST) where.memory = TLA_HOST_MEMORY;

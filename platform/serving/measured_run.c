@@ -2,7 +2,7 @@
 #include "serving/measured_run.h"
 #include "model/base/grow.h"
 
-#include "serving/profile_parts.h"
+#include "serving/profile_tables.h"
 
 #include <inttypes.h>
 #include <math.h>

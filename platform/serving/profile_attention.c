@@ -1,6 +1,6 @@
 /* Times of attention: a grid of slices, in each of which kv_prefill has lines of kv_decode. */
 #include "model/base/grow.h"
-#include "serving/profile_parts.h"
+#include "serving/profile_tables.h"
 
 #include <math.h>
 #include <stdlib.h>

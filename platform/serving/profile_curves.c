@@ -1,6 +1,6 @@
 /* Times of layers by one number. */
 #include "model/base/grow.h"
-#include "serving/profile_parts.h"
+#include "serving/profile_tables.h"
 
 #include <inttypes.h>
 #include <math.h>

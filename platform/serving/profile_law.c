@@ -1,7 +1,7 @@
 /* Layers of a step, and what each takes. */
 #include "serving/profile_law.h"
 
-#include "serving/profile_parts.h"
+#include "serving/profile_tables.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* The correction for uneven lengths: rows of labels such as "n<=16", "sr>70%", "kvB<=4k", "kp=0". */
 #include "model/base/grow.h"
-#include "serving/profile_parts.h"
+#include "serving/profile_tables.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Requests to a serving system: recognises the form of a file, and keeps what its reader finds. */
-#include "serving/requests_parts.h"
+#include "serving/requests_readers.h"
 #include "trace/table.h"
 
 #include <inttypes.h>

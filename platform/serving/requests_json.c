@@ -1,5 +1,5 @@
 /* Requests as lines of JSON: the measured run's and Mooncake's. */
-#include "serving/requests_parts.h"
+#include "serving/requests_readers.h"
 #include "trace/json_text.h"
 #include "trace/table.h"
 

@@ -1,5 +1,5 @@
 /* Tables of requests: Azure's, with the time of each, and lengths alone. */
-#include "serving/requests_parts.h"
+#include "serving/requests_readers.h"
 #include "trace/table.h"
 
 #include <string.h>

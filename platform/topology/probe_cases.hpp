@@ -18,8 +18,8 @@ struct probe_case {
     std::string name, about;
     probe_kind kind = probe_kind::pe_write;
     pe_location target{};
-    tla_channel memory = TLA_HBM; // of the target, or the host's
-    std::string skipped;          // why the platform has no such case; empty: it has
+    tla_memory_kind memory = TLA_HBM; // of the target, or the host's
+    std::string skipped;              // why the platform has no such case; empty: it has
     bool inside_a_sip = true;
 
     // Of the way, from KernBench's formula (ADR-0049): the latency of wires, the overhead of every node, and all bytes

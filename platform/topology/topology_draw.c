@@ -1,6 +1,6 @@
 /* A picture of a topology, by Graphviz: every node stands where it is in millimetres. */
 #include "cli/output.h"
-#include "topology/topology.h"
+#include "topology/topology_output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

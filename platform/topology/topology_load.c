@@ -3,7 +3,7 @@
 #include "cli/json_writer.h"
 #include "cli/output.h"
 #include "cli/read_text.h"
-#include "topology/topology.h"
+#include "topology/topology_output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

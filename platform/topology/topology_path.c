@@ -3,7 +3,7 @@
 #include "tlmalloc/base/timeline.h"
 #include "tlmalloc/fabric/fabric.h"
 #include "tlmalloc/topology/path_terms.h"
-#include "topology/topology.h"
+#include "topology/topology_output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Nodes and links of a topology, counted by kind. */
 #include "model/config/value.h"
-#include "topology/topology.h"
+#include "topology/topology_output.h"
 
 #include <inttypes.h>
 #include <string.h>

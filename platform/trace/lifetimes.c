@@ -1,5 +1,5 @@
 /* A list of buffers with lifetimes: how it grows, its events, and the table that it is written as. */
-#include "trace/lifetime_parts.h"
+#include "trace/lifetime_readers.h"
 
 #include "model/base/fnv.h"
 #include "model/base/grow.h"

@@ -1,6 +1,6 @@
 /* Reads MiniMalloc's problems: a header line that names the columns, then one buffer a line. It lives in [lower,
  * upper); begin and start are other names of lower, and end is the last time at which it lives. */
-#include "trace/lifetime_parts.h"
+#include "trace/lifetime_readers.h"
 
 #include <inttypes.h>
 #include <stdio.h>

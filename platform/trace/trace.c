@@ -1,7 +1,7 @@
 /* Hands a trace file to the reader of its format. */
 #include "trace/builder.h"
 #include "trace/file.h"
-#include "trace/lifetime_parts.h"
+#include "trace/lifetime_readers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -85,7 +85,7 @@ static void encode_commands(void) {
         tla_command command = {.opcode = i % 2 ? TLA_OP_MAP : TLA_OP_ALLOC,
                                .target = i % 2 ? TLA_TARGET_PE_MMU : TLA_TARGET_MEMORY_CONTROLLER,
                                .request_id = (uint32_t)next_random(),
-                               .channel = TLA_HBM,
+                               .memory = TLA_HBM,
                                .nbytes = next_random() << next_random() % 20};
         command.count = i % 2 ? 1 + (uint32_t)(next_random() % 3) : 0;
         for (uint32_t entry = 0; entry < command.count; entry++)

@@ -206,13 +206,13 @@ struct platform : sc_core::sc_module {
         SC_THREAD(run);
     }
 
-    std::uint64_t command(tla_opcode opcode, tla_channel channel, std::uint64_t address, std::uint64_t nbytes) {
+    std::uint64_t command(tla_opcode opcode, tla_memory_kind kind, std::uint64_t address, std::uint64_t nbytes) {
         sc_core::sc_time delay;
         tla_command asked{};
         tla_completion done{};
         asked.opcode = opcode;
         asked.target = TLA_TARGET_MEMORY_CONTROLLER;
-        asked.channel = channel;
+        asked.memory = kind;
         asked.pa.value = address;
         asked.nbytes = nbytes;
         tlmalloc::send_command(control, 0, asked, done, delay);

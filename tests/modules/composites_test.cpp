@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_product_in_the_tcm_takes_the_time_of_the_naive_simulator)
                 steps = random.one_in(2);
                 tla_tile_operation what{};
                 const std::uint32_t size[] = {m, k, n}, tile[] = {8, 16, 4};
-                check_ok(tla_tile_plan_make(&what.plan, size, tile, nullptr));
+                check_ok(tla_tiling_make(&what.tiling, size, tile, nullptr));
                 what.gemm = true;
                 what.math = steps;
                 check_ok(b.cpu.command(0, launch(0)).status);
@@ -212,8 +212,8 @@ BOOST_AUTO_TEST_CASE(a_product_in_the_tcm_takes_the_time_of_the_naive_simulator)
                                  : rows * tla_transfer_ps(row_bytes, 512'000'000'000);
                 };
                 const stage_durations takes = [&](const stage_key &key) -> std::uint64_t {
-                    const tla_tile_step s = key.stage >= TLA_STAGE_MATH ? tla_tile_plan_output(&what.plan, key.index)
-                                                                        : tla_tile_plan_step(&what.plan, key.index);
+                    const tla_tile_step s = key.stage >= TLA_STAGE_MATH ? tla_tiling_output(&what.tiling, key.index)
+                                                                        : tla_tiling_step(&what.tiling, key.index);
                     const std::uint64_t elements = std::uint64_t{s.rows} * s.columns;
                     switch (key.stage) {
                     case TLA_STAGE_FEED:

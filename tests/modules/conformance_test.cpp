@@ -84,11 +84,11 @@ struct commander : sc_core::sc_module {
 };
 
 // Allocates a block and gives it back, so that pointers to it are withdrawn: its first and last byte.
-conformance_target::range take_and_free(commander &commands, tla_channel channel) {
+conformance_target::range take_and_free(commander &commands, tla_memory_kind kind) {
     tla_command command{};
     command.opcode = TLA_OP_ALLOC;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = channel;
+    command.memory = kind;
     command.nbytes = 1000;
     const std::uint64_t pa = commands.send(command).value;
     command.opcode = TLA_OP_FREE;
@@ -105,7 +105,7 @@ struct controller_target : conformance_target {
     commander commands{"commands"};
     std::uint64_t hbm, tcm_base;
 
-    explicit controller_target(tla_channel channel = TLA_HBM)
+    explicit controller_target(tla_memory_kind kind = TLA_HBM)
         : slice("slice", slice_config()), local("tcm", tcm_config()), controller("controller", controller_config()) {
         controller.slice.bind(slice.in);
         controller.tcm.bind(local.in);
@@ -115,15 +115,15 @@ struct controller_target : conformance_target {
         hbm = pa.value;
         tla_paddr_pe_tcm(1, 2, 3, 0, &pa);
         tcm_base = pa.value;
-        memory = channel == TLA_HBM ? range{hbm, hbm + slice_bytes - 1} : range{tcm_base, tcm_base + tcm_bytes - 1};
-        channel_ = channel;
+        memory = kind == TLA_HBM ? range{hbm, hbm + slice_bytes - 1} : range{tcm_base, tcm_base + tcm_bytes - 1};
+        channel_ = kind;
     }
 
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.in); }
 
     std::optional<range> withdraw_dmi() override { return take_and_free(commands, channel_); }
 
-    tla_channel channel_;
+    tla_memory_kind channel_;
 };
 
 // A controller with plain addresses, below 4 GiB.
@@ -183,17 +183,17 @@ struct cube_target : conformance_target {
     tcm memory_behind;
     memory_controller controller;
     commander commands{"commands"};
-    const tla_channel channel;
+    const tla_memory_kind kind;
 
-    static memory_controller::config config(tla_channel channel) {
+    static memory_controller::config config(tla_memory_kind kind) {
         memory_controller::config c = controller_config();
         c.memory.of[TLA_HBM].bytes = c.memory.of[TLA_TCM].bytes = c.memory.of[TLA_TCM].reserved = 0;
-        (channel == TLA_SRAM ? c.memory.of[TLA_SRAM].bytes : c.memory.of[TLA_M_CPU_MEMORY].bytes) = tcm_bytes;
+        (kind == TLA_SRAM ? c.memory.of[TLA_SRAM].bytes : c.memory.of[TLA_M_CPU_MEMORY].bytes) = tcm_bytes;
         return c;
     }
 
-    cube_target(tla_channel which)
-        : memory_behind("memory", tcm_config()), controller("controller", config(which)), channel(which) {
+    cube_target(tla_memory_kind which)
+        : memory_behind("memory", tcm_config()), controller("controller", config(which)), kind(which) {
         (which == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory_behind.in);
         commands.out.bind(controller.control);
         tla_paddr pa{};
@@ -204,7 +204,7 @@ struct cube_target : conformance_target {
 
     void bind(tlm::tlm_initiator_socket<> &from) override { from.bind(controller.in); }
 
-    std::optional<range> withdraw_dmi() override { return take_and_free(commands, channel); }
+    std::optional<range> withdraw_dmi() override { return take_and_free(commands, kind); }
 };
 
 // The controller of the host's memory.

@@ -34,11 +34,11 @@ tla_stack_policy over(tla_front front, tla_policy placement = TLA_FIRST_FIT) {
     return tla_stack_policy_of(front, placement);
 }
 
-tla_command trim_command(tla_channel channel) {
+tla_command trim_command(tla_memory_kind kind) {
     tla_command command{};
     command.opcode = TLA_OP_TRIM;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = channel;
+    command.memory = kind;
     return command;
 }
 
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_a_front_cannot_stand_is_refused_by_name_when_the_contr
 
 BOOST_AUTO_TEST_CASE(a_fault_plan_refuses_a_trim_as_every_command) {
     memory_controller::config config = with_front(over(TLA_FRONT_CACHING_POOL));
-    BOOST_REQUIRE_EQUAL(tla_fault_plan_parse("refuse rate=1000000", &config.faults, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_fault_injection_parse("refuse rate=1000000", &config.faults, nullptr), TLA_OK);
     bench b(config);
     b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, trim_command(TLA_HBM)).status, TLA_BUSY); });
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).trims, 0u);

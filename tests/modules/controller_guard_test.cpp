@@ -13,8 +13,8 @@ memory_controller::config guarded(tla_guard_mode mode) {
     return config;
 }
 
-std::uint64_t allocate(bench &b, std::uint64_t nbytes, tla_channel channel = TLA_HBM) {
-    const tla_completion answer = b.cpu.command(0, alloc_command(channel, nbytes));
+std::uint64_t allocate(bench &b, std::uint64_t nbytes, tla_memory_kind kind = TLA_HBM) {
+    const tla_completion answer = b.cpu.command(0, alloc_command(kind, nbytes));
     BOOST_REQUIRE_EQUAL(answer.status, TLA_OK);
     return answer.value;
 }

@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_list_in_memory_follows_what_counts_give_back_and_pins_tha
 
 BOOST_AUTO_TEST_CASE(a_fault_plan_refuses_counts_as_every_command_and_nothing_has_changed) {
     memory_controller::config config = small();
-    BOOST_REQUIRE_EQUAL(tla_fault_plan_parse("refuse at=1ns", &config.faults, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_fault_injection_parse("refuse at=1ns", &config.faults, nullptr), TLA_OK);
     bench b(config);
     b.run([&] {
         const std::uint64_t pa = b.cpu.command(0, alloc_command(TLA_HBM, 64)).value;

@@ -19,13 +19,13 @@ BOOST_AUTO_TEST_CASE(a_watch_hears_of_every_block_with_its_format_and_stream_and
     bench b;
     std::ostringstream heard;
     b.controller.set_watch(
-        {[&](tla_channel channel, const tla_stack_deed &deed) {
-             heard << tla_channel_name(channel) << (deed.is_free ? " free " : " alloc ") << deed.block.offset << " "
+        {[&](tla_memory_kind kind, const tla_stack_deed &deed) {
+             heard << tla_memory_kind_name(kind) << (deed.is_free ? " free " : " alloc ") << deed.block.offset << " "
                    << deed.request.nbytes << " " << deed.request.stream << " " << deed.request.format << " "
                    << deed.status << "\n";
          },
-         [&](tla_channel channel, std::uint64_t offset, bool one_more, std::uint64_t references, std::uint64_t) {
-             heard << tla_channel_name(channel) << (one_more ? " ref " : " unref ") << offset << " " << references
+         [&](tla_memory_kind kind, std::uint64_t offset, bool one_more, std::uint64_t references, std::uint64_t) {
+             heard << tla_memory_kind_name(kind) << (one_more ? " ref " : " unref ") << offset << " " << references
                    << "\n";
          }});
     b.run([&] {

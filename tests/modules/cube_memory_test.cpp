@@ -12,37 +12,36 @@ struct bench : platform_bench {
     explicit bench(const std::vector<std::string> &more = {})
         : platform_bench({"system.cube_mesh_width=2", "sram.capacity=64 KiB", "m_cpu_memory.capacity=16 KiB"}, more) {}
 
-    const cube_memory &memory(unsigned cube, tla_channel channel) const {
-        return *platform.cube_memories()[2 * cube + (channel == TLA_M_CPU_MEMORY)];
+    const cube_memory &memory(unsigned cube, tla_memory_kind kind) const {
+        return *platform.cube_memories()[2 * cube + (kind == TLA_M_CPU_MEMORY)];
     }
-    std::uint64_t used(unsigned cube, tla_channel channel) const {
-        return memory(cube, channel).controller.get_statistics(channel).arena.used;
+    std::uint64_t used(unsigned cube, tla_memory_kind kind) const {
+        return memory(cube, kind).controller.get_statistics(kind).arena.used;
     }
 };
 
 const pe_location pe0{0, 0, 0}, pe1{0, 0, 1}, pe2{0, 1, 0};
 
-std::uint64_t address(tla_channel channel, unsigned cube, std::uint64_t offset) {
+std::uint64_t address(tla_memory_kind kind, unsigned cube, std::uint64_t offset) {
     tla_paddr pa{};
-    BOOST_REQUIRE_EQUAL(channel == TLA_SRAM ? tla_paddr_sram(0, cube, offset, &pa)
-                                            : tla_paddr_m_cpu_memory(0, cube, offset, &pa),
-                        TLA_OK);
+    BOOST_REQUIRE_EQUAL(
+        kind == TLA_SRAM ? tla_paddr_sram(0, cube, offset, &pa) : tla_paddr_m_cpu_memory(0, cube, offset, &pa), TLA_OK);
     return pa.value;
 }
 
-void a_tensor_lies_there(tla_channel channel) {
+void a_tensor_lies_there(tla_memory_kind kind) {
     bench b;
     b.run([&] {
-        BOOST_CHECK(!b.memory(0, channel).controller.has_allocators()); // lazily, as a PE's
+        BOOST_CHECK(!b.memory(0, kind).controller.has_allocators()); // lazily, as a PE's
         const std::size_t length = 10'001;
-        tensor *t = b.make(length, channel);
+        tensor *t = b.make(length, kind);
         BOOST_REQUIRE(t);
         BOOST_REQUIRE_EQUAL(t->shards.size(), 4u);
-        BOOST_CHECK_EQUAL(t->shards[0].pa.value, address(channel, 0, 0));
-        BOOST_CHECK_EQUAL(t->shards[1].pa.value, address(channel, 0, 2501)); // the PEs of a cube share it
-        BOOST_CHECK_EQUAL(t->shards[2].pa.value, address(channel, 1, 0));
-        BOOST_CHECK_EQUAL(b.used(0, channel), 5001u);
-        BOOST_CHECK_EQUAL(b.used(1, channel), 5000u);
+        BOOST_CHECK_EQUAL(t->shards[0].pa.value, address(kind, 0, 0));
+        BOOST_CHECK_EQUAL(t->shards[1].pa.value, address(kind, 0, 2501)); // the PEs of a cube share it
+        BOOST_CHECK_EQUAL(t->shards[2].pa.value, address(kind, 1, 0));
+        BOOST_CHECK_EQUAL(b.used(0, kind), 5001u);
+        BOOST_CHECK_EQUAL(b.used(1, kind), 5000u);
         const bytes data = pattern(length);
         b.write(t, data);
         BOOST_CHECK(b.read(t) == data);
@@ -50,11 +49,11 @@ void a_tensor_lies_there(tla_channel channel) {
             const auto first = data.begin() + static_cast<std::ptrdiff_t>(s.offset);
             BOOST_CHECK(b.look(s.pa.value, s.nbytes) == bytes(first, first + static_cast<std::ptrdiff_t>(s.nbytes)));
         }
-        BOOST_CHECK_EQUAL(b.memory(0, channel).memory.get_statistics().bytes_written, 5001u);
+        BOOST_CHECK_EQUAL(b.memory(0, kind).memory.get_statistics().bytes_written, 5001u);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 1u + 2 + 4 + 1); // the tensor, two memories, MMUs, virtual addresses
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
-        BOOST_CHECK_EQUAL(b.used(0, channel) + b.used(1, channel), 0u);
+        BOOST_CHECK_EQUAL(b.used(0, kind) + b.used(1, kind), 0u);
     });
     BOOST_CHECK(reports().empty());
 }
@@ -83,35 +82,35 @@ void kernels_move_bytes(const std::vector<std::string> &more = {}) {
     BOOST_CHECK(reports().empty());
 }
 
-void it_is_filled_and_given_back(tla_channel channel, const std::string &where, std::uint64_t capacity) {
+void it_is_filled_and_given_back(tla_memory_kind kind, const std::string &where, std::uint64_t capacity) {
     bench b;
     b.run([&] {
         const std::uint64_t block = 4 * kib;
         std::vector<tensor *> live;
-        while (tensor *t = b.make(block, channel, {pe0}))
+        while (tensor *t = b.make(block, kind, {pe0}))
             live.push_back(t);
         BOOST_CHECK_EQUAL(live.size(), capacity / block);
         BOOST_CHECK_EQUAL(b.status, TLA_EXHAUSTED);
         const std::string text = b.error.text;
         BOOST_CHECK_MESSAGE(text.rfind("tensor t: " + where + " overflow: requested 4096 bytes, 0 free", 0) == 0, text);
-        BOOST_CHECK(b.make(2 * block, channel, {pe0, pe1}) == nullptr); // what they share is told once
+        BOOST_CHECK(b.make(2 * block, kind, {pe0, pe1}) == nullptr); // what they share is told once
         BOOST_CHECK_MESSAGE(std::string(b.error.text)
                                     .find("; 2 of 2 parts do not fit: they take 8192 bytes, where 0 are "
                                           "free") != std::string::npos,
                             b.error.text);
-        BOOST_CHECK(b.make(block, channel, {pe2}) != nullptr); // the other cube has one of its own
+        BOOST_CHECK(b.make(block, kind, {pe2}) != nullptr); // the other cube has one of its own
         BOOST_CHECK(b.make(block, TLA_HBM, {pe0}) != nullptr);
         // Every second one goes, so that there is room, but not for two.
         for (std::size_t i = 0; i < live.size(); i += 2)
             BOOST_CHECK_EQUAL(b.platform.host().free_tensor(live[i], &b.error), TLA_OK);
-        BOOST_CHECK(b.make(2 * block, channel, {pe1}) == nullptr);
+        BOOST_CHECK(b.make(2 * block, kind, {pe1}) == nullptr);
         BOOST_CHECK_EQUAL(b.status, TLA_FRAGMENTED);
         BOOST_CHECK_EQUAL(b.error.largest_free, block);
         const std::string free = std::to_string((live.size() + 1) / 2 * block);
-        BOOST_CHECK(b.make(4 * block, channel, {pe0, pe1}) == nullptr);
+        BOOST_CHECK(b.make(4 * block, kind, {pe0, pe1}) == nullptr);
         BOOST_CHECK_MESSAGE(std::string(b.error.text).find(", where " + free + " are free") != std::string::npos,
                             b.error.text);
-        BOOST_CHECK(b.make(block, channel, {pe1}) != nullptr);
+        BOOST_CHECK(b.make(block, kind, {pe1}) != nullptr);
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
     });
@@ -119,9 +118,9 @@ void it_is_filled_and_given_back(tla_channel channel, const std::string &where, 
 
 // A controller of its own, without a platform.
 struct alone {
-    alone(tla_channel channel, tla_guard_mode guard = TLA_GUARD_OFF, bool validate = true)
-        : memory("memory", memory_config()), controller("controller", controller_config(channel, guard, validate)) {
-        (channel == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
+    alone(tla_memory_kind kind, tla_guard_mode guard = TLA_GUARD_OFF, bool validate = true)
+        : memory("memory", memory_config()), controller("controller", controller_config(kind, guard, validate)) {
+        (kind == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
         cpu.out.bind(controller.control);
         data.out.bind(controller.in);
     }
@@ -130,10 +129,10 @@ struct alone {
         config.capacity = 64 * kib;
         return config;
     }
-    static memory_controller::config controller_config(tla_channel channel, tla_guard_mode guard, bool validate) {
+    static memory_controller::config controller_config(tla_memory_kind kind, tla_guard_mode guard, bool validate) {
         memory_controller::config config;
         config.memory.of[TLA_HBM].bytes = config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
-        (channel == TLA_SRAM ? config.memory.of[TLA_SRAM].bytes : config.memory.of[TLA_M_CPU_MEMORY].bytes) = 64 * kib;
+        (kind == TLA_SRAM ? config.memory.of[TLA_SRAM].bytes : config.memory.of[TLA_M_CPU_MEMORY].bytes) = 64 * kib;
         config.memory.validate = validate;
         config.guard = guard;
         return config;
@@ -147,23 +146,22 @@ struct alone {
     initiator cpu{"cpu"}, data{"data"};
 };
 
-void bad_frees_are_refused(tla_channel channel) {
-    alone a(channel);
+void bad_frees_are_refused(tla_memory_kind kind) {
+    alone a(kind);
     a.run([&] {
-        const tla_completion first = a.cpu.command(0, alloc_command(channel, 100)),
-                             second = a.cpu.command(0, alloc_command(channel, 100));
-        BOOST_CHECK_EQUAL(first.value, address(channel, 0, 0));
-        BOOST_CHECK_EQUAL(second.value, address(channel, 0, 100));
+        const tla_completion first = a.cpu.command(0, alloc_command(kind, 100)),
+                             second = a.cpu.command(0, alloc_command(kind, 100));
+        BOOST_CHECK_EQUAL(first.value, address(kind, 0, 0));
+        BOOST_CHECK_EQUAL(second.value, address(kind, 0, 100));
         BOOST_CHECK_GT(second.service_ps, 0u); // the engine is priced as a PE's
         const auto free = [&](std::uint64_t pa, std::uint64_t nbytes) {
             return a.cpu.command(0, free_command(pa, nbytes)).status;
         };
         BOOST_CHECK_EQUAL(free(first.value, 99), TLA_SIZE_MISMATCH);
-        BOOST_CHECK_EQUAL(free(first.value + 1, 99), TLA_SIZE_MISMATCH);        // inside a block
-        BOOST_CHECK_EQUAL(free(address(channel, 1, 0), 100), TLA_OUT_OF_RANGE); // of another cube
-        BOOST_CHECK_EQUAL(free(address(channel == TLA_SRAM ? TLA_M_CPU_MEMORY : TLA_SRAM, 0, 0), 100),
-                          TLA_OUT_OF_RANGE);
-        BOOST_CHECK_EQUAL(free(address(channel, 0, 64 * kib), 1), TLA_OUT_OF_RANGE); // past its end
+        BOOST_CHECK_EQUAL(free(first.value + 1, 99), TLA_SIZE_MISMATCH);     // inside a block
+        BOOST_CHECK_EQUAL(free(address(kind, 1, 0), 100), TLA_OUT_OF_RANGE); // of another cube
+        BOOST_CHECK_EQUAL(free(address(kind == TLA_SRAM ? TLA_M_CPU_MEMORY : TLA_SRAM, 0, 0), 100), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(free(address(kind, 0, 64 * kib), 1), TLA_OUT_OF_RANGE); // past its end
         tla_paddr window{};
         tla_paddr_m_cpu_control(0, 0, 0, &window);
         BOOST_CHECK_EQUAL(free(window.value, 1), TLA_OUT_OF_RANGE);
@@ -171,26 +169,26 @@ void bad_frees_are_refused(tla_channel channel) {
         BOOST_CHECK_EQUAL(free(first.value, 100), TLA_OK);
         BOOST_CHECK_EQUAL(free(first.value, 100), TLA_NOT_ALLOCATED);
         // Other memories than its own.
-        for (const tla_channel other : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY})
-            if (other != channel) BOOST_CHECK_EQUAL(a.cpu.command(0, alloc_command(other, 100)).status, TLA_EXHAUSTED);
-        BOOST_CHECK_EQUAL(a.cpu.command(0, alloc_command(channel, 64 * kib)).status, TLA_EXHAUSTED);
+        for (const tla_memory_kind other : {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY})
+            if (other != kind) BOOST_CHECK_EQUAL(a.cpu.command(0, alloc_command(other, 100)).status, TLA_EXHAUSTED);
+        BOOST_CHECK_EQUAL(a.cpu.command(0, alloc_command(kind, 64 * kib)).status, TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(free(second.value, 100), TLA_OK);
-        BOOST_CHECK(a.controller.is_as_at_the_beginning(channel));
-        const memory_controller::statistics s = a.controller.get_statistics(channel);
+        BOOST_CHECK(a.controller.is_as_at_the_beginning(kind));
+        const memory_controller::statistics s = a.controller.get_statistics(kind);
         BOOST_CHECK_EQUAL(s.allocs, 3u);
         BOOST_CHECK_EQUAL(s.failed, 1u + 8);
         BOOST_CHECK_EQUAL(a.controller.list_statistics().size(), 4u); // what others asked for is not lost
         // Data past its end, and in the window before it, leads nowhere.
         sc_core::sc_time delay;
-        for (const std::uint64_t pa : {address(channel, 0, 64 * kib - 8), window.value})
+        for (const std::uint64_t pa : {address(kind, 0, 64 * kib - 8), window.value})
             BOOST_CHECK_EQUAL(a.data.write(pa, bytes(16), delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
     });
 }
 
-void accesses_are_guarded(tla_channel channel) {
-    alone a(channel, TLA_GUARD_ERROR);
+void accesses_are_guarded(tla_memory_kind kind) {
+    alone a(kind, TLA_GUARD_ERROR);
     a.run([&] {
-        const std::uint64_t pa = a.cpu.command(0, alloc_command(channel, 100)).value;
+        const std::uint64_t pa = a.cpu.command(0, alloc_command(kind, 100)).value;
         sc_core::sc_time delay;
         bytes read(100);
         BOOST_CHECK_EQUAL(a.data.read(pa, read, delay), tlm::TLM_GENERIC_ERROR_RESPONSE); // never written
@@ -202,7 +200,7 @@ void accesses_are_guarded(tla_channel channel) {
         BOOST_CHECK_EQUAL(a.cpu.command(0, free_command(pa, 100)).status, TLA_OK);
         BOOST_CHECK_EQUAL(a.data.read(pa, read, delay), tlm::TLM_ADDRESS_ERROR_RESPONSE);
     });
-    const memory_controller::statistics s = a.controller.get_statistics(channel);
+    const memory_controller::statistics s = a.controller.get_statistics(kind);
     BOOST_CHECK_EQUAL(s.never_written, 1u);
     BOOST_CHECK_EQUAL(s.out_of_bounds, 1u);
     BOOST_CHECK_EQUAL(s.use_after_free, 1u);
@@ -290,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_tcms) {
         BOOST_CHECK_EQUAL(b.platform.pes()[3]->controller.get_statistics(TLA_TCM).arena.used, 1024u);
         BOOST_CHECK(b.make(63 << 20, TLA_TCM) == nullptr);
         BOOST_CHECK_EQUAL(std::string(b.error.text).rfind("tensor t: TCM of sip0.cube0.pe0 overflow: ", 0), 0u);
-        BOOST_CHECK(b.make(1, TLA_CHANNEL_COUNT) == nullptr);
+        BOOST_CHECK(b.make(1, TLA_MEMORY_KIND_COUNT) == nullptr);
         BOOST_CHECK_EQUAL(b.error.text, "tensor t: no memory 5");
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
@@ -302,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_block_that_nobody_gives_back_is_a_leak) {
     b.run([&] {
         const tla_command command = alloc_command(TLA_SRAM, 64);
         tla_paddr port{};
-        tla_channel_control(TLA_SRAM, 0, 1, 0, 0, &port);
+        tla_memory_kind_control(TLA_SRAM, 0, 1, 0, 0, &port);
         sc_core::sc_time delay;
         tla_completion done{};
         BOOST_CHECK_EQUAL(send_command(b.platform.host().out, port.value, command, done, delay), TLA_OK);

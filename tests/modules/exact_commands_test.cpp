@@ -58,7 +58,7 @@ std::vector<sent> allocate(unsigned senders, std::uint64_t gap_ps, bool last_fir
             tla_command command{};
             command.opcode = TLA_OP_ALLOC;
             command.target = TLA_TARGET_MEMORY_CONTROLLER;
-            command.channel = TLA_HBM;
+            command.memory = TLA_HBM;
             command.nbytes = 64 * (i + 1);
             sc_core::sc_time delay;
             BOOST_CHECK_EQUAL(made[i]->post(i * TLA_PORT_BYTES, command, delay), tlm::TLM_OK_RESPONSE);

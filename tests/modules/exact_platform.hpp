@@ -143,7 +143,7 @@ class run : public sc_core::sc_module {
     npu &platform() { return platform_; }
 
     const tensor &make(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
-                       const host::placement &where) {
+                       const host::sharding &where) {
         tensor *made = nullptr;
         check(platform_.host().create_tensor(name, elements, element_bytes, where, &made, &error_));
         const std::vector<std::uint8_t> zeros(made->nbytes);

@@ -5,9 +5,9 @@
 
 namespace {
 
-tla_fault_plan plan_of(const char *text) {
-    tla_fault_plan plan{};
-    BOOST_REQUIRE_EQUAL(tla_fault_plan_parse(text, &plan, nullptr), TLA_OK);
+tla_fault_injection plan_of(const char *text) {
+    tla_fault_injection plan{};
+    BOOST_REQUIRE_EQUAL(tla_fault_injection_parse(text, &plan, nullptr), TLA_OK);
     return plan;
 }
 

@@ -251,9 +251,9 @@ BOOST_AUTO_TEST_CASE(a_pool_keeps_the_blocks_of_every_memory_of_a_large_platform
                 [](npu &platform) {
                     host &h = platform.host();
                     tla_error error{};
-                    const tla_channel memories[] = {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY};
+                    const tla_memory_kind memories[] = {TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY};
                     for (const pe_unit *pe : platform.pes())
-                        for (const tla_channel memory : memories) {
+                        for (const tla_memory_kind memory : memories) {
                             shard first{}, again{};
                             BOOST_REQUIRE_EQUAL(h.allocate(pe->where, memory, 1000, &first, &error), TLA_OK);
                             BOOST_REQUIRE_EQUAL(h.release(first, &error), TLA_OK);

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(kernels_may_not_write_a_tensor_there_that_is_read_only) {
     bench b;
     b.run_and_clean_up([&] {
         tensor *from = b.make(4096, TLA_HBM), *to = nullptr;
-        host::placement where{b.platform.host().everywhere().pes, spread::split, TLA_HOST_MEMORY, true};
+        host::sharding where{b.platform.host().everywhere().pes, spread::split, TLA_HOST_MEMORY, true};
         BOOST_REQUIRE_EQUAL(b.platform.host().create_tensor("t", 4096, 1, where, &to, &b.error), TLA_OK);
         b.write(to, pattern(4096));
         b.copy(to, from, 1024);
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(a_block_of_the_host_that_nobody_gives_back_is_a_leak) {
     b.run([&] {
         const tla_command command = alloc_command(TLA_HOST_MEMORY, 64);
         tla_paddr port{};
-        tla_channel_control(TLA_HOST_MEMORY, 0, 0, 0, 0, &port);
+        tla_memory_kind_control(TLA_HOST_MEMORY, 0, 0, 0, 0, &port);
         sc_core::sc_time delay;
         tla_completion done{};
         BOOST_CHECK_EQUAL(send_command(b.platform.host().out, port.value, command, done, delay), TLA_OK);

@@ -51,8 +51,8 @@ std::string text_of(const transfer &t) {
 struct platform : sc_core::sc_module {
     platform(sc_core::sc_module_name name, scenario &of) : sc_module(name), s(of), parts("npu", of.config, {}) {
         parts.host().main = [this] {
-            for (const tla_channel memory : {TLA_HOST_MEMORY, TLA_HBM}) {
-                host::placement where = parts.host().everywhere();
+            for (const tla_memory_kind memory : {TLA_HOST_MEMORY, TLA_HBM}) {
+                host::sharding where = parts.host().everywhere();
                 where.memory = memory;
                 tensor *made = nullptr;
                 check(parts.host().create_tensor("t", tensor_bytes(), 1, where, &made, &error));

@@ -68,7 +68,7 @@ struct bench : sc_core::sc_module {
         h.main = [this] {
             tensor *made = nullptr;
             tla_error error{};
-            host::placement where{h.everywhere().pes, spread::demand, TLA_HOST_MEMORY};
+            host::sharding where{h.everywhere().pes, spread::demand, TLA_HOST_MEMORY};
             BOOST_REQUIRE_EQUAL(h.create_tensor("t", tensor_pages * page, 1, where, &made, &error), TLA_OK);
             BOOST_REQUIRE_EQUAL(made->va.value, first_page * page);
         };

@@ -51,7 +51,7 @@ struct bench {
 };
 
 std::uint64_t value_of(const instrumented &module, const std::string &name) {
-    for (const statistics_part &part : module.list_statistics())
+    for (const statistics_group &part : module.list_statistics())
         for (const statistic &s : part.statistics)
             if (s.name == name) return s.value;
     BOOST_FAIL("no statistic " << name);

@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(page_faults_pass_while_kernels_run) {
         return status ? status : freed;
     };
     b.run([&] {
-        runtime::placement where = b.host().everywhere();
+        runtime::sharding where = b.host().everywhere();
         where.kind = spread::demand;
         tensor *t = nullptr;
         BOOST_REQUIRE_EQUAL(b.host().create_tensor("t", 32 * 1024, 4, where, &t, &b.error), TLA_OK);

@@ -27,11 +27,11 @@ struct bench : platform_bench {
     // Of a block, in its slice.
     std::uint64_t offset(const shard &s) const {
         const unsigned pe = s.where.cube * 2 + s.where.pe;
-        tla_channel channel{};
+        tla_memory_kind kind{};
         std::uint64_t result = 0;
         const memory_controller::config c = controller_config(config, platform.pes()[pe]->where);
-        BOOST_REQUIRE_EQUAL(tla_pe_memory_locate(&c.memory, s.pa, s.nbytes, &channel, &result), TLA_OK);
-        BOOST_REQUIRE_EQUAL(channel, TLA_HBM);
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_locate(&c.memory, s.pa, s.nbytes, &kind, &result), TLA_OK);
+        BOOST_REQUIRE_EQUAL(kind, TLA_HBM);
         return result;
     }
     tla_completion send(std::uint64_t port, const tla_command &command) {
@@ -120,10 +120,11 @@ BOOST_AUTO_TEST_CASE(a_single_slice_gives_nothing_to_anybody_but_its_owner) {
         tensor *t = b.make(4000, {pe0, pe1, pe2, pe3});
         BOOST_REQUIRE(t);
         tla_paddr port{};
-        BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_HBM, 0, 0, 0, TLA_PORT_OF_HOST * TLA_PORT_BYTES, &port), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_memory_kind_control(TLA_HBM, 0, 0, 0, TLA_PORT_OF_HOST * TLA_PORT_BYTES, &port),
+                            TLA_OK);
         tla_command command{};
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        command.channel = TLA_HBM;
+        command.memory = TLA_HBM;
         command.nbytes = 1000;
         command.pa = t->shards[0].pa;
         for (const tla_opcode opcode : {TLA_OP_ALLOC, TLA_OP_FREE, TLA_OP_TRIM, TLA_OP_PLACE}) {
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_single_slice_gives_nothing_to_anybody_but_its_owner) {
         }
         BOOST_CHECK_EQUAL(b.used(0), 1000u);
         command.opcode = TLA_OP_ALLOC; // the TCM is its own
-        command.channel = TLA_TCM;
+        command.memory = TLA_TCM;
         const tla_completion tile = b.send(port.value, command);
         BOOST_CHECK_EQUAL(tile.status, TLA_OK);
         command.opcode = TLA_OP_PLACE;
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_single_slice_gives_nothing_to_anybody_but_its_owner) {
         BOOST_REQUIRE_EQUAL(tla_paddr_m_cpu_control(0, 0, TLA_PORT_OF_HOST * TLA_PORT_BYTES, &port), TLA_OK);
         command.opcode = TLA_OP_ALLOC;
         command.target = TLA_TARGET_M_CPU;
-        command.channel = TLA_HBM;
+        command.memory = TLA_HBM;
         BOOST_CHECK_EQUAL(b.send(port.value, command).status, TLA_BAD_COMMAND);
         tla_error error{};
         BOOST_CHECK_EQUAL(b.platform.pes()[0]->controller.restore(TLA_HBM, "{}", &error), TLA_UNSUPPORTED);
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(an_owner_answers_with_the_offset_and_undoes_what_one_slice_
         tla_command command{};
         command.target = TLA_TARGET_IO_CPU;
         command.opcode = TLA_OP_ALLOC;
-        command.channel = TLA_HBM;
+        command.memory = TLA_HBM;
         command.nbytes = 1000;
         const tla_completion refused = b.send(port.value, command);
         BOOST_CHECK_EQUAL(refused.status, TLA_BUSY);

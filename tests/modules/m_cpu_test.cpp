@@ -5,7 +5,7 @@
 #include "test_initiator.hpp"
 #include "unit/seeded_random.hpp"
 
-#include "tlmalloc/command/port_driver.h"
+#include "tlmalloc/command/port_client.h"
 
 using namespace tlmalloc;
 
@@ -51,7 +51,7 @@ struct word_driver {
 
     initiator &from;
     tla_paddr port{};
-    tla_port_driver driver{};
+    tla_port_client driver{};
 };
 
 // A cube whose M_CPU is asked by a thread that has the host's socket.
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(blocks_lie_where_a_hosts_driver_gets_them_and_keep_their_by
                 tla_paddr pa{}, expected{};
                 const tla_status status = processor.alloc(pe, nbytes, pa);
                 BOOST_REQUIRE_EQUAL(status,
-                                    tla_port_driver_alloc(&drivers[pe]->driver, TLA_HBM, nbytes, &expected, nullptr));
+                                    tla_port_client_alloc(&drivers[pe]->driver, TLA_HBM, nbytes, &expected, nullptr));
                 BOOST_REQUIRE_EQUAL(pa.value, expected.value);
                 failures += status != TLA_OK;
                 if (status) continue;
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(blocks_lie_where_a_hosts_driver_gets_them_and_keep_their_by
                 sc_core::wait(delay);
                 for (const tla_status expected : {TLA_OK, TLA_NOT_ALLOCATED}) {
                     BOOST_REQUIRE_EQUAL(processor.free(b.pa, b.nbytes), expected);
-                    BOOST_REQUIRE_EQUAL(tla_port_driver_free(&drivers[b.pe]->driver, b.pa, b.nbytes, nullptr),
+                    BOOST_REQUIRE_EQUAL(tla_port_client_free(&drivers[b.pe]->driver, b.pa, b.nbytes, nullptr),
                                         expected);
                 }
                 live[which] = live.back();

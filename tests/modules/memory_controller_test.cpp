@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_second_command_waits_for_the_engine) {
         b.cpu.completion(0, first);
         b.cpu.completion(TLA_PORT_BYTES, second);
         BOOST_CHECK_EQUAL(local_ps(first), 20'000u);
-        BOOST_CHECK_EQUAL(local_ps(second), 40'000u); // one engine for both channels
+        BOOST_CHECK_EQUAL(local_ps(second), 40'000u); // one engine for both memories
     });
 }
 
@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(bad_frees_are_answered_and_change_nothing) {
         BOOST_CHECK_EQUAL(freed(tcm_at(0), 1000), TLA_NOT_ALLOCATED); // double free
         BOOST_CHECK_EQUAL(freed(hbm(0), 1000), TLA_OK);
     });
-    for (tla_channel channel : {TLA_HBM, TLA_TCM}) {
-        BOOST_CHECK_EQUAL(b.controller.get_statistics(channel).arena.used, 0u);
-        BOOST_CHECK_EQUAL(b.controller.get_statistics(channel).arena.free_blocks, 1u);
+    for (tla_memory_kind kind : {TLA_HBM, TLA_TCM}) {
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(kind).arena.used, 0u);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(kind).arena.free_blocks, 1u);
     }
 }
 

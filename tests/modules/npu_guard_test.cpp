@@ -43,7 +43,7 @@ struct bench {
     }
 
     // A tensor whose bytes are written, in the HBM of PE 0 unless `where` says else.
-    tensor *make(std::uint64_t nbytes, host::placement where = {{pe0}}) {
+    tensor *make(std::uint64_t nbytes, host::sharding where = {{pe0}}) {
         tensor *made = nullptr;
         BOOST_REQUIRE_EQUAL(platform.host().create_tensor("t", nbytes, 1, where, &made, &error), TLA_OK);
         const bytes data = pattern(nbytes);

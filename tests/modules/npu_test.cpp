@@ -43,7 +43,7 @@ struct bench {
     tensor *make(const std::string &name, std::uint64_t nbytes, std::vector<pe_location> pes = {}) {
         tensor *made = nullptr;
         status = platform.host().create_tensor(
-            name, nbytes, 1, pes.empty() ? platform.host().everywhere() : host::placement{pes}, &made, &error);
+            name, nbytes, 1, pes.empty() ? platform.host().everywhere() : host::sharding{pes}, &made, &error);
         BOOST_CHECK((made == nullptr) == (status != TLA_OK));
         return made;
     }

@@ -17,7 +17,7 @@ inline tla_command count_command(tla_opcode opcode, std::uint64_t pa, std::uint6
 }
 
 inline std::uint64_t statistic_of(const memory_controller &controller, const std::string &name) {
-    for (const statistics_part &part : controller.list_statistics())
+    for (const statistics_group &part : controller.list_statistics())
         for (const statistic &s : part.statistics)
             if (name == s.name) return s.value;
     return UINT64_MAX;
@@ -33,11 +33,11 @@ inline memory_controller::config priced() {
     return config;
 }
 
-inline tla_command group(tla_opcode opcode, tla_channel channel = TLA_HBM) {
+inline tla_command group(tla_opcode opcode, tla_memory_kind kind = TLA_HBM) {
     tla_command command{};
     command.opcode = opcode;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = channel;
+    command.memory = kind;
     return command;
 }
 

@@ -61,7 +61,7 @@ struct platform_bench {
     }
 
     // Over some PEs, or all; null where it is refused, with `status`.
-    tensor *make(std::uint64_t nbytes, tla_channel memory, const std::vector<pe_location> &pes = {},
+    tensor *make(std::uint64_t nbytes, tla_memory_kind memory, const std::vector<pe_location> &pes = {},
                  spread kind = spread::split) {
         tensor *made = nullptr;
         status = platform.host().create_tensor(

@@ -91,10 +91,10 @@ struct subject {
     bool steps() {
         const std::uint64_t nbytes = part * platform.pes().size();
         tensor *from = nullptr, *to = nullptr;
-        const runtime::placement everywhere = host().everywhere();
+        const runtime::sharding everywhere = host().everywhere();
         if (!well(host().create_tensor("from", nbytes, 1, everywhere, &from, &error), "from")) return false;
         const spread kind = pages ? spread::demand : spread::split;
-        const tla_channel memory = config.host_memory.capacity > 0 ? TLA_HOST_MEMORY : TLA_HBM;
+        const tla_memory_kind memory = config.host_memory.capacity > 0 ? TLA_HOST_MEMORY : TLA_HBM;
         if (!well(host().create_tensor("to", nbytes, 1, {everywhere.pes, kind, memory}, &to, &error), "to"))
             return false;
         note(from->va.value);

@@ -83,7 +83,7 @@ struct cache {
         byte ^= 1;
         BOOST_REQUIRE(debug_access(reads.host, tlm::TLM_WRITE_COMMAND, pa, &byte, 1));
     }
-    std::uint64_t used(tla_channel memory) const { // by commands, in all memories of the kind
+    std::uint64_t used(tla_memory_kind memory) const { // by commands, in all memories of the kind
         if (memory == TLA_HOST_MEMORY) return platform->memory_of_host()->controller.get_statistics(memory).arena.used;
         std::uint64_t sum = 0;
         for (const pe_unit *pe : platform->pes())

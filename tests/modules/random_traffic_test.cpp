@@ -362,7 +362,7 @@ struct bench : sc_core::sc_module {
         tla_command command{};
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
         command.opcode = TLA_OP_ALLOC;
-        command.channel = below(2) ? TLA_HBM : TLA_TCM;
+        command.memory = below(2) ? TLA_HBM : TLA_TCM;
         command.nbytes = 1 + below(5000);
         command.pa = {send(blocks, command).value};
         command.opcode = TLA_OP_FREE;

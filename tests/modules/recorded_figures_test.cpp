@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(two_figures_of_one_name_are_told_apart_from_other_mistakes)
     struct twice : instrumented {
         explicit twice(sc_core::sc_module_name name) : instrumented(name, "twice") {}
         figure first{*this, "depth", 8}, second{*this, "depth", 8};
-        std::vector<statistics_part> list_statistics() const override { return {}; }
+        std::vector<statistics_group> list_statistics() const override { return {}; }
     };
     scratch_directory scratch;
     twice module("module");
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(every_figure_starts_with_what_is_true_before_anything_happe
     unsigned above_zero = 0;
     for (const auto &platform : platforms)
         for (const instrumented *module : platform->modules())
-            for (const statistics_part &part : module->list_statistics())
+            for (const statistics_group &part : module->list_statistics())
                 for (const statistic &s : part.statistics) {
                     const std::string name =
                         module->name() + std::string(".") + (part.name ? std::string(part.name) + "_" : "") + s.name;
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(every_statistic_has_a_name_of_its_own_and_the_unit_that_the
     sc_core::sc_start(1, sc_core::SC_NS);
     std::set<std::string> modules;
     for (const instrumented *module : platform->modules())
-        for (const statistics_part &part : module->list_statistics()) {
+        for (const statistics_group &part : module->list_statistics()) {
             modules.insert(module->kind());
             std::set<std::string> names;
             for (const statistic &s : part.statistics) {

@@ -23,8 +23,8 @@ void use(bench &b, seeded_random &random, unsigned count, answers &said, std::ui
         at(first_ps + i * 5000 * ns); // whatever came before: the same time in every run
         sc_core::sc_time delay;
         if (live.empty() || kind <= 5) {
-            const tla_channel channel = kind == 5 ? TLA_TCM : TLA_HBM;
-            const tla_completion c = b.cpu.command(0, alloc_command(channel, nbytes), delay);
+            const tla_memory_kind kind = kind == 5 ? TLA_TCM : TLA_HBM;
+            const tla_completion c = b.cpu.command(0, alloc_command(kind, nbytes), delay);
             say(said, c, delay);
             if (!c.status) live.emplace_back(c.value, nbytes);
         } else if (kind <= 8) {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(an_engine_in_rtl_begins_anew) {
 }
 BOOST_AUTO_TEST_CASE(a_fault_plan_begins_anew) {
     memory_controller::config config = priced();
-    BOOST_REQUIRE_EQUAL(tla_fault_plan_parse("refuse rate=100000", &config.faults, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_fault_injection_parse("refuse rate=100000", &config.faults, nullptr), TLA_OK);
     check_as_new(config);
 }
 

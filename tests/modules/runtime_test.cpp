@@ -79,9 +79,9 @@ class called_device : public runtime {
     void wait_for_ps(std::uint64_t duration_ps) override { time_ps += duration_ps; }
     void between_faults(const std::function<void()> &change) override { change(); }
 
-    void post(way to, const std::vector<tla_posting *> &all) override {
+    void post(way to, const std::vector<tla_sent_command *> &all) override {
         std::map<std::uint64_t, int> ports;
-        for (tla_posting *p : all) {
+        for (tla_sent_command *p : all) {
             BOOST_CHECK_EQUAL(ports[p->port_address]++, 0); // a port takes one command at a time
             BOOST_CHECK_EQUAL(p->at_ps, time_ps);
             p->completion = serve(to, p->port_address, *p->command);
@@ -148,10 +148,10 @@ class called_device : public runtime {
             if (port < window.value || port - window.value >= TLA_CONTROL_BLOCK_BYTES) continue;
             tla_pe_memory *const memory = memories[i].get();
             tla_paddr pa{};
-            const tla_status status =
-                c.opcode == TLA_OP_ALLOC  ? tla_pe_memory_alloc(memory, c.channel, c.nbytes, &pa, nullptr)
-                : c.opcode == TLA_OP_TRIM ? tla_pe_memory_trim(memory, c.channel, nullptr, nullptr)
-                                          : tla_pe_memory_free(memory, c.pa, c.nbytes, nullptr);
+            const tla_status status = c.opcode == TLA_OP_ALLOC
+                                          ? tla_pe_memory_alloc(memory, c.memory, c.nbytes, &pa, nullptr)
+                                      : c.opcode == TLA_OP_TRIM ? tla_pe_memory_trim(memory, c.memory, nullptr, nullptr)
+                                                                : tla_pe_memory_free(memory, c.pa, c.nbytes, nullptr);
             const tla_arena_stats stats = tla_pe_memory_get_stats(memory, TLA_HBM);
             done.value = pa.value;
             done.nbytes = c.nbytes;
@@ -167,7 +167,7 @@ class called_device : public runtime {
 };
 
 tla_status make(called_device &d, std::uint64_t nbytes, spread kind, tensor **made, tla_error *error = nullptr) {
-    runtime::placement where = d.everywhere();
+    runtime::sharding where = d.everywhere();
     where.kind = kind;
     return d.create_tensor("t", nbytes, 1, where, made, error);
 }

@@ -221,11 +221,11 @@ void check_refused(Make make, const std::string &report) {
     BOOST_CHECK_EQUAL(reports()[0], report);
 }
 
-inline tla_command alloc_command(tla_channel channel, std::uint64_t nbytes) {
+inline tla_command alloc_command(tla_memory_kind kind, std::uint64_t nbytes) {
     tla_command command{};
     command.opcode = TLA_OP_ALLOC;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = channel;
+    command.memory = kind;
     command.nbytes = nbytes;
     return command;
 }

@@ -620,7 +620,7 @@ BOOST_AUTO_TEST_CASE(a_page_that_two_pes_touch_at_once_comes_once_and_the_host_r
             running--;
         };
     p.run([&] {
-        host::placement where = p.runtime->everywhere();
+        host::sharding where = p.runtime->everywhere();
         where.kind = spread::demand;
         BOOST_CHECK_EQUAL(p.runtime->create_tensor("t", 20 * page, 1, where, &made, &p.error), TLA_OK);
         bytes seen(20 * page);
@@ -658,7 +658,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_freed_while_its_pages_fault_and_nothing_is_left
             }
         };
     p.run([&] {
-        host::placement where = p.runtime->everywhere();
+        host::sharding where = p.runtime->everywhere();
         where.kind = spread::demand;
         BOOST_CHECK_EQUAL(p.runtime->create_tensor("t", 40 * page, 1, where, &made, &p.error), TLA_OK);
         sc_core::wait(1500, sc_core::SC_NS); // in the middle of a fault

@@ -5,7 +5,7 @@
 #include "engine_plays.hpp"
 #include "tlmalloc/arena/arena.h"
 #include "tlmalloc/base/engine_work.h"
-#include "tlmalloc/command/command_engine.h"
+#include "tlmalloc/command/command_queue.h"
 #include "tlmalloc/config.h"
 
 #include <boost/test/unit_test.hpp>
@@ -119,7 +119,7 @@ struct engine_facts {
 };
 
 // The engine and the core side by side; what differs first is told in words. Of the core's receipts the command engine
-// (command_engine.h) says when a command is taken and answered.
+// (command_queue.h) says when a command is taken and answered.
 template <class Engine>
 class side_by_side {
   public:
@@ -204,9 +204,9 @@ class side_by_side {
     std::uint64_t behind(const tla_work &work) const { return tla_cost_behind(&price_, &work); }
     void compare(const std::string &what, const outcome &got, const outcome &expected, std::uint64_t behind_ps) {
         if (!difference.empty()) return;
-        const tla_service service = tla_command_engine_serve(&timing_, arrival_ * cycle_ps, expected.cycles * cycle_ps);
+        const tla_service service = tla_command_queue_serve(&timing_, arrival_ * cycle_ps, expected.cycles * cycle_ps);
         const std::uint64_t waits = service.start_ps / cycle_ps - arrival_;
-        tla_command_engine_wait(&timing_, service.done_ps + behind_ps);
+        tla_command_queue_wait(&timing_, service.done_ps + behind_ps);
         if (got.status == expected.status && got.offset == expected.offset && got.cycles == expected.cycles &&
             got.waited == waits)
             return;
@@ -220,8 +220,8 @@ class side_by_side {
     const engine_facts facts_;
     const tla_cost_profile price_;
     std::unique_ptr<commander<Engine>> engine_;
-    tla_command_engine timing_ = [] {
-        tla_command_engine engine{};
+    tla_command_queue timing_ = [] {
+        tla_command_queue engine{};
         engine.depth = 1;
         engine.clock_ps = cycle_ps;
         return engine;

@@ -114,7 +114,7 @@ function figures(text,   shape, found, quoted, bits, member) {
     for (; match(text, shape); text = substr(text, RSTART + RLENGTH)) {
         found = substr(text, RSTART, RLENGTH)
         split(found, quoted, "\"")
-        bits = match(found, /[0-9]+$/) ? substr(found, RSTART) : 4 # engine_load
+        bits = match(found, /[0-9]+$/) ? substr(found, RSTART) : 4 # unit_load
         if (match(found, /[(]name [+]/)) {
             member = substr(found, 1, RSTART - 1)
             match(own, member "[.]c_str[(][)], [0-9]+")

@@ -34,11 +34,11 @@ int main(void) {
     config.memory.of[TLA_HBM] = (tla_memory_part){.bytes = 1 << 20};
     config.memory.of[TLA_SIXTH] =
         (tla_memory_part){.bytes = 1 << 16, .reserved = 4096, .policy = TLA_BEST_FIT, .base = UINT64_C(0x80000000)};
-    check(TLA_CHANNEL_COUNT == 6, "there are not six kinds");
+    check(TLA_MEMORY_KIND_COUNT == 6, "there are not six kinds");
     check(!tla_controller_check_config(&config, &error), error.text);
     check(!tla_controller_create(&config, &controller), "no controller");
     const tla_completion taken =
-        run(controller, (tla_command){.opcode = TLA_OP_ALLOC, .channel = TLA_SIXTH, .nbytes = 1000});
+        run(controller, (tla_command){.opcode = TLA_OP_ALLOC, .memory = TLA_SIXTH, .nbytes = 1000});
     check(taken.status == TLA_OK && taken.value == UINT64_C(0x80000000), "the block is elsewhere");
     check(tla_controller_get_stats(controller, TLA_SIXTH).memory.used == 1000, "not 1000 bytes are used");
     check(tla_controller_get_stats(controller, TLA_HBM).memory.used == 0, "another memory is used");
@@ -46,7 +46,7 @@ int main(void) {
         run(controller, (tla_command){.opcode = TLA_OP_FREE, .pa = {taken.value}, .nbytes = 1000});
     check(given.status == TLA_OK && given.total_free == (1 << 16) - 4096, "the block is not free");
     check(tla_controller_get_counts(controller, TLA_SIXTH).frees == 1, "the FREE was not counted");
-    check(!strcmp(tla_channel_name(TLA_SIXTH), "sixth"), "it has another name");
+    check(!strcmp(tla_memory_kind_name(TLA_SIXTH), "sixth"), "it has another name");
     config.memory.of[TLA_SIXTH].reserved = (1 << 16) + 1;
     check(tla_controller_check_config(&config, &error) == TLA_INVALID_ARGUMENT, "its size is not checked");
     check(!strcmp(error.text, "memory: sixth memory: reserved is 65537, expected 0 .. 65536"), error.text);

@@ -80,7 +80,7 @@ tla_command launch_of(uint32_t count) {
 
 BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
     auto command = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
-    command.channel = TLA_TCM;
+    command.memory = TLA_TCM;
     command.nbytes = 0x1122334455667788;
     command.object = 0x51;
     const bytes expected{'T', 'L', 'A', 'C', 1,    1, 32, 0, 0x0D, 0x0C, 0x0B, 0x0A, 4,    3,    2,    1,
@@ -90,14 +90,14 @@ BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
 
 BOOST_AUTO_TEST_CASE(an_alloc_says_its_format_and_stream_behind_its_channel) {
     auto command = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
-    command.channel = TLA_SRAM;
+    command.memory = TLA_SRAM;
     command.format = TLA_FORMAT_BINARY_BUFFER;
     command.stream = 0x1234;
     const bytes encoded = encode(command), expected{2, 8, 0x34, 0x12};
     BOOST_CHECK(bytes(encoded.begin() + 16, encoded.begin() + 20) == expected);
     tla_command back;
     BOOST_REQUIRE_EQUAL(decode(encoded, back), TLA_OK);
-    BOOST_CHECK_EQUAL(back.channel, TLA_SRAM);
+    BOOST_CHECK_EQUAL(back.memory, TLA_SRAM);
     BOOST_CHECK_EQUAL(back.format, TLA_FORMAT_BINARY_BUFFER);
     BOOST_CHECK_EQUAL(back.stream, 0x1234u);
     bytes out(64);
@@ -111,15 +111,15 @@ BOOST_AUTO_TEST_CASE(an_alloc_says_its_format_and_stream_behind_its_channel) {
 
 BOOST_AUTO_TEST_CASE(a_trim_is_these_24_bytes) {
     auto command = command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER);
-    command.channel = TLA_TCM;
+    command.memory = TLA_TCM;
     const bytes expected{'T', 'L', 'A', 'C', 11, 1, 24, 0, 0x0D, 0x0C, 0x0B, 0x0A, 4, 3, 2, 1, //
                          1,   0,   0,   0,   0,  0, 0,  0};
     BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
     tla_command back;
     BOOST_REQUIRE_EQUAL(decode(encode(command), back), TLA_OK);
     BOOST_CHECK_EQUAL(back.opcode, TLA_OP_TRIM);
-    BOOST_CHECK_EQUAL(back.channel, TLA_TCM);
-    command.channel = TLA_CHANNEL_COUNT;
+    BOOST_CHECK_EQUAL(back.memory, TLA_TCM);
+    command.memory = TLA_MEMORY_KIND_COUNT;
     bytes out(64);
     size_t length = 0;
     BOOST_CHECK_EQUAL(tla_command_encode(&command, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
@@ -169,11 +169,11 @@ BOOST_AUTO_TEST_CASE(a_place_is_these_40_bytes) {
 BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
     tla_command back;
     auto command = command_of(TLA_OP_ALLOC_BATCH, TLA_TARGET_MEMORY_CONTROLLER);
-    command.channel = TLA_SRAM, command.format = TLA_FORMAT_KV_MLA, command.stream = 5, command.object = 6;
+    command.memory = TLA_SRAM, command.format = TLA_FORMAT_KV_MLA, command.stream = 5, command.object = 6;
     command.nbytes = 0x1122334455667788, command.count = TLA_COMMAND_MAX_BLOCKS, command.batch = TLA_BATCH_CARVED;
     BOOST_CHECK_EQUAL(encode(command).size(), 40u);
     BOOST_REQUIRE_EQUAL(decode(encode(command), back), TLA_OK);
-    BOOST_CHECK_EQUAL(back.channel, TLA_SRAM);
+    BOOST_CHECK_EQUAL(back.memory, TLA_SRAM);
     BOOST_CHECK_EQUAL(back.format, TLA_FORMAT_KV_MLA);
     BOOST_CHECK_EQUAL(back.nbytes, command.nbytes);
     BOOST_CHECK_EQUAL(back.count, command.count);
@@ -219,10 +219,10 @@ BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
     BOOST_CHECK_EQUAL(tla_command_encode(&many, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
     for (const tla_opcode opcode : {TLA_OP_GET, TLA_OP_REMOVE}) {
         auto one = command_of(opcode, TLA_TARGET_MEMORY_CONTROLLER);
-        one.key = 5, one.channel = TLA_TCM;
+        one.key = 5, one.memory = TLA_TCM;
         BOOST_REQUIRE_EQUAL(decode(encode(one), back), TLA_OK);
         BOOST_CHECK_EQUAL(back.key, 5u);
-        BOOST_CHECK_EQUAL(back.channel, TLA_TCM);
+        BOOST_CHECK_EQUAL(back.memory, TLA_TCM);
         check_refused(with(encode(one), 24, {9}), "channel 9", "3 (M_CPU memory)");
         check_refused(with(encode(one), 28, {9}), "0x00000009 behind it", "expected 0");
     }
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
     for (tla_opcode opcode : {TLA_OP_ALLOC, TLA_OP_FREE, TLA_OP_VA_ALLOC, TLA_OP_VA_FREE}) {
         auto sent = command_of(opcode, TLA_TARGET_VA_MANAGER, 7);
         sent.nbytes = 0xFEDCBA9876543210;
-        if (opcode == TLA_OP_ALLOC) sent.channel = TLA_TCM, sent.object = 0xF0000001;
+        if (opcode == TLA_OP_ALLOC) sent.memory = TLA_TCM, sent.object = 0xF0000001;
         if (opcode == TLA_OP_FREE) sent.pa.value = 0x7FFFFFFFFFFFF;
         if (opcode == TLA_OP_VA_FREE) sent.va.value = 0x8000000000000001;
         tla_command received;
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
         BOOST_CHECK_EQUAL(received.correlation_id, 0x0A0B0C0Du);
         BOOST_CHECK_EQUAL(received.object, sent.object);
         BOOST_CHECK_EQUAL(received.nbytes, sent.nbytes);
-        BOOST_CHECK_EQUAL(received.channel, sent.channel);
+        BOOST_CHECK_EQUAL(received.memory, sent.memory);
         BOOST_CHECK_EQUAL(received.pa.value, sent.pa.value);
         BOOST_CHECK_EQUAL(received.va.value, sent.va.value);
     }
@@ -411,7 +411,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
     launch.program = 4; // 4, 5 and 6 of 6
     refused(launch, out.size());
     auto nowhere = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
-    nowhere.channel = TLA_CHANNEL_COUNT;
+    nowhere.memory = TLA_MEMORY_KIND_COUNT;
     refused(nowhere, out.size());
 }
 
@@ -467,7 +467,7 @@ BOOST_AUTO_TEST_CASE(a_refused_body_still_tells_whom_to_answer) {
     BOOST_CHECK_EQUAL(command.opcode, TLA_OP_ALLOC);
     BOOST_CHECK_EQUAL(command.target, TLA_TARGET_MEMORY_CONTROLLER);
     BOOST_CHECK_EQUAL(command.request_id, 0xCAFEu);
-    BOOST_CHECK_EQUAL(command.channel, TLA_HBM);
+    BOOST_CHECK_EQUAL(command.memory, TLA_HBM);
 }
 
 BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_well_formed) {

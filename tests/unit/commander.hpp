@@ -14,8 +14,8 @@ struct commander {
         BOOST_REQUIRE_MESSAGE(tla_controller_check_config(&c, &error) == TLA_OK, error.text);
         BOOST_REQUIRE_EQUAL(tla_controller_create(&c, &controller), TLA_OK);
         const tla_controller_watch watch{
-            [](void *self, tla_channel channel, std::uint64_t offset, std::uint64_t granted) {
-                static_cast<commander *>(self)->gone.push_back({channel, offset, granted});
+            [](void *self, tla_memory_kind kind, std::uint64_t offset, std::uint64_t granted) {
+                static_cast<commander *>(self)->gone.push_back({kind, offset, granted});
             },
             nullptr, this};
         tla_controller_set_watch(controller, watch);
@@ -30,10 +30,10 @@ struct commander {
         tla_controller_execute(controller, 0, who, &command, now, &outcome);
         return outcome.completion;
     }
-    tla_completion alloc(tla_channel channel, const tla_stack_request &request, std::uint64_t who = nobody) {
+    tla_completion alloc(tla_memory_kind kind, const tla_stack_request &request, std::uint64_t who = nobody) {
         tla_command command{};
         command.opcode = TLA_OP_ALLOC;
-        command.channel = channel;
+        command.memory = kind;
         command.nbytes = request.nbytes;
         command.stream = static_cast<std::uint32_t>(request.stream);
         command.format = request.format;
@@ -50,8 +50,8 @@ struct commander {
     }
 
     // As the model asks (object_model.hpp).
-    tla_status take(tla_channel channel, const tla_stack_request &request, std::uint64_t who, std::uint64_t &pa) {
-        const tla_completion done = alloc(channel, request, who);
+    tla_status take(tla_memory_kind kind, const tla_stack_request &request, std::uint64_t who, std::uint64_t &pa) {
+        const tla_completion done = alloc(kind, request, who);
         pa = done.value;
         return done.status;
     }
@@ -72,13 +72,13 @@ struct commander {
         return tla_controller_end_pins(controller, now, &at_ps, &outcome);
     }
     std::uint64_t ended() const { return tla_pe_memory_site_at(&config, outcome.memory, outcome.offset).pa.value; }
-    std::uint64_t used(tla_channel channel = TLA_HBM) const {
-        return tla_controller_get_stats(controller, channel).memory.used;
+    std::uint64_t used(tla_memory_kind kind = TLA_HBM) const {
+        return tla_controller_get_stats(controller, kind).memory.used;
     }
-    tla_object_stats stats(tla_channel channel) const { return tla_controller_get_objects(controller, channel); }
+    tla_object_stats stats(tla_memory_kind kind) const { return tla_controller_get_objects(controller, kind); }
 
     struct given {
-        tla_channel channel;
+        tla_memory_kind memory;
         std::uint64_t offset, granted;
     };
     const tla_pe_memory_config config;

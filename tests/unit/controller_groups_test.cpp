@@ -26,7 +26,7 @@ struct core_store {
 // Random commands about many blocks, and the same calls to a store of the core: status, value, bytes, what is left in
 // the command area, and the price.
 void check_groups(const tla_pe_memory_config &config, unsigned operations) {
-    const tla_channel channels[] = {TLA_HBM, TLA_TCM};
+    const tla_memory_kind kinds[] = {TLA_HBM, TLA_TCM};
     tla_cost_profile cost{};
     cost.fixed_ps = 10'000, cost.node_ps = 1000, cost.metadata_line_ps = 77, cost.driver_call_ps = 5,
     cost.list_pop_ps = 3;
@@ -42,7 +42,7 @@ void check_groups(const tla_pe_memory_config &config, unsigned operations) {
                                       TLA_OP_PUT,         TLA_OP_GET,        TLA_OP_REMOVE,     TLA_OP_EVICT};
         tla_command command{};
         command.opcode = opcodes[random.between(0, std::size(opcodes) - 1)];
-        command.channel = channels[random.one_in(4) ? 1 : 0];
+        command.memory = kinds[random.one_in(4) ? 1 : 0];
         const tla_stack_request request{random.between(1, 30000), 0, TLA_FORMAT_UNDEFINED};
         command.key = random.between(0, 30);
         const auto sites_of = [&](const tla_command &of) {
@@ -66,7 +66,7 @@ void check_groups(const tla_pe_memory_config &config, unsigned operations) {
         case TLA_OP_ALLOC_BATCH:
             command.nbytes = request.nbytes, command.count = std::uint32_t(random.between(1, 6));
             command.batch = random.one_in(2) ? TLA_BATCH_CARVED : TLA_BATCH_CONTIGUOUS;
-            status = tla_object_alloc_batch(core.store, command.channel, &request, command.count, command.batch, who,
+            status = tla_object_alloc_batch(core.store, command.memory, &request, command.count, command.batch, who,
                                             blocks.data(), &work);
             if (status) break;
             value = blocks[0].pa.value, nbytes = request.nbytes * command.count;
@@ -104,7 +104,7 @@ void check_groups(const tla_pe_memory_config &config, unsigned operations) {
         case TLA_OP_GET: {
             tla_mem_object_meta meta{};
             std::size_t found = 0;
-            status = tla_object_get(core.store, command.channel, command.key, who, &meta, blocks.data(), blocks.size(),
+            status = tla_object_get(core.store, command.memory, command.key, who, &meta, blocks.data(), blocks.size(),
                                     &found, &work);
             if (status) break;
             value = blocks[0].pa.value;
@@ -115,17 +115,17 @@ void check_groups(const tla_pe_memory_config &config, unsigned operations) {
         }
         case TLA_OP_REMOVE: {
             std::size_t removed = 0;
-            status = tla_object_remove(core.store, command.channel, command.key, &removed, &work);
+            status = tla_object_remove(core.store, command.memory, command.key, &removed, &work);
             value = removed;
             break;
         }
         default: {
             command.nbytes = nbytes = request.nbytes;
             command.busy = random.one_in(2);
-            const std::uint64_t before = tla_object_store_get_stats(core.store, command.channel).cache.evicted;
+            const std::uint64_t before = tla_object_store_get_stats(core.store, command.memory).cache.evicted;
             tla_site at{};
-            status = tla_object_evict(core.store, command.channel, &request, command.busy, who, &at, &work);
-            evicted_for_room += tla_object_store_get_stats(core.store, command.channel).cache.evicted - before;
+            status = tla_object_evict(core.store, command.memory, &request, command.busy, who, &at, &work);
+            evicted_for_room += tla_object_store_get_stats(core.store, command.memory).cache.evicted - before;
             value = at.pa.value;
             if (!status) known.push_back({at.pa, request.nbytes});
         }
@@ -148,15 +148,15 @@ void check_groups(const tla_pe_memory_config &config, unsigned operations) {
                                    }),
                     known.end());
     }
-    for (const tla_channel channel : channels) {
-        const tla_object_stats of_core = tla_object_store_get_stats(core.store, channel), commanded = c.stats(channel);
+    for (const tla_memory_kind kind : kinds) {
+        const tla_object_stats of_core = tla_object_store_get_stats(core.store, kind), commanded = c.stats(kind);
         BOOST_CHECK_EQUAL(of_core.references, commanded.references);
         BOOST_CHECK_EQUAL(of_core.hits, commanded.hits);
         BOOST_CHECK_EQUAL(of_core.misses, commanded.misses);
         BOOST_CHECK_EQUAL(of_core.cache.entries, commanded.cache.entries);
         BOOST_CHECK_EQUAL(of_core.cache.evicted, commanded.cache.evicted);
         BOOST_CHECK_EQUAL(of_core.cache.waits, commanded.cache.waits);
-        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(core.memory, channel).used, c.used(channel));
+        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(core.memory, kind).used, c.used(kind));
     }
     BOOST_TEST_MESSAGE(refused << " refused, " << evicted_for_room << " evicted");
     BOOST_CHECK_GT(operations - refused, operations / 4);

@@ -35,26 +35,26 @@ tla_pe_memory_config with_front(tla_stack_policy policy) {
 
 // Random ALLOCs, FREEs and TRIMs, and the same of stacks.
 void check_beside_stacks(tla_stack_policy policy, unsigned operations) {
-    const tla_channel channels[] = {TLA_HBM, TLA_TCM, TLA_HOST_MEMORY};
+    const tla_memory_kind kinds[] = {TLA_HBM, TLA_TCM, TLA_HOST_MEMORY};
     const tla_cost_profile cost = prices();
     commander c(with_front(policy));
     std::vector<stacks::stack_pointer> made;
-    for (const tla_channel channel : channels)
-        made.push_back(stacks::make(tla_pe_memory_stack_config(&c.config, channel)));
+    for (const tla_memory_kind kind : kinds)
+        made.push_back(stacks::make(tla_pe_memory_stack_config(&c.config, kind)));
     struct block {
-        std::size_t channel;
+        std::size_t kind;
         std::uint64_t offset, nbytes;
     };
     std::vector<block> live;
     seeded_random random(29);
     std::uint64_t failures = 0;
-    const auto address = [&](std::size_t channel, std::uint64_t offset) {
-        return tla_pe_memory_site_at(&c.config, channels[channel], offset).pa.value;
+    const auto address = [&](std::size_t kind, std::uint64_t offset) {
+        return tla_pe_memory_site_at(&c.config, kinds[kind], offset).pa.value;
     };
-    const auto check = [&](const tla_completion &answer, std::size_t channel, tla_status status, const tla_work &work) {
-        const tla_arena_stats now = tla_stack_get_stats(made[channel].get()).memory;
+    const auto check = [&](const tla_completion &answer, std::size_t kind, tla_status status, const tla_work &work) {
+        const tla_arena_stats now = tla_stack_get_stats(made[kind].get()).memory;
         BOOST_REQUIRE_EQUAL(tla_status_name(answer.status), tla_status_name(status));
-        BOOST_REQUIRE_EQUAL(c.outcome.memory, channels[channel]);
+        BOOST_REQUIRE_EQUAL(c.outcome.memory, kinds[kind]);
         BOOST_REQUIRE_EQUAL(tla_cost_price(&cost, &c.outcome.work), tla_cost_price(&cost, &work));
         BOOST_REQUIRE_EQUAL(tla_cost_behind(&cost, &c.outcome.work), tla_cost_behind(&cost, &work));
         BOOST_REQUIRE_EQUAL(answer.nodes_visited, work.nodes_visited);
@@ -64,11 +64,11 @@ void check_beside_stacks(tla_stack_policy policy, unsigned operations) {
     const auto give_back = [&](const block &of) {
         receipt work;
         const std::size_t before = c.gone.size();
-        const std::uint64_t granted = tla_stack_granted(made[of.channel].get(), {of.offset, of.nbytes});
-        const tla_completion answer = c.about(TLA_OP_FREE, address(of.channel, of.offset), of.nbytes);
-        check(answer, of.channel, tla_stack_free(made[of.channel].get(), {of.offset, of.nbytes}, &work), work);
+        const std::uint64_t granted = tla_stack_granted(made[of.memory].get(), {of.offset, of.nbytes});
+        const tla_completion answer = c.about(TLA_OP_FREE, address(of.memory, of.offset), of.nbytes);
+        check(answer, of.memory, tla_stack_free(made[of.memory].get(), {of.offset, of.nbytes}, &work), work);
         BOOST_REQUIRE_EQUAL(c.gone.size(), before + 1);
-        BOOST_REQUIRE(c.gone.back().channel == channels[of.channel] && c.gone.back().offset == of.offset);
+        BOOST_REQUIRE(c.gone.back().memory == kinds[of.memory] && c.gone.back().offset == of.offset);
         BOOST_REQUIRE_EQUAL(c.gone.back().granted, granted);
     };
     const auto grow = [&] { // a command finds what was due when it arrived
@@ -88,36 +88,36 @@ void check_beside_stacks(tla_stack_policy policy, unsigned operations) {
             continue;
         }
         static const tla_memory_format formats[] = {TLA_FORMAT_UNDEFINED, TLA_FORMAT_KV_MLA, TLA_FORMAT_BINARY_BUFFER};
-        const std::size_t channel = random.between(0, std::size(channels) - 1);
-        const std::uint64_t most = std::uint64_t{1} << random.between(1, channels[channel] == TLA_TCM ? 14 : 18);
+        const std::size_t kind = random.between(0, std::size(kinds) - 1);
+        const std::uint64_t most = std::uint64_t{1} << random.between(1, kinds[kind] == TLA_TCM ? 14 : 18);
         const tla_stack_request request{random.between(1, most), random.between(0, 2), formats[random.between(0, 2)]};
         receipt work;
         tla_block granted{};
-        const tla_completion answer = c.alloc(channels[channel], request);
-        const tla_status status = tla_stack_alloc(made[channel].get(), &request, &granted, &work);
-        check(answer, channel, status, work);
+        const tla_completion answer = c.alloc(kinds[kind], request);
+        const tla_status status = tla_stack_alloc(made[kind].get(), &request, &granted, &work);
+        check(answer, kind, status, work);
         const bool shortage = status == TLA_EXHAUSTED || status == TLA_FRAGMENTED;
-        const std::uint64_t promised = shortage ? tla_stack_trim_serves(made[channel].get(), &request) : 0;
-        BOOST_REQUIRE_EQUAL(answer.value, status ? promised : address(channel, granted.offset));
-        if (shortage) BOOST_REQUIRE_EQUAL(answer.nbytes, tla_stack_takes(made[channel].get(), &request));
+        const std::uint64_t promised = shortage ? tla_stack_trim_serves(made[kind].get(), &request) : 0;
+        BOOST_REQUIRE_EQUAL(answer.value, status ? promised : address(kind, granted.offset));
+        if (shortage) BOOST_REQUIRE_EQUAL(answer.nbytes, tla_stack_takes(made[kind].get(), &request));
         failures += status != TLA_OK;
-        if (!status) live.push_back({channel, granted.offset, request.nbytes});
+        if (!status) live.push_back({kind, granted.offset, request.nbytes});
         if (i % 1000 == 999) {
             receipt trimmed;
             std::uint64_t given_back = 0;
             tla_command trim{};
             trim.opcode = TLA_OP_TRIM;
-            trim.channel = channels[channel];
+            trim.memory = kinds[kind];
             const tla_completion done = c.run(trim);
-            check(done, channel, tla_stack_trim(made[channel].get(), &given_back, &trimmed), trimmed);
+            check(done, kind, tla_stack_trim(made[kind].get(), &given_back, &trimmed), trimmed);
             BOOST_REQUIRE_EQUAL(done.nbytes, given_back);
         }
     }
     for (const block &last : live)
         give_back(last);
-    for (const tla_channel channel : channels) {
-        BOOST_CHECK(tla_controller_is_as_at_the_beginning(c.controller, channel)); // as far as a front lets it
-        BOOST_CHECK_EQUAL(c.used(channel), 0u);
+    for (const tla_memory_kind kind : kinds) {
+        BOOST_CHECK(tla_controller_is_as_at_the_beginning(c.controller, kind)); // as far as a front lets it
+        BOOST_CHECK_EQUAL(c.used(kind), 0u);
     }
     BOOST_CHECK_GT(failures, 0u);
 }
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_batch_and_a_key_are_their_blocks_one_by_one) {
     commander batched, single;
     tla_command take{};
     take.opcode = TLA_OP_ALLOC_BATCH;
-    take.channel = TLA_TCM;
+    take.memory = TLA_TCM;
     take.nbytes = 1000, take.count = 5, take.batch = TLA_BATCH_CARVED;
     const tla_completion taken = batched.run(take);
     BOOST_REQUIRE_EQUAL(taken.status, TLA_OK);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_batch_and_a_key_are_their_blocks_one_by_one) {
     BOOST_CHECK_EQUAL(batched.used(TLA_TCM), 3000u);
     tla_command get{};
     get.opcode = TLA_OP_GET;
-    get.channel = TLA_TCM;
+    get.memory = TLA_TCM;
     get.key = 9;
     BOOST_CHECK_EQUAL(batched.run(get).value, blocks[3].pa.value);
     BOOST_CHECK_EQUAL(batched.about(TLA_OP_UNREF, blocks[3].pa.value).value, 1u);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(what_is_freed_is_told_wherever_its_plain_address_lies) {
         BOOST_CHECK_EQUAL(pa, base);
         BOOST_CHECK_EQUAL(c.about(TLA_OP_FREE, pa, 1000).status, TLA_OK);
         BOOST_REQUIRE_EQUAL(c.gone.size(), 1u);
-        BOOST_CHECK(c.gone[0].channel == TLA_HBM && c.gone[0].offset == 0 && c.gone[0].granted == 1000);
+        BOOST_CHECK(c.gone[0].memory == TLA_HBM && c.gone[0].offset == 0 && c.gone[0].granted == 1000);
     }
 }
 

@@ -82,11 +82,11 @@ struct bench {
 };
 
 struct messages {
-    tla_posting *list = nullptr;
+    tla_sent_command *list = nullptr;
     std::size_t count;
-    explicit messages(tla_dispatch *dispatch) : count(tla_dispatch_postings(dispatch, &list)) {}
-    tla_posting *begin() const { return list; }
-    tla_posting *end() const { return list + count; }
+    explicit messages(tla_dispatch *dispatch) : count(tla_dispatch_commands(dispatch, &list)) {}
+    tla_sent_command *begin() const { return list; }
+    tla_sent_command *end() const { return list + count; }
 };
 
 } // namespace
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_launch_goes_along_every_route_whose_pes_it_names_with_the
     BOOST_REQUIRE_EQUAL(sent.count, 3u);
     const std::uint32_t cubes[] = {0, 2, 3}, programs[] = {10, 12, 13};
     for (std::size_t i = 0; i < 3; i++) {
-        const tla_posting &p = sent.list[i];
+        const tla_sent_command &p = sent.list[i];
         BOOST_CHECK_EQUAL(p.port_address, window(cubes[i]) + 9 * TLA_PORT_BYTES); // the port by which it came
         BOOST_CHECK_EQUAL(p.at_ps, 1000u);
         BOOST_CHECK(p.gather);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(all_begin_when_the_farthest_can_unless_the_command_says_whe
         tla_dispatch *begun = nullptr;
         BOOST_REQUIRE_EQUAL(b.begin(command, at_ps, &begun), TLA_OK);
         const messages sent(begun);
-        for (const tla_posting &p : sent)
+        for (const tla_sent_command &p : sent)
             BOOST_CHECK_EQUAL(p.command->target_start_ps, sent.list[0].command->target_start_ps);
         const std::uint64_t start = sent.list[0].command->target_start_ps;
         tla_dispatch_destroy(begun); // gives the PEs back
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(the_first_failure_in_program_order_is_the_answer_and_says_w
     bench b = bench::of_cubes(3, 2);
     tla_dispatch *begun = nullptr;
     BOOST_REQUIRE_EQUAL(b.begin(*bench::launch({{0, 0}, {1, 0}, {2, 1}}), 0, &begun), TLA_OK);
-    tla_posting *p = messages(begun).list;
+    tla_sent_command *p = messages(begun).list;
     p[0].answered_ps = 100, p[1].answered_ps = 900, p[2].answered_ps = 300;
     p[0].completion.value = 50, p[0].completion.service_ps = 40;
     p[2].status = TLA_LIMIT; // first in time
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(the_answer_of_all_is_the_latest_start_and_the_longest_kerne
     bench b = bench::of_cubes(3, 1);
     tla_dispatch *begun = nullptr;
     BOOST_REQUIRE_EQUAL(b.begin(*bench::launch({{0, 0}, {1, 0}, {2, 0}}), 0, &begun), TLA_OK);
-    tla_posting *p = messages(begun).list;
+    tla_sent_command *p = messages(begun).list;
     const std::uint64_t starts[] = {5, 9, 7}, services[] = {30, 10, 20};
     for (std::size_t i = 0; i < 3; i++)
         p[i].completion.value = starts[i], p[i].completion.service_ps = services[i];
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(random_launches_do_what_a_naive_model_does) {
                 const under_way ended = all[which];
                 all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
                 std::uint64_t last = 0;
-                for (tla_posting &p : messages(ended.dispatch)) {
+                for (tla_sent_command &p : messages(ended.dispatch)) {
                     p.answered_ps = now + random() % 100;
                     last = std::max(last, p.answered_ps);
                     for (const pe &one : list_of(p.command->pes))
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(random_launches_do_what_a_naive_model_does) {
                 spacing += routes[route].spacing_ps;
             }
             std::map<pe, std::uint32_t> programs;
-            for (const tla_posting &p : messages(begun)) {
+            for (const tla_sent_command &p : messages(begun)) {
                 BOOST_REQUIRE_EQUAL(p.command->target_start_ps, now + way + spacing);
                 std::uint32_t program = p.command->program;
                 for (const pe &one : list_of(p.command->pes)) {

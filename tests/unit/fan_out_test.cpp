@@ -16,7 +16,7 @@ constexpr std::uint64_t port_of(unsigned target) {
     return 0x1000 * (target + 1);
 }
 
-// Targets on SIP 0, cube 0, one PE each, which answer as `answer` says, a fixed time after a posting begins.
+// Targets on SIP 0, cube 0, one PE each, which answer as `answer` says, a fixed time after a sent begins.
 struct bench {
     std::unique_ptr<tla_fan_out, void (*)(tla_fan_out *)> fan_out{nullptr, tla_fan_out_destroy};
     std::function<tla_status(unsigned target, const tla_command &)> answer = [](unsigned, const tla_command &) {
@@ -44,11 +44,11 @@ struct bench {
     static constexpr std::uint64_t answer_ps = 100;
 
     tla_fan_out_result run() {
-        tla_posting *postings = nullptr;
-        while (const std::size_t count = tla_fan_out_next(fan_out.get(), &postings)) {
+        tla_sent_command *sent_commands = nullptr;
+        while (const std::size_t count = tla_fan_out_next(fan_out.get(), &sent_commands)) {
             rounds.emplace_back();
             for (std::size_t i = 0; i < count; i++) {
-                tla_posting &p = postings[i];
+                tla_sent_command &p = sent_commands[i];
                 const auto target = static_cast<unsigned>(p.port_address / 0x1000 - 1);
                 rounds.back().push_back({target, p.command ? p.command->opcode : tla_opcode{}, p.at_ps});
                 const tla_status status = p.command ? answer(target, *p.command) : unread[target];
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_says_where_as_deep_as_it_is_known) {
     const auto fail = [&](std::uint32_t sips, tla_location inside) {
         command->scope = {sips, ~0u, ~0u};
         tla_fan_out_send(made, command.get(), TLA_TARGET_IO_CPU, 0, true);
-        tla_posting *p = nullptr;
+        tla_sent_command *p = nullptr;
         BOOST_REQUIRE_EQUAL(tla_fan_out_next(made, &p), 1u);
         p->status = TLA_BUS_ERROR;
         p->completion.failed_at = inside;
@@ -198,9 +198,9 @@ BOOST_AUTO_TEST_CASE(a_round_that_nobody_ended_is_forgotten) {
     auto command = std::make_unique<tla_command>();
     command->opcode = TLA_OP_MAP;
     command->scope = {1, 1, 0b11};
-    tla_posting *postings = nullptr;
+    tla_sent_command *sent_commands = nullptr;
     tla_fan_out_send(b.fan_out.get(), command.get(), TLA_TARGET_PE_MMU, 0, true);
-    BOOST_CHECK_EQUAL(tla_fan_out_next(b.fan_out.get(), &postings), 2u); // and its thread is killed
+    BOOST_CHECK_EQUAL(tla_fan_out_next(b.fan_out.get(), &sent_commands), 2u); // and its thread is killed
     BOOST_CHECK_EQUAL(b.send(TLA_OP_UNMAP, 0b10, 9, true).status, TLA_OK);
     BOOST_CHECK((b.rounds[0] == messages{{1, TLA_OP_UNMAP, 9}}));
 }

@@ -33,8 +33,8 @@ struct naive_operation {
     std::uint64_t arrival_ps;
 };
 
-// Every engine has the list of all that it must ever do. Time goes from event to event; what has ended is counted, and
-// an idle engine begins the first of its list when the counters allow it.
+// Every unit has the list of all that it must ever do. Time goes from event to event; what has ended is counted, and
+// an idle unit begins the first of its list when the counters allow it.
 class naive_stages {
   public:
     naive_stages(std::uint32_t depth, const std::vector<naive_operation> &operations, stage_durations takes)
@@ -49,7 +49,7 @@ class naive_stages {
             while (end_what_is_over(now) || begin_what_can(now)) {
             }
             std::uint64_t next = UINT64_MAX;
-            for (const engine &e : engines_)
+            for (const unit &e : engines_)
                 if (e.busy) next = std::min(next, times_.at(e.tasks[e.at]).end_ps);
             for (const naive_operation &operation : operations_)
                 if (operation.arrival_ps > now) next = std::min(next, operation.arrival_ps);
@@ -59,7 +59,7 @@ class naive_stages {
     }
 
   private:
-    struct engine {
+    struct unit {
         std::vector<stage_key> tasks;
         std::size_t at = 0;
         bool busy = false;
@@ -70,27 +70,27 @@ class naive_stages {
 
     void list(std::size_t op) {
         const tla_tile_operation &what = operations_[op].what;
-        for (std::uint64_t step = 0; step < what.plan.steps; step++) {
-            const auto add = [&](tla_stage_engine e, tla_stage stage, std::uint64_t index) {
+        for (std::uint64_t step = 0; step < what.tiling.steps; step++) {
+            const auto add = [&](tla_stage_unit e, tla_stage stage, std::uint64_t index) {
                 engines_[e].tasks.push_back({op, stage, index});
             };
-            const std::uint64_t output = step / what.plan.count_k;
-            const bool last = step % what.plan.count_k + 1 == what.plan.count_k;
-            add(TLA_ENGINE_SCHEDULER, TLA_STAGE_FEED, step);
-            if (what.reads_a) add(TLA_ENGINE_DMA_READ, TLA_STAGE_READ_A, step);
-            if (what.reads_b) add(TLA_ENGINE_DMA_READ, TLA_STAGE_READ_B, step);
-            add(TLA_ENGINE_FETCH, TLA_STAGE_FETCH, step);
-            if (what.gemm) add(TLA_ENGINE_ACCELERATOR, TLA_STAGE_GEMM, step);
-            if (what.math && last) add(TLA_ENGINE_ACCELERATOR, TLA_STAGE_MATH, output);
-            if (last) add(TLA_ENGINE_STORE, TLA_STAGE_STORE, output);
-            if (last && what.writes) add(TLA_ENGINE_DMA_WRITE, TLA_STAGE_WRITE, output);
+            const std::uint64_t output = step / what.tiling.count_k;
+            const bool last = step % what.tiling.count_k + 1 == what.tiling.count_k;
+            add(TLA_STAGE_UNIT_SCHEDULER, TLA_STAGE_FEED, step);
+            if (what.reads_a) add(TLA_STAGE_UNIT_DMA_READ, TLA_STAGE_READ_A, step);
+            if (what.reads_b) add(TLA_STAGE_UNIT_DMA_READ, TLA_STAGE_READ_B, step);
+            add(TLA_STAGE_UNIT_FETCH, TLA_STAGE_FETCH, step);
+            if (what.gemm) add(TLA_STAGE_UNIT_ACCELERATOR, TLA_STAGE_GEMM, step);
+            if (what.math && last) add(TLA_STAGE_UNIT_ACCELERATOR, TLA_STAGE_MATH, output);
+            if (last) add(TLA_STAGE_UNIT_STORE, TLA_STAGE_STORE, output);
+            if (last && what.writes) add(TLA_STAGE_UNIT_DMA_WRITE, TLA_STAGE_WRITE, output);
         }
     }
 
     bool can_begin(const stage_key &task) const {
         const tla_tile_operation &what = operations_[task.operation].what;
         const counters &c = counts_[task.operation];
-        const std::uint64_t i = task.index, k = what.plan.count_k;
+        const std::uint64_t i = task.index, k = what.tiling.count_k;
         switch (task.stage) {
         case TLA_STAGE_FEED:
             return i - c.fetched < depth_; // buffers in use
@@ -112,13 +112,13 @@ class naive_stages {
 
     bool begin_what_can(std::uint64_t now) {
         bool any = false;
-        for (engine &e : engines_) {
+        for (unit &e : engines_) {
             if (e.busy || e.at == e.tasks.size()) continue;
             const stage_key &task = e.tasks[e.at];
             const naive_operation &operation = operations_[task.operation];
             if (operation.arrival_ps > now || !can_begin(task)) continue;
             registers_ -= task.stage == TLA_STAGE_FETCH;
-            accumulators_ -= (task.stage == TLA_STAGE_GEMM && task.index % operation.what.plan.count_k == 0) ||
+            accumulators_ -= (task.stage == TLA_STAGE_GEMM && task.index % operation.what.tiling.count_k == 0) ||
                              (task.stage == TLA_STAGE_MATH && !operation.what.gemm);
             times_[task] = {now, now + takes_(task)};
             e.busy = any = true;
@@ -128,7 +128,7 @@ class naive_stages {
 
     bool end_what_is_over(std::uint64_t now) {
         bool any = false;
-        for (engine &e : engines_) {
+        for (unit &e : engines_) {
             if (!e.busy || times_.at(e.tasks[e.at]).end_ps > now) continue;
             const stage_key &task = e.tasks[e.at++];
             counters &c = counts_[task.operation];
@@ -149,7 +149,7 @@ class naive_stages {
     const stage_durations takes_;
     std::vector<counters> counts_;
     std::uint64_t registers_, accumulators_;
-    engine engines_[TLA_ENGINE_COUNT];
+    unit engines_[TLA_STAGE_UNIT_COUNT];
     stage_times times_;
 };
 

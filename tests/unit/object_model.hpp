@@ -85,13 +85,13 @@ void check_against_model(const tla_pe_memory_config &config, unsigned operations
         }
         if (live.empty() || random.between(0, 9) == 0) {
             const tla_stack_request request{random.between(1, 60000), 0, TLA_FORMAT_UNDEFINED};
-            const tla_channel channel = random.one_in(4) ? TLA_TCM : TLA_HBM;
+            const tla_memory_kind kind = random.one_in(4) ? TLA_TCM : TLA_HBM;
             std::uint64_t pa = 0;
             tla_site expected{};
             tla_pe_memory_set_owner(plain, {0, who, b.now});
             tla_pe_memory_set_owner(b.memory, {0, who, b.now});
-            const tla_status status = b.take(channel, request, who, pa);
-            BOOST_REQUIRE_EQUAL(status, tla_pe_memory_take(plain, channel, &request, &expected, nullptr));
+            const tla_status status = b.take(kind, request, who, pa);
+            BOOST_REQUIRE_EQUAL(status, tla_pe_memory_take(plain, kind, &request, &expected, nullptr));
             if (status) continue;
             BOOST_REQUIRE_EQUAL(pa, expected.pa.value);
             live[pa] = naive_block{request.nbytes};

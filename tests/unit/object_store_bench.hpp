@@ -48,19 +48,19 @@ struct object_bench {
             found.push_back(site(block.pa.value));
         return found;
     }
-    tla_status take(tla_channel channel, const tla_stack_request &request, std::uint64_t who, std::uint64_t &pa) {
+    tla_status take(tla_memory_kind kind, const tla_stack_request &request, std::uint64_t who, std::uint64_t &pa) {
         tla_site at{};
         tla_status status = tla_object_prepare(store, 1);
-        if (!status) status = tla_pe_memory_take(memory, channel, &request, &at, &work);
+        if (!status) status = tla_pe_memory_take(memory, kind, &request, &at, &work);
         if (status) return status;
         tla_object_enter(store, at, request.nbytes, who);
         pa = at.pa.value;
         return TLA_OK;
     }
-    std::uint64_t alloc(std::uint64_t nbytes, std::uint64_t who = nobody, tla_channel channel = TLA_HBM) {
+    std::uint64_t alloc(std::uint64_t nbytes, std::uint64_t who = nobody, tla_memory_kind kind = TLA_HBM) {
         std::uint64_t pa = 0;
         tla_pe_memory_set_owner(memory, {0, who, now});
-        BOOST_REQUIRE_EQUAL(take(channel, {nbytes, 0, TLA_FORMAT_UNDEFINED}, who, pa), TLA_OK);
+        BOOST_REQUIRE_EQUAL(take(kind, {nbytes, 0, TLA_FORMAT_UNDEFINED}, who, pa), TLA_OK);
         return pa;
     }
     tla_status free(std::uint64_t pa, std::uint64_t nbytes, std::uint64_t who = nobody) {
@@ -94,12 +94,12 @@ struct object_bench {
         BOOST_REQUIRE_EQUAL(counts.nbytes, nbytes);
     }
     std::uint64_t ended() const { return counts.at.pa.value; }
-    std::uint64_t used(tla_channel channel = TLA_HBM) const { return tla_pe_memory_get_stats(memory, channel).used; }
-    tla_object_stats stats(tla_channel channel = TLA_HBM) const { return tla_object_store_get_stats(store, channel); }
+    std::uint64_t used(tla_memory_kind kind = TLA_HBM) const { return tla_pe_memory_get_stats(memory, kind).used; }
+    tla_object_stats stats(tla_memory_kind kind = TLA_HBM) const { return tla_object_store_get_stats(store, kind); }
     std::string why() const { return tla_object_store_last_error(store)->text; }
 
     struct given {
-        tla_channel channel;
+        tla_memory_kind memory;
         std::uint64_t pa, granted;
     };
     tla_pe_memory *memory = nullptr;

@@ -1,4 +1,4 @@
-// A PE's memory, its guard and free list, channels, fabric, plans, configurations and waveforms on a host without
+// A PE's memory, its guard and free list, memories, fabric, plans, configurations and waveforms on a host without
 // memory: a call that fails has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
@@ -61,9 +61,9 @@ struct memory {
         for (std::size_t i = 0; i < 123; i += 2) // every next one is a new node of the list
             BOOST_REQUIRE_EQUAL(free(i), TLA_OK);
     }
-    tla_status alloc(tla_channel channel, std::uint64_t nbytes) {
+    tla_status alloc(tla_memory_kind kind, std::uint64_t nbytes) {
         tla_paddr pa{};
-        const tla_status status = tla_pe_memory_alloc(pe.made, channel, nbytes, &pa, &work);
+        const tla_status status = tla_pe_memory_alloc(pe.made, kind, nbytes, &pa, &work);
         if (!status) blocks.push_back(pa);
         return status;
     }

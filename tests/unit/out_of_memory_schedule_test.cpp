@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_without_host_memory_is_none_or_stays_as_it_was) 
     }
     tla_tile_operation operation{};
     const std::uint32_t size[] = {4, 4, 4}, tile[] = {2, 2, 2};
-    BOOST_REQUIRE_EQUAL(tla_tile_plan_make(&operation.plan, size, tile, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_tiling_make(&operation.tiling, size, tile, nullptr), TLA_OK);
     operation.gemm = true;
     const auto make = [] { return schedule_ptr(tla_tile_schedule_create(2), tla_tile_schedule_destroy); };
     const std::size_t allocations = host_memory::exhaust(
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_without_host_memory_is_none_or_stays_as_it_was) 
         },
         [](tla_tile_schedule &schedule) { // whether there is something to feed; put back by its end
             tla_tile_task task{};
-            return std::string(tla_tile_schedule_take(&schedule, TLA_ENGINE_SCHEDULER, &task) ? "work" : "none");
+            return std::string(tla_tile_schedule_take(&schedule, TLA_STAGE_UNIT_SCHEDULER, &task) ? "work" : "none");
         });
     BOOST_CHECK_EQUAL(allocations, 2u);
 }

@@ -56,8 +56,8 @@ const std::vector<member> without_key{
     // what the name of a profile, and the text of a fault plan, stand for
     MEMBER_OF(hbm_timing, has_profile),
     MEMBER_OF(hbm_timing, profile),
-    {offsetof(tla_config, faults) + offsetof(tla_fault_parameters, plan) + offsetof(tla_fault_plan, count),
-     sizeof(tla_fault_plan) - offsetof(tla_fault_plan, count)},
+    {offsetof(tla_config, faults) + offsetof(tla_fault_parameters, plan) + offsetof(tla_fault_injection, count),
+     sizeof(tla_fault_injection) - offsetof(tla_fault_injection, count)},
     // what other parts say
     MEMBER_OF(mmu, larger_page_sizes),
     MEMBER_OF(mmu, retry),

@@ -1,4 +1,4 @@
-// One PE's two channels against ADR-0048 D3, D6, D7.
+// One PE's two memories against ADR-0048 D3, D6, D7.
 #include "tlmalloc/memory/pe_memory.h"
 
 #include <boost/test/unit_test.hpp>
@@ -22,9 +22,9 @@ struct pe_fixture {
     ~pe_fixture() { tla_pe_memory_destroy(memory); }
     pe_fixture(const pe_fixture &) = delete;
     pe_fixture &operator=(const pe_fixture &) = delete;
-    tla_paddr alloc(tla_channel channel, uint64_t nbytes) {
+    tla_paddr alloc(tla_memory_kind kind, uint64_t nbytes) {
         tla_paddr pa{};
-        BOOST_REQUIRE_EQUAL(tla_pe_memory_alloc(memory, channel, nbytes, &pa, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_pe_memory_alloc(memory, kind, nbytes, &pa, nullptr), TLA_OK);
         return pa;
     }
     tla_pe_memory *memory = nullptr;
@@ -65,10 +65,10 @@ BOOST_AUTO_TEST_CASE(the_scheduler_reserve_is_addressable_but_never_allocated) {
     tla_paddr pa{};
     BOOST_CHECK_EQUAL(tla_pe_memory_alloc(f.memory, TLA_TCM, tcm - reserve + 1, &pa, nullptr), TLA_EXHAUSTED);
     BOOST_REQUIRE_EQUAL(tla_paddr_pe_tcm(1, 2, 3, tcm - reserve, &pa), TLA_OK);
-    tla_channel channel{};
+    tla_memory_kind kind{};
     uint64_t offset = 0;
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, reserve, &channel, &offset), TLA_OK);
-    BOOST_CHECK_EQUAL(channel, TLA_TCM);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, reserve, &kind, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(kind, TLA_TCM);
     BOOST_CHECK_EQUAL(offset, tcm - reserve);
     BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, pa, reserve, nullptr), TLA_OUT_OF_RANGE);
 }
@@ -107,13 +107,13 @@ BOOST_AUTO_TEST_CASE(addresses_of_other_pes_are_out_of_range) {
     tla_paddr_fields last{1, 2, TLA_UNIT_HBM, 0, TLA_CONTROL_MEMORY_CONTROLLER, next_slice - 1};
     tla_paddr pa{};
     BOOST_REQUIRE_EQUAL(tla_paddr_encode(&last, &pa), TLA_OK);
-    tla_channel channel{};
+    tla_memory_kind kind{};
     uint64_t offset = 0;
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 1, &channel, &offset), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 1, &kind, &offset), TLA_OK);
     BOOST_CHECK_EQUAL(offset, slice - 1);
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 2, &channel, &offset),
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, 2, &kind, &offset),
                       TLA_OUT_OF_RANGE);
-    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, UINT64_MAX, &channel, &offset),
+    BOOST_CHECK_EQUAL(tla_pe_memory_locate(tla_pe_memory_get_config(f.memory), pa, UINT64_MAX, &kind, &offset),
                       TLA_OUT_OF_RANGE);
 }
 
@@ -155,41 +155,40 @@ BOOST_AUTO_TEST_CASE(configurations_that_no_address_can_name_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cubes_sram_and_the_memory_of_its_m_cpu_are_allocated_as_a_pes) {
-    for (const tla_channel channel : {TLA_SRAM, TLA_M_CPU_MEMORY}) {
+    for (const tla_memory_kind kind : {TLA_SRAM, TLA_M_CPU_MEMORY}) {
         tla_pe_memory_config config{};
         config.sip = 1;
         config.die = 2;
-        (channel == TLA_SRAM ? config.of[TLA_SRAM].bytes : config.of[TLA_M_CPU_MEMORY].bytes) = 4096;
-        (channel == TLA_SRAM ? config.of[TLA_SRAM].policy : config.of[TLA_M_CPU_MEMORY].policy) = TLA_FIRST_FIT_TOP;
-        BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, channel), 4096u);
-        BOOST_CHECK_EQUAL(tla_pe_memory_capacity(&config, channel), 4096u);
+        (kind == TLA_SRAM ? config.of[TLA_SRAM].bytes : config.of[TLA_M_CPU_MEMORY].bytes) = 4096;
+        (kind == TLA_SRAM ? config.of[TLA_SRAM].policy : config.of[TLA_M_CPU_MEMORY].policy) = TLA_FIRST_FIT_TOP;
+        BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, kind), 4096u);
+        BOOST_CHECK_EQUAL(tla_pe_memory_capacity(&config, kind), 4096u);
         BOOST_CHECK_EQUAL(tla_pe_memory_bytes(&config, TLA_HBM), 0u);
         pe_fixture f(config);
         tla_paddr first{}, pa{};
         BOOST_REQUIRE_EQUAL(
-            channel == TLA_SRAM ? tla_paddr_sram(1, 2, 0, &first) : tla_paddr_m_cpu_memory(1, 2, 0, &first), TLA_OK);
-        const tla_paddr top = f.alloc(channel, 100);
+            kind == TLA_SRAM ? tla_paddr_sram(1, 2, 0, &first) : tla_paddr_m_cpu_memory(1, 2, 0, &first), TLA_OK);
+        const tla_paddr top = f.alloc(kind, 100);
         BOOST_CHECK_EQUAL(top.value, first.value + 3996);
-        tla_channel found{};
+        tla_memory_kind found{};
         uint64_t offset = 0;
         BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 100, &found, &offset), TLA_OK);
-        BOOST_CHECK_EQUAL(found, channel);
+        BOOST_CHECK_EQUAL(found, kind);
         BOOST_CHECK_EQUAL(offset, 3996u);
         BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 101, &found, &offset), TLA_OUT_OF_RANGE);
-        BOOST_CHECK_EQUAL(tla_channel_of(top, &found), TLA_OK);
-        BOOST_CHECK_EQUAL(found, channel);
-        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, channel, 4095, &pa), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_memory_kind_of(top, &found), TLA_OK);
+        BOOST_CHECK_EQUAL(found, kind);
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, kind, 4095, &pa), TLA_OK);
         BOOST_CHECK_EQUAL(pa.value, first.value + 4095);
-        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, channel, 4096, &pa), TLA_INVALID_ARGUMENT);
+        BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, kind, 4096, &pa), TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HBM, 0, &pa), TLA_INVALID_ARGUMENT);
         tla_error error{};
-        tla_pe_memory_explain(f.memory, channel, 4096, &error);
+        tla_pe_memory_explain(f.memory, kind, 4096, &error);
         const std::string text = error.text;
-        BOOST_CHECK_EQUAL(text.rfind(channel == TLA_SRAM ? "SRAM of sip1.cube2 " : "M_CPU memory of sip1.cube2 ", 0),
-                          0u);
+        BOOST_CHECK_EQUAL(text.rfind(kind == TLA_SRAM ? "SRAM of sip1.cube2 " : "M_CPU memory of sip1.cube2 ", 0), 0u);
         BOOST_CHECK_EQUAL(tla_pe_memory_free(f.memory, top, 100, nullptr), TLA_OK);
-        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, channel).free_blocks, 1u);
-        (channel == TLA_SRAM ? config.of[TLA_SRAM].bytes : config.of[TLA_M_CPU_MEMORY].bytes) = TLA_SUB_UNIT_BYTES + 1;
+        BOOST_CHECK_EQUAL(tla_pe_memory_get_stats(f.memory, kind).free_blocks, 1u);
+        (kind == TLA_SRAM ? config.of[TLA_SRAM].bytes : config.of[TLA_M_CPU_MEMORY].bytes) = TLA_SUB_UNIT_BYTES + 1;
         BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
     }
 }
@@ -206,14 +205,14 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_is_allocated_as_a_pes) {
     BOOST_REQUIRE_EQUAL(tla_paddr_host_memory(0, &first), TLA_OK);
     const tla_paddr top = f.alloc(TLA_HOST_MEMORY, 100);
     BOOST_CHECK_EQUAL(top.value, first.value + 3996);
-    tla_channel found{};
+    tla_memory_kind found{};
     uint64_t offset = 0;
     BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 100, &found, &offset), TLA_OK);
     BOOST_CHECK_EQUAL(found, TLA_HOST_MEMORY);
     BOOST_CHECK_EQUAL(offset, 3996u);
     BOOST_CHECK_EQUAL(tla_pe_memory_locate(&config, top, 101, &found, &offset), TLA_OUT_OF_RANGE);
     BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HOST_MEMORY, 4096, &pa), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_channel_of(top, &found), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_memory_kind_of(top, &found), TLA_OK);
     BOOST_CHECK_EQUAL(found, TLA_HOST_MEMORY);
     tla_error error{};
     tla_pe_memory_explain(f.memory, TLA_HOST_MEMORY, 4096, &error);
@@ -254,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_plain_address_is_base_and_offset) {
         const tla_paddr second = f.alloc(TLA_HBM, 24);
         BOOST_CHECK_EQUAL(second.value, hbm_base + 1000);
         BOOST_CHECK_EQUAL(f.alloc(TLA_TCM, 64).value, tcm_base);
-        tla_channel found{};
+        tla_memory_kind found{};
         uint64_t offset = 0;
         tla_paddr pa{};
         BOOST_CHECK_EQUAL(tla_pe_memory_address(&config, TLA_HBM, (1 << 20) - 1, &pa), TLA_OK);
@@ -325,33 +324,33 @@ BOOST_AUTO_TEST_CASE(the_constants_are_where_the_layout_begins) {
 
 BOOST_AUTO_TEST_CASE(a_channels_controller_is_found_by_its_place) {
     tla_paddr pa{}, expected{};
-    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_TCM, 1, 2, 3, 0x40, &pa), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_memory_kind_control(TLA_TCM, 1, 2, 3, 0x40, &pa), TLA_OK);
     tla_paddr_pe_control(1, 2, 3, TLA_CONTROL_MEMORY_CONTROLLER, 0x40, &expected);
     BOOST_CHECK_EQUAL(pa.value, expected.value);
-    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_SRAM, 1, 2, 99, 0x40, &pa), TLA_OK); // no PE is looked at
+    BOOST_REQUIRE_EQUAL(tla_memory_kind_control(TLA_SRAM, 1, 2, 99, 0x40, &pa), TLA_OK); // no PE is looked at
     tla_paddr_sram_control(1, 2, 0x40, &expected);
     BOOST_CHECK_EQUAL(pa.value, expected.value);
-    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_M_CPU_MEMORY, 1, 2, 0, 0x40, &pa), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_memory_kind_control(TLA_M_CPU_MEMORY, 1, 2, 0, 0x40, &pa), TLA_OK);
     tla_paddr_m_cpu_memory_control(1, 2, 0x40, &expected);
     BOOST_CHECK_EQUAL(pa.value, expected.value);
     const tla_paddr of_cube = expected;
-    BOOST_REQUIRE_EQUAL(tla_channel_control(TLA_HOST_MEMORY, 99, 99, 99, 0x40, &pa), TLA_OK); // nor any place
+    BOOST_REQUIRE_EQUAL(tla_memory_kind_control(TLA_HOST_MEMORY, 99, 99, 99, 0x40, &pa), TLA_OK); // nor any place
     tla_paddr_host_memory_control(0x40, &expected);
     BOOST_CHECK_EQUAL(pa.value, expected.value);
-    BOOST_CHECK_EQUAL(tla_channel_control(TLA_CHANNEL_COUNT, 1, 2, 3, 0, &pa), TLA_INVALID_ARGUMENT);
-    tla_channel channel{};
+    BOOST_CHECK_EQUAL(tla_memory_kind_control(TLA_MEMORY_KIND_COUNT, 1, 2, 3, 0, &pa), TLA_INVALID_ARGUMENT);
+    tla_memory_kind kind{};
     tla_paddr_m_cpu_control(1, 2, 0, &pa); // the window before its memory
-    BOOST_CHECK_EQUAL(tla_channel_of(pa, &channel), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_memory_kind_of(pa, &kind), TLA_OUT_OF_RANGE);
     for (const tla_paddr control : {of_cube, expected})
-        BOOST_CHECK_EQUAL(tla_channel_of(control, &channel), TLA_OUT_OF_RANGE);
+        BOOST_CHECK_EQUAL(tla_memory_kind_of(control, &kind), TLA_OUT_OF_RANGE);
 }
 
 BOOST_AUTO_TEST_CASE(channels_have_names) {
-    BOOST_CHECK_EQUAL(tla_channel_name(TLA_HBM), "hbm");
-    BOOST_CHECK_EQUAL(tla_channel_name(TLA_TCM), "tcm");
-    BOOST_CHECK_EQUAL(tla_channel_name(TLA_SRAM), "sram");
-    BOOST_CHECK_EQUAL(tla_channel_name(TLA_M_CPU_MEMORY), "m_cpu");
-    BOOST_CHECK_EQUAL(tla_channel_name(TLA_HOST_MEMORY), "host");
-    BOOST_CHECK(tla_channel_name(TLA_CHANNEL_COUNT) == nullptr);
-    BOOST_CHECK(tla_channel_title(TLA_CHANNEL_COUNT) == nullptr);
+    BOOST_CHECK_EQUAL(tla_memory_kind_name(TLA_HBM), "hbm");
+    BOOST_CHECK_EQUAL(tla_memory_kind_name(TLA_TCM), "tcm");
+    BOOST_CHECK_EQUAL(tla_memory_kind_name(TLA_SRAM), "sram");
+    BOOST_CHECK_EQUAL(tla_memory_kind_name(TLA_M_CPU_MEMORY), "m_cpu");
+    BOOST_CHECK_EQUAL(tla_memory_kind_name(TLA_HOST_MEMORY), "host");
+    BOOST_CHECK(tla_memory_kind_name(TLA_MEMORY_KIND_COUNT) == nullptr);
+    BOOST_CHECK(tla_memory_kind_title(TLA_MEMORY_KIND_COUNT) == nullptr);
 }

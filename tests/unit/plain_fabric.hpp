@@ -134,7 +134,7 @@ class fabric {
         picoseconds arrival, start, end;
     };
     using action = std::function<void(picoseconds)>;
-    using when = std::tuple<picoseconds, std::uint32_t, std::uint64_t, std::uint64_t>; // node, input, order of posting
+    using when = std::tuple<picoseconds, std::uint32_t, std::uint64_t, std::uint64_t>; // node, input, order of sent
 
     struct message {
         unsigned flow, access;

@@ -49,7 +49,7 @@ struct bench {
         command->opcode = opcode;
         command->correlation_id = 5;
         command->request_id = ++requests;
-        command->channel = TLA_HBM;
+        command->memory = TLA_HBM;
         command->object = requests % 3;
         command->pa.value = at;
         command->nbytes = nbytes;
@@ -59,13 +59,13 @@ struct bench {
         result.status = tla_slice_owner_decide(owner.get(), command.get(), &work);
         if (result.status) return result;
         tla_slice_owner_tell(owner.get(), 1000);
-        tla_posting *postings = nullptr;
+        tla_sent_command *sent_commands = nullptr;
         std::uint64_t last = 1000;
-        while (const std::size_t count = tla_slice_owner_next(owner.get(), &postings)) {
+        while (const std::size_t count = tla_slice_owner_next(owner.get(), &sent_commands)) {
             rounds++;
             const std::uint64_t began = last;
             for (std::size_t i = 0; i < count; i++) {
-                tla_posting &p = postings[i];
+                tla_sent_command &p = sent_commands[i];
                 const auto slice = static_cast<unsigned>(p.port_address / 0x1000 - 1);
                 BOOST_REQUIRE_EQUAL(p.at_ps, began); // all at once, after the round before
                 BOOST_REQUIRE(p.gather);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_or_makes_no_sense_is_told_to_nobody) {
     BOOST_CHECK_EQUAL(b.run(TLA_OP_TRIM, 0, 1).status, TLA_BAD_COMMAND);
     *b.command = {};
     b.command->opcode = TLA_OP_ALLOC;
-    b.command->channel = TLA_TCM;
+    b.command->memory = TLA_TCM;
     b.command->nbytes = 1;
     BOOST_CHECK_EQUAL(tla_slice_owner_decide(b.owner.get(), b.command.get(), nullptr), TLA_UNSUPPORTED);
     BOOST_CHECK_EQUAL(b.rounds, 0u);

@@ -14,32 +14,32 @@ schedule_ptr new_schedule(std::uint32_t depth) {
     return {tla_tile_schedule_create(depth), tla_tile_schedule_destroy};
 }
 
-tla_stage_engine engine_of(tla_stage stage) {
-    static const tla_stage_engine engines[] = {TLA_ENGINE_SCHEDULER, TLA_ENGINE_DMA_READ,    TLA_ENGINE_DMA_READ,
-                                               TLA_ENGINE_FETCH,     TLA_ENGINE_ACCELERATOR, TLA_ENGINE_ACCELERATOR,
-                                               TLA_ENGINE_STORE,     TLA_ENGINE_DMA_WRITE};
-    return engines[stage];
+tla_stage_unit engine_of(tla_stage stage) {
+    static const tla_stage_unit units[] = {
+        TLA_STAGE_UNIT_SCHEDULER,   TLA_STAGE_UNIT_DMA_READ,    TLA_STAGE_UNIT_DMA_READ, TLA_STAGE_UNIT_FETCH,
+        TLA_STAGE_UNIT_ACCELERATOR, TLA_STAGE_UNIT_ACCELERATOR, TLA_STAGE_UNIT_STORE,    TLA_STAGE_UNIT_DMA_WRITE};
+    return units[stage];
 }
 
-// In so many tries every engine is asked, but for one chance in 10^15.
+// In so many tries every unit is asked, but for one chance in 10^15.
 const int many = 200;
 
-// Performs everything that the schedule tells, asking the engines in any order.
+// Performs everything that the schedule tells, asking the units in any order.
 stage_times perform(tla_tile_schedule *schedule, std::uint64_t first_number, const stage_durations &takes,
                     seeded_random &random) {
     stage_times times;
     for (int idle = 0; idle < many;) {
-        const auto engine = static_cast<tla_stage_engine>(random.between(0, TLA_ENGINE_COUNT - 1));
+        const auto unit = static_cast<tla_stage_unit>(random.between(0, TLA_STAGE_UNIT_COUNT - 1));
         tla_tile_task task{};
         idle++;
-        if (!tla_tile_schedule_take(schedule, engine, &task)) continue;
-        BOOST_REQUIRE_EQUAL(engine_of(task.stage), engine);
+        if (!tla_tile_schedule_take(schedule, unit, &task)) continue;
+        BOOST_REQUIRE_EQUAL(engine_of(task.stage), unit);
         tla_tile_task second{};
-        BOOST_REQUIRE(!tla_tile_schedule_take(schedule, engine, &second)); // it works on one thing
+        BOOST_REQUIRE(!tla_tile_schedule_take(schedule, unit, &second)); // it works on one thing
         const stage_key key{task.operation - first_number, task.stage, task.index};
         const std::uint64_t end_ps = task.ready_ps + takes(key);
         BOOST_REQUIRE(times.emplace(key, stage_time{task.ready_ps, end_ps}).second); // once
-        tla_tile_schedule_end(schedule, engine, task.ready_ps, end_ps);
+        tla_tile_schedule_end(schedule, unit, task.ready_ps, end_ps);
         idle = 0;
     }
     return times;
@@ -58,23 +58,23 @@ tla_tile_operation random_operation(seeded_random &random) {
         tile[i] = static_cast<std::uint32_t>(random.between(1, 4));
     }
     if (!operation.gemm) size[1] = 1;
-    BOOST_REQUIRE_EQUAL(tla_tile_plan_make(&operation.plan, size, tile, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_tiling_make(&operation.tiling, size, tile, nullptr), TLA_OK);
     return operation;
 }
 
-// What any schedule keeps: engines do one thing at a time and in order, nothing comes before what it needs.
+// What any schedule keeps: units do one thing at a time and in order, nothing comes before what it needs.
 void check_invariants(const std::vector<naive_operation> &operations, const stage_times &times) {
-    std::map<tla_stage_engine, std::vector<std::pair<stage_key, stage_time>>> engines;
+    std::map<tla_stage_unit, std::vector<std::pair<stage_key, stage_time>>> units;
     std::uint64_t begin_ps = UINT64_MAX, end_ps = 0;
     for (const auto &[key, time] : times) {
-        engines[engine_of(key.stage)].push_back({key, time});
+        units[engine_of(key.stage)].push_back({key, time});
         begin_ps = std::min(begin_ps, time.begin_ps);
         end_ps = std::max(end_ps, time.end_ps);
         BOOST_REQUIRE_GE(time.begin_ps, operations[key.operation].arrival_ps);
     }
-    for (auto &[engine, work] : engines) {
-        const auto step = [&](const stage_key &key) { // in the order of its plan
-            const std::uint64_t k = operations[key.operation].what.plan.count_k;
+    for (auto &[unit, work] : units) {
+        const auto step = [&](const stage_key &key) { // in the order of its tiling
+            const std::uint64_t k = operations[key.operation].what.tiling.count_k;
             return key.stage == TLA_STAGE_MATH ? key.index * k + (k - 1) : key.index;
         };
         std::sort(work.begin(), work.end(), [&](const auto &a, const auto &b) {
@@ -93,7 +93,7 @@ void check_invariants(const std::vector<naive_operation> &operations, const stag
         const auto &key = entry.first;
         const auto &time = entry.second;
         const tla_tile_operation &what = operations[key.operation].what;
-        const std::uint64_t k = what.plan.count_k;
+        const std::uint64_t k = what.tiling.count_k;
         const auto after = [&](tla_stage stage, std::uint64_t index) {
             const auto found = times.find({key.operation, stage, index});
             if (found != times.end()) BOOST_REQUIRE_LE(found->second.end_ps, time.begin_ps);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(random_operations_take_the_time_of_the_naive_simulator_to_t
 BOOST_AUTO_TEST_CASE(a_product_whose_reads_are_slowest_takes_these_and_what_follows_the_last) {
     const std::uint32_t size[] = {32, 3072, 32}, tile[] = {32, 64, 32};
     tla_tile_operation operation{};
-    BOOST_REQUIRE_EQUAL(tla_tile_plan_make(&operation.plan, size, tile, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_tiling_make(&operation.tiling, size, tile, nullptr), TLA_OK);
     operation.reads_b = operation.gemm = operation.writes = true;
     static const std::uint64_t takes[] = {0, 0, 29'000, 16'000, 16'384, 0, 4'000, 21'000};
     const auto schedule = new_schedule(2);
@@ -192,25 +192,25 @@ BOOST_AUTO_TEST_CASE(what_was_dropped_ends_with_what_was_begun_and_holds_up_nobo
                 operations[i] = {random_operation(random), 0};
                 BOOST_REQUIRE_EQUAL(tla_tile_schedule_add(schedule.get(), &operations[i].what, 0, &numbers[i]), TLA_OK);
             }
-            std::uint64_t done = 0, busy[TLA_ENGINE_COUNT]{}, all = 0;
+            std::uint64_t done = 0, busy[TLA_STAGE_UNIT_COUNT]{}, all = 0;
             for (const naive_operation &operation : operations)
-                all += operation.what.plan.steps;
+                all += operation.what.tiling.steps;
             const std::uint64_t drop_after = random.between(0, all * 2), victim = random.between(0, 2);
             std::uint64_t now = 0;
-            tla_tile_task tasks[TLA_ENGINE_COUNT]{};
+            tla_tile_task tasks[TLA_STAGE_UNIT_COUNT]{};
             bool dropped = false;
             std::map<std::uint64_t, std::uint64_t> written;
             for (int idle = 0; idle < many; idle++) {
-                const auto engine = static_cast<tla_stage_engine>(random.between(0, TLA_ENGINE_COUNT - 1));
-                if (!busy[engine]) {
-                    if (!tla_tile_schedule_take(schedule.get(), engine, &tasks[engine])) continue;
-                    BOOST_REQUIRE(!dropped || tasks[engine].operation != numbers[victim]);
-                    busy[engine] = 1;
+                const auto unit = static_cast<tla_stage_unit>(random.between(0, TLA_STAGE_UNIT_COUNT - 1));
+                if (!busy[unit]) {
+                    if (!tla_tile_schedule_take(schedule.get(), unit, &tasks[unit])) continue;
+                    BOOST_REQUIRE(!dropped || tasks[unit].operation != numbers[victim]);
+                    busy[unit] = 1;
                 } else {
-                    const std::uint64_t begin_ps = tasks[engine].ready_ps, end_ps = begin_ps + random.between(0, 9);
+                    const std::uint64_t begin_ps = tasks[unit].ready_ps, end_ps = begin_ps + random.between(0, 9);
                     now = std::max(now, end_ps);
-                    tla_tile_schedule_end(schedule.get(), engine, begin_ps, end_ps);
-                    busy[engine] = 0;
+                    tla_tile_schedule_end(schedule.get(), unit, begin_ps, end_ps);
+                    busy[unit] = 0;
                     done++;
                 }
                 idle = 0;

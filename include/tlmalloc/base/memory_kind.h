@@ -24,41 +24,41 @@ extern "C" {
 /* clang-format on */
 
 #define TLA_MEMORY_KIND(kind, ...) kind,
-typedef enum tla_channel { TLA_MEMORY_KINDS(TLA_MEMORY_KIND) TLA_CHANNEL_COUNT } tla_channel;
+typedef enum tla_memory_kind { TLA_MEMORY_KINDS(TLA_MEMORY_KIND) TLA_MEMORY_KIND_COUNT } tla_memory_kind;
 #undef TLA_MEMORY_KIND
 
 /* "hbm", "tcm", "sram", "m_cpu", "host"; NULL for a value that is none. */
-const char *tla_channel_name(tla_channel channel);
+const char *tla_memory_kind_name(tla_memory_kind kind);
 
 /* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory", "host memory"; NULL for a value that is none. */
-const char *tla_channel_title(tla_channel channel);
+const char *tla_memory_kind_title(tla_memory_kind kind);
 
 /* The part of a platform that it is: "slice", "tcm", "sram", "m_cpu_memory", "host_memory"; NULL for a value that is
  * none. */
-const char *tla_channel_part(tla_channel channel);
+const char *tla_channel_part(tla_memory_kind kind);
 
 /* How many there are of it: one for each PE, for each cube, or one in all. */
-typedef enum tla_channel_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_channel_scope;
+typedef enum tla_memory_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_memory_scope;
 
-tla_channel_scope tla_channel_scope_of(tla_channel channel);
+tla_memory_scope tla_memory_scope_of(tla_memory_kind kind);
 
 /* Where it is among physical addresses, and from which byte of that unit on; the slices of a cube's HBM lie one behind
  * the other there. */
-tla_unit tla_channel_unit(tla_channel channel);
-uint64_t tla_channel_first(tla_channel channel);
+tla_unit tla_memory_kind_unit(tla_memory_kind kind);
+uint64_t tla_channel_first(tla_memory_kind kind);
 
 /* How many bytes there can be, of all slices together. */
-uint64_t tla_channel_bytes_max(tla_channel channel);
+uint64_t tla_channel_bytes_max(tla_memory_kind kind);
 
-/* Address of a byte in the control window of the controller that has a channel; `pe` is not looked at where it is one
+/* Address of a byte in the control window of the controller that has a memory; `pe` is not looked at where it is one
  * of a cube, nor any of the three where it is the host's. TLA_INVALID_ARGUMENT for a place or an offset that is none.
  */
-tla_status tla_channel_control(tla_channel channel, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
-                               tla_paddr *pa);
+tla_status tla_memory_kind_control(tla_memory_kind kind, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
+                                   tla_paddr *pa);
 
 /* Which memory an address leads to, whole or taken apart. TLA_OUT_OF_RANGE when to none. */
-tla_status tla_channel_of(tla_paddr pa, tla_channel *channel);
-tla_status tla_channel_of_fields(const tla_paddr_fields *fields, tla_channel *channel);
+tla_status tla_memory_kind_of(tla_paddr pa, tla_memory_kind *kind);
+tla_status tla_memory_kind_of_fields(const tla_paddr_fields *fields, tla_memory_kind *kind);
 
 #ifdef __cplusplus
 }

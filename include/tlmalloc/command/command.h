@@ -9,7 +9,7 @@
  * the message. Whoever passes a command on passes both on, and so does its completion.
  *
  * Bodies, from byte 16:
- *   ALLOC                u8 channel, u8 format, u16 stream, u32 object, u64 nbytes
+ *   ALLOC                u8 memory, u8 format, u16 stream, u32 object, u64 nbytes
  *   FREE                 u64 pa, u64 nbytes
  *   MAP, UNMAP, INVALIDATE, TAKE_BACK
  *                        u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
@@ -21,8 +21,8 @@
  *   EVICT                as ALLOC, then u32 busy, u32 0
  *   PUT                  u64 key, u32 count, u8 dtype, u8 dimensions, u16 0, 6 u32 shape, u64 first position,
  *                        u64 positions, then count times u64 pa
- *   GET, REMOVE          u64 key, u32 channel, u32 0
- *   TRIM                 u32 channel, u32 0
+ *   GET, REMOVE          u64 key, u32 memory, u32 0
+ *   TRIM                 u32 memory, u32 0
  *   PLACE                u64 pa, u64 nbytes, u32 object, u32 0
  *   VA_ALLOC             u64 nbytes
  *   VA_FREE              u64 va, u64 nbytes
@@ -31,7 +31,7 @@
  *   PE_DMA               u64 pa, u64 nbytes, u64 target start, u32 write, u32 pattern, 16 u16 PEs
  *
  * The format of an ALLOC is a tla_memory_format (mixed_pool.h), 0: the default tensor; fronts that do not tell formats
- * apart (stack.h) look at neither it nor the stream. TRIM has the front of a channel give what it keeps free back to
+ * apart (stack.h) look at neither it nor the stream. TRIM has the front of a memory give what it keeps free back to
  * the list below it.
  *
  * REF, UNREF, PIN and UNPIN count what refers to the block that begins at pa (object_store.h): an ALLOC makes one
@@ -193,7 +193,7 @@ typedef struct tla_command {
     tla_opcode opcode;
     tla_target target;
     uint32_t correlation_id, request_id; /* chosen by the sender, echoed by the completion */
-    tla_channel channel;                 /* ALLOC, ALLOC_BATCH, EVICT, TRIM, GET, REMOVE */
+    tla_memory_kind memory;              /* ALLOC, ALLOC_BATCH, EVICT, TRIM, GET, REMOVE */
     tla_memory_format format;            /* ALLOC, and what is like it; TLA_FORMAT_UNDEFINED: the default tensor */
     uint32_t stream;                     /* likewise: at most UINT16_MAX */
     uint32_t object;                     /* likewise, PLACE: blocks beside each other with the same one, not 0, are
@@ -225,7 +225,7 @@ typedef struct tla_completion {
     tla_status status;
     tla_opcode opcode;
     tla_location failed_at; /* where it failed first, when it has been passed on */
-    uint64_t value;         /* ALLOC: physical address; of one that failed: bytes that a TRIM of the channel gives
+    uint64_t value;         /* ALLOC: physical address; of one that failed: bytes that a TRIM of the memory gives
                                back, if the request is served after it, else 0;
                                FREE, REF, UNREF: references that are left; PIN, UNPIN: pins;
                                ALLOC_BATCH, GET: as of the first block; FREE_BATCH: blocks that are free now, of one
@@ -238,7 +238,7 @@ typedef struct tla_completion {
                         were asked for; batches, PUT, GET, REMOVE: of all blocks; TRIM: bytes given back; MAP, UNMAP,
                         INVALIDATE: entries done; PE_DMA: bytes; LAUNCH: of a kernel that ended with the status of a
                         tl_alloc (kernel.h), the bytes it asked for */
-    uint64_t total_free, largest_free; /* of the channel or the VA space, after the command (bytes), total_free with
+    uint64_t total_free, largest_free; /* of the memory or the VA space, after the command (bytes), total_free with
                                           what a front keeps; LAUNCH: of the TCM after that tl_alloc */
     uint64_t nodes_visited;
     uint64_t service_ps; /* what the engine charged, without queueing; LAUNCH, PE_DMA: from its begin to its end, of
@@ -246,7 +246,7 @@ typedef struct tla_completion {
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size.
- * TLA_INVALID_ARGUMENT for an unknown opcode, target, channel or format, a stream too large, programs that are none,
+ * TLA_INVALID_ARGUMENT for an unknown opcode, target, memory or format, a stream too large, programs that are none,
  * no entry for a command that has entries, too many entries or arguments, or a capacity too small: nothing is written
  * then. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
@@ -256,7 +256,7 @@ tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t
 void tla_command_explain(const tla_command *command, tla_error *error);
 
 /* Reads a descriptor of exactly `length` bytes. TLA_BAD_COMMAND, and a text that says what was found and what was
- * expected, for a wrong magic, opcode, target, channel, format, program, length or count, or bytes that must be 0 and
+ * expected, for a wrong magic, opcode, target, memory, format, program, length or count, or bytes that must be 0 and
  * are not. Does not look at whether the target suits. On failure *command is all zero but for opcode, target and ids as
  * far as a valid header told them, so that a completion can be addressed to the sender. */
 tla_status tla_command_decode(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error);

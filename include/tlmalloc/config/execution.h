@@ -4,7 +4,7 @@
 #define TLMALLOC_CONFIG_EXECUTION_H
 
 #include "tlmalloc/command/host_driver.h"
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/config/memory.h"
 #include "tlmalloc/kernel/types.h"
 
@@ -54,7 +54,7 @@ typedef struct tla_host_parameters {
     uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are never given, for messages */
     tla_lockstep_scope lockstep;         /* controller.lockstep: who places blocks in the HBM slices */
     uint64_t hbm_slice;                  /* bytes of a PE's slice */
-    uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_channel c */
+    uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_memory_kind c */
     uint32_t segment_fronts;             /* of these, the memories with segment_cache */
     tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
     tla_host_pool pool;                  /* host.pool */

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_CONFIG_MESSAGES_H
 #define TLMALLOC_CONFIG_MESSAGES_H
 
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/kernel/slot_costs.h"
 
 #include <stdbool.h>

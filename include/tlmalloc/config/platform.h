@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_CONFIG_PLATFORM_H
 #define TLMALLOC_CONFIG_PLATFORM_H
 
-#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/dram/hbm_pseudo_channel.h"
 #include "tlmalloc/topology/topology_shape.h"
 
@@ -50,7 +50,7 @@ typedef struct tla_simulation_parameters {
 
 typedef struct tla_fault_parameters {
     char text[TLA_CONFIG_FILE_MAX]; /* faults.plan */
-    tla_fault_plan plan;            /* what it says, and faults.seed */
+    tla_fault_injection plan;       /* what it says, and faults.seed */
 } tla_fault_parameters;
 
 typedef struct tla_workload_parameters {

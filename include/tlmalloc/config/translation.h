@@ -4,7 +4,7 @@
 #define TLMALLOC_CONFIG_TRANSLATION_H
 
 #include "tlmalloc/base/cost.h"
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/vm/mmu.h"
 #include "tlmalloc/vm/va_space.h"
 

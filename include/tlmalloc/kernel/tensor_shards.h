@@ -12,9 +12,9 @@ typedef struct tla_pe_location {
     uint32_t sip, cube, pe;
 } tla_pe_location;
 
-/* Whose memory a PE's blocks of a channel lie in: the PE's own; PE 0 of its cube stands for the cube's memories, the
+/* Whose memory a PE's blocks of one kind lie in: the PE's own; PE 0 of its cube stands for the cube's memories, the
  * first PE of all for the host's. */
-tla_pe_location tla_memory_of_pe(tla_channel channel, tla_pe_location pe);
+tla_pe_location tla_memory_of_pe(tla_memory_kind kind, tla_pe_location pe);
 
 /* A part of a tensor in one memory. */
 typedef struct tla_shard {
@@ -24,15 +24,15 @@ typedef struct tla_shard {
     uint64_t ready_ps;       /* when the first page fault in it was answered; 0 = there was none */
 } tla_shard;
 
-/* How a tensor comes to lie where its placement says. */
+/* How a tensor comes to lie where its layout says. */
 typedef enum tla_spread {
     TLA_SPREAD_SPLIT,     /* contiguous equal parts, one for each PE in order; every MMU maps all of them */
     TLA_SPREAD_REPLICATE, /* a whole copy in every cube, split over the PEs there; mapped in its own cube only */
     TLA_SPREAD_DEMAND,    /* nothing at first: a page comes to the PE that touches it first, mapped in every MMU */
-    TLA_SPREAD_PLACED     /* as a placement by policy says (placement.h) */
+    TLA_SPREAD_MATRIX     /* as a layout by policy says (matrix_layout.h) */
 } tla_spread;
 
-struct tla_placement;
+struct tla_matrix_layout;
 
 typedef struct tla_tensor {
     tla_spread spread;
@@ -42,14 +42,14 @@ typedef struct tla_tensor {
     size_t count;
     tla_scope scope; /* of all PEs that there are */
     uint32_t asid;
-    const struct tla_placement *placement; /* TLA_SPREAD_PLACED */
-    bool read_only;                        /* mapped so that PEs may read it only */
+    const struct tla_matrix_layout *layout; /* TLA_SPREAD_MATRIX */
+    bool read_only;                         /* mapped so that PEs may read it only */
 } tla_tensor;
 
 /* The parts of a tensor, without addresses: shards[0 .. result), of which there are at most pe_count. Whole elements;
  * where they do not come out even the first parts are one larger, and where there are fewer than PEs the last PEs get
- * none. 0 with TLA_SPREAD_DEMAND and TLA_SPREAD_PLACED (tla_placement_split). elements * element_bytes must not pass
- * 2^64 - 1. */
+ * none. 0 with TLA_SPREAD_DEMAND and TLA_SPREAD_MATRIX (tla_matrix_layout_split). elements * element_bytes must not
+ * pass 2^64 - 1. */
 size_t tla_tensor_split(tla_spread spread, const tla_pe_location *pes, size_t pe_count, uint64_t elements,
                         uint32_t element_bytes, tla_shard *shards);
 

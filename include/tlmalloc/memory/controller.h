@@ -9,7 +9,7 @@
 
 #include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/command/command.h"
-#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/memory/object_store.h"
 #include "tlmalloc/memory/pe_memory.h"
 #include "tlmalloc/stack/stack_watch.h"
@@ -37,7 +37,7 @@ typedef struct tla_controller_config {
     uint64_t engine_nodes;         /* as tla_pe_memory_drive */
     uint32_t
         owner_port; /* where the owner of the HBM slice sends PLACE and FREE; TLA_CONTROLLER_NO_OWNER: there is none */
-    tla_fault_plan faults;
+    tla_fault_injection faults;
 } tla_controller_config;
 
 /* Commands about one memory, refused ones included; PLACE is an ALLOC. */
@@ -54,7 +54,7 @@ typedef struct tla_controller_outcome {
     tla_completion completion; /* of a command; service_ps is the caller's to add */
     tla_work work;             /* the receipt; none where the owner of the slice has the list */
     tla_engine_work engine;    /* that of the list's engine, where the receipt points to it */
-    tla_channel memory;        /* which one it was about; the first one where it was about none */
+    tla_memory_kind memory;    /* which one it was about; the first one where it was about none */
     uint64_t offset;           /* there, of the address that the command names */
     tla_arena_stats arena;     /* of that memory, afterwards */
     const uint8_t *result;     /* what a GET or an ALLOC_BATCH leaves in the command area */
@@ -66,9 +66,9 @@ typedef struct tla_controller_outcome {
 /* Who is told what, while a call is under way; he must not call the controller. NULL: nobody. */
 typedef struct tla_controller_watch {
     /* These bytes of a block, as granted, are free again. */
-    void (*released)(void *context, tla_channel memory, uint64_t offset, uint64_t nbytes);
+    void (*released)(void *context, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
     /* A memory has decided a request (tla_stack_set_watch). */
-    void (*decided)(void *context, tla_channel memory, const tla_stack_deed *deed);
+    void (*decided)(void *context, tla_memory_kind memory, const tla_stack_deed *deed);
     void *context;
 } tla_controller_watch;
 
@@ -94,8 +94,8 @@ tla_status tla_controller_begin(tla_controller *controller);
 /* Puts a memory's free list into a recorded state (arena_snapshot.h); `name` is the controller's, for texts.
  * TLA_UNSUPPORTED for a slice with an owner; else as tla_stack_restore, and TLA_LIMIT where a list in memory is too
  * short for its free blocks. */
-tla_status tla_controller_restore(tla_controller *controller, tla_channel memory, const char *name, const char *text,
-                                  size_t length, tla_error *error);
+tla_status tla_controller_restore(tla_controller *controller, tla_memory_kind memory, const char *name,
+                                  const char *text, size_t length, tla_error *error);
 
 /* What is due by itself, one thing at a time: the next commit of a memory that grows, due at until_ps at the latest;
  * the end of pins that hold until before until_ps, for the block where they end first. *at_ps is when it is done.
@@ -119,9 +119,9 @@ void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t 
                             uint64_t at_ps, tla_controller_outcome *outcome);
 
 /* Of a memory, those of an untouched one before the first command. */
-tla_stack_stats tla_controller_get_stats(const tla_controller *controller, tla_channel memory);
-tla_object_stats tla_controller_get_objects(const tla_controller *controller, tla_channel memory);
-tla_controller_counts tla_controller_get_counts(const tla_controller *controller, tla_channel memory);
+tla_stack_stats tla_controller_get_stats(const tla_controller *controller, tla_memory_kind memory);
+tla_object_stats tla_controller_get_objects(const tla_controller *controller, tla_memory_kind memory);
+tla_controller_counts tla_controller_get_counts(const tla_controller *controller, tla_memory_kind memory);
 
 /* Commands that the fault plan has refused. */
 uint64_t tla_controller_get_refused(const tla_controller *controller);
@@ -131,7 +131,7 @@ bool tla_controller_uses_objects(const tla_controller *controller);
 
 /* Whether all that was allocated since the beginning, or since tla_controller_restore, has been given back and joined,
  * but for what a front keeps until it is trimmed. */
-bool tla_controller_is_as_at_the_beginning(const tla_controller *controller, tla_channel memory);
+bool tla_controller_is_as_at_the_beginning(const tla_controller *controller, tla_memory_kind memory);
 
 /* The memories, for what accesses ask (guard, lists in memory); NULL before the first command. */
 tla_pe_memory *tla_controller_memory(tla_controller *controller);

@@ -83,7 +83,7 @@ tla_status tla_object_unpin(tla_object_store *store, tla_site at, uint64_t who, 
 
 /* n blocks for `who`, who has one reference to each, to blocks[0 .. n) with the bytes that were asked for; as
  * tla_pe_memory_request_batch. n = 0 does nothing. */
-tla_status tla_object_alloc_batch(tla_object_store *store, tla_channel channel, const tla_stack_request *request,
+tla_status tla_object_alloc_batch(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request,
                                   size_t n, tla_batch batch, uint64_t who, tla_placed_block *blocks, tla_work *work);
 
 /* Gives up one reference of `who` to each of n blocks, which begin at these sites, and say how many bytes were asked
@@ -107,7 +107,7 @@ tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_o
 /* Finds them: `who` has one reference more to each, and the entry is the most recently used. TLA_NOT_ALLOCATED when
  * there is no such key, or not any more; TLA_LIMIT when *n of them are more than `room`; TLA_NO_HOST_MEMORY; nothing is
  * changed then. */
-tla_status tla_object_get(tla_object_store *store, tla_channel channel, uint64_t key, uint64_t who,
+tla_status tla_object_get(tla_object_store *store, tla_memory_kind kind, uint64_t key, uint64_t who,
                           tla_mem_object_meta *meta, tla_placed_block *blocks, size_t room, size_t *n, tla_work *work);
 
 /* Takes the entry out: *n blocks (may be NULL), free when nobody else has a reference and nobody a pin. Anybody may, as
@@ -115,12 +115,12 @@ tla_status tla_object_get(tla_object_store *store, tla_channel channel, uint64_t
  * status is the answer: the entry is out, and the cache's reference to that block is nobody's, and anybody's to give
  * up.
  */
-tla_status tla_object_remove(tla_object_store *store, tla_channel channel, uint64_t key, size_t *n, tla_work *work);
+tla_status tla_object_remove(tla_object_store *store, tla_memory_kind kind, uint64_t key, size_t *n, tla_work *work);
 
-/* Takes a block and enters it; where memory is wanting entries of the channel's cache are evicted until it is there
+/* Takes a block and enters it; where memory is wanting entries of the memory's cache are evicted until it is there
  * (tla_hot_cache_alloc). With none left that can be evicted: TLA_BUSY if `busy`, as a pin or a reference may go any
  * time, else what the allocator said. What was evicted stays so. */
-tla_status tla_object_evict(tla_object_store *store, tla_channel channel, const tla_stack_request *request, bool busy,
+tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request, bool busy,
                             uint64_t who, tla_site *at, tla_work *work);
 
 /* What refers to the block that begins there. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED. */
@@ -142,7 +142,7 @@ typedef struct tla_object_stats {
     tla_hot_cache_stats cache;
 } tla_object_stats;
 
-tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_channel channel);
+tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_memory_kind kind);
 
 /* The text of the last call that this store has refused; status is TLA_OK when the last one was not. */
 const tla_error *tla_object_store_last_error(const tla_object_store *store);

@@ -37,11 +37,11 @@ typedef struct tla_pe_memory_config {
     uint32_t sip, die, pe; /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's, all 0 the host's */
     /* Each at most tla_channel_bytes_max, PEs 0 .. pe of a cube together; in the plain layout TLA_HOST_MEMORY_BYTES,
      * and sip, die and pe say only whose they are. */
-    tla_memory_part of[TLA_CHANNEL_COUNT];
+    tla_memory_part of[TLA_MEMORY_KIND_COUNT];
     uint64_t alignment;     /* of all, as tla_arena_config; 0 = byte granular, as ADR-0048 */
     bool validate;          /* of all, as tla_stack_config */
     bool guarded;           /* validates frees, and tla_pe_memory_look works */
-    uint64_t guard_history; /* freed blocks of a channel that a guarded memory remembers */
+    uint64_t guard_history; /* freed blocks of a memory that a guarded memory remembers */
     tla_address_layout layout;
 } tla_pe_memory_config;
 
@@ -50,8 +50,8 @@ typedef struct tla_pe_memory tla_pe_memory;
 /* A byte by its address, and where that leads: worked out once, and passed on. */
 typedef struct tla_site {
     tla_paddr pa;
-    tla_channel memory; /* TLA_CHANNEL_COUNT: it leads to none of these memories */
-    uint64_t offset;    /* there */
+    tla_memory_kind memory; /* TLA_MEMORY_KIND_COUNT: it leads to none of these memories */
+    uint64_t offset;        /* there */
 } tla_site;
 
 /* Whether the numbers of sip, die and pe are some and the sizes fit the address map and each other, plain bases too,
@@ -59,22 +59,22 @@ typedef struct tla_site {
  * memory, what it is and what was expected. */
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *config, tla_error *error);
 
-/* Bytes of a channel, reserves included; 0: there is none. */
-uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_channel channel);
+/* Bytes of a memory, reserves included; 0: there is none. */
+uint64_t tla_pe_memory_bytes(const tla_pe_memory_config *config, tla_memory_kind kind);
 
 /* Of these, those that can be allocated. */
-uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_channel channel);
+uint64_t tla_pe_memory_capacity(const tla_pe_memory_config *config, tla_memory_kind kind);
 
-/* What serves a channel. */
-tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *config, tla_channel channel);
+/* What serves a memory. */
+tla_stack_config tla_pe_memory_stack_config(const tla_pe_memory_config *config, tla_memory_kind kind);
 
-/* Address of a byte of a channel. TLA_INVALID_ARGUMENT where there is none. */
-tla_status tla_pe_memory_address(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset,
+/* Address of a byte of a memory. TLA_INVALID_ARGUMENT where there is none. */
+tla_status tla_pe_memory_address(const tla_pe_memory_config *config, tla_memory_kind kind, uint64_t offset,
                                  tla_paddr *pa);
 
 /* Where an address leads, and the site of a byte of a memory. Reserved bytes are sites, too. */
 tla_site tla_pe_memory_find_site(const tla_pe_memory_config *config, tla_paddr pa);
-tla_site tla_pe_memory_site_at(const tla_pe_memory_config *config, tla_channel channel, uint64_t offset);
+tla_site tla_pe_memory_site_at(const tla_pe_memory_config *config, tla_memory_kind kind, uint64_t offset);
 
 /* Errors as tla_pe_memory_check_config and tla_stack_create; *memory is NULL then. */
 tla_status tla_pe_memory_create(const tla_pe_memory_config *config, tla_pe_memory **memory);
@@ -85,8 +85,8 @@ const tla_pe_memory_config *tla_pe_memory_get_config(const tla_pe_memory *memory
 /* Who the following calls are made for (tla_who in .who); kept with each block of a guarded memory. */
 void tla_pe_memory_set_owner(tla_pe_memory *memory, tla_owner owner);
 
-/* Errors as tla_stack_alloc, and TLA_INVALID_ARGUMENT for a channel that is none. */
-tla_status tla_pe_memory_take(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+/* Errors as tla_stack_alloc, and TLA_INVALID_ARGUMENT for a memory that is none. */
+tla_status tla_pe_memory_take(tla_pe_memory *memory, tla_memory_kind kind, const tla_stack_request *request,
                               tla_site *at, tla_work *work);
 
 /* Takes a block that somebody else has placed: as tla_stack_reserve, and TLA_INVALID_ARGUMENT for 0 bytes and
@@ -95,75 +95,75 @@ tla_status tla_pe_memory_take(tla_pe_memory *memory, tla_channel channel, const 
 tla_status tla_pe_memory_put(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work);
 
 /* As tla_stack_trim. */
-tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_channel channel, uint64_t *given_back, tla_work *work);
+tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_memory_kind kind, uint64_t *given_back, tla_work *work);
 
 /* TLA_OUT_OF_RANGE for a range that is not in one of these memories, or lies in the scheduler's reserve, TLA_NOT_OWNER
  * for a guarded block of another context; else as tla_stack_free. */
 tla_status tla_pe_memory_give_back(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work);
 
 /* The same by address: of the default tensor, and of the memory that the address leads to. */
-tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_paddr *pa,
+tla_status tla_pe_memory_alloc(tla_pe_memory *memory, tla_memory_kind kind, uint64_t nbytes, tla_paddr *pa,
                                tla_work *work);
 tla_status tla_pe_memory_free(tla_pe_memory *memory, tla_paddr pa, uint64_t nbytes, tla_work *work);
 
 /* As tla_stack_alloc_batch, and carved only where the list is followed, by a walk for each block. */
-tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_channel channel, const tla_stack_request *request,
+tla_status tla_pe_memory_request_batch(tla_pe_memory *memory, tla_memory_kind kind, const tla_stack_request *request,
                                        size_t n, tla_batch batch, tla_block *blocks, tla_work *work);
 
-/* As tla_stack_free_batch, for blocks of one channel that say the bytes which were asked for, TLA_NOT_OWNER for a
+/* As tla_stack_free_batch, for blocks of one memory that say the bytes which were asked for, TLA_NOT_OWNER for a
  * guarded one of another context, and block by block where the list is followed, too: TLA_LIMIT when that could need
  * more nodes than are left, though all may go. */
-tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_channel channel, tla_block *blocks, size_t n,
+tla_status tla_pe_memory_free_batch(tla_pe_memory *memory, tla_memory_kind kind, tla_block *blocks, size_t n,
                                     size_t *freed, tla_work *work);
 
-/* The text of the last free that was refused by the guard, or by the channel's stack (tla_stack_last_error). */
-const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_channel channel);
+/* The text of the last free that was refused by the guard, or by the memory's stack (tla_stack_last_error). */
+const tla_error *tla_pe_memory_last_error(const tla_pe_memory *memory, tla_memory_kind kind);
 
 /* Which of the memories an address leads to, and the offset there, whether or not its allocators exist; reserved TCM
  * is addressable. TLA_OUT_OF_RANGE when [pa, pa + nbytes) does not lie wholly inside one of them. */
-tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes, tla_channel *channel,
-                                uint64_t *offset);
+tla_status tla_pe_memory_locate(const tla_pe_memory_config *config, tla_paddr pa, uint64_t nbytes,
+                                tla_memory_kind *kind, uint64_t *offset);
 
-/* From now on a channel's list lies in memory (list_in_memory.h); allocations and frees add to its accesses, and fail
+/* From now on a memory's list lies in memory (list_in_memory.h); allocations and frees add to its accesses, and fail
  * as tla_list_in_memory_prepare. Called again, it starts anew from the free blocks of the moment. Errors as
  * tla_list_in_memory_create; TLA_UNSUPPORTED with a front, too, whose own lists are not followed. */
-tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_channel channel, uint64_t nodes, uint64_t cache_entries);
+tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_memory_kind kind, uint64_t nodes, uint64_t cache_entries);
 
 /* The list that is followed; NULL when none is. */
-tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_channel channel);
+tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_memory_kind kind);
 
-/* As tla_arena_drive, for a channel's list; offsets that the engine is told begin at the memory's first byte.
+/* As tla_arena_drive, for a memory's list; offsets that the engine is told begin at the memory's first byte.
  * TLA_UNSUPPORTED, too, with a front that keeps lists of its own (slot_pool, mixed, lazy) and where the list is
- * followed, which is TLA_UNSUPPORTED from then on. *error names the channel. */
-tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_channel channel, const tla_engine *engine, uint64_t nodes,
+ * followed, which is TLA_UNSUPPORTED from then on. *error names the memory. */
+tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_memory_kind kind, const tla_engine *engine, uint64_t nodes,
                                tla_error *error);
 
-/* As tla_stack_granted, for a block at an offset of a channel: to be asked before it is freed. */
-uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_channel channel, tla_block block);
+/* As tla_stack_granted, for a block at an offset of a memory: to be asked before it is freed. */
+uint64_t tla_pe_memory_granted(const tla_pe_memory *memory, tla_memory_kind kind, tla_block block);
 
-/* As tla_guard_look, tla_guard_note, tla_guard_trust and tla_arena_find, for offsets in a channel of a guarded memory;
+/* As tla_guard_look, tla_guard_note, tla_guard_trust and tla_arena_find, for offsets in a guarded memory;
  * else TLA_OK, nothing, nothing, and TLA_UNSUPPORTED. The scheduler's and the controller's reserves are not guarded. */
-tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access,
+tla_status tla_pe_memory_look(const tla_pe_memory *memory, tla_memory_kind kind, const tla_guard_access *access,
                               tla_error *error);
-void tla_pe_memory_note(tla_pe_memory *memory, tla_channel channel, const tla_guard_access *access);
-void tla_pe_memory_trust(tla_pe_memory *memory, tla_channel channel, tla_block range);
-tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_channel channel, uint64_t offset, tla_block *block,
+void tla_pe_memory_note(tla_pe_memory *memory, tla_memory_kind kind, const tla_guard_access *access);
+void tla_pe_memory_trust(tla_pe_memory *memory, tla_memory_kind kind, tla_block range);
+tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_memory_kind kind, uint64_t offset, tla_block *block,
                               tla_owner *owner);
 
-/* As tla_guard_set_shares, where the channel is guarded; else nothing. */
-void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_channel channel, const tla_guard_shares *shares);
+/* As tla_guard_set_shares, where the memory is guarded; else nothing. */
+void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_memory_kind kind, const tla_guard_shares *shares);
 
-tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_channel channel);
+tla_arena_stats tla_pe_memory_get_stats(const tla_pe_memory *memory, tla_memory_kind kind);
 
-/* The stack of a channel, for what stack.h offers beyond this header: owners, snapshots, statistics of a front. Offsets
- * there are those of the memory. NULL for a channel that is none. */
-tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_channel channel);
+/* The stack of a memory, for what stack.h offers beyond this header: owners, snapshots, statistics of a front. Offsets
+ * there are those of the memory. NULL for a memory that is none. */
+tla_stack *tla_pe_memory_stack(tla_pe_memory *memory, tla_memory_kind kind);
 
 /* Its arena (tla_stack_arena). */
-tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_channel channel);
+tla_arena *tla_pe_memory_arena(tla_pe_memory *memory, tla_memory_kind kind);
 
-/* As tla_stack_explain; the text names the channel and its PE or cube. */
-tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_channel channel, uint64_t nbytes, tla_error *error);
+/* As tla_stack_explain; the text names the memory and its PE or cube. */
+tla_status tla_pe_memory_explain(const tla_pe_memory *memory, tla_memory_kind kind, uint64_t nbytes, tla_error *error);
 
 #ifdef __cplusplus
 }

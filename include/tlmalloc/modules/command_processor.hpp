@@ -78,7 +78,7 @@ class command_processor : public instrumented, public resettable, private comman
     std::uint64_t way_ps(const tla_pe_set &pes) const;
 
     statistics get_statistics() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     void start_of_simulation() override;

@@ -3,7 +3,7 @@
 #define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/modules/detail/message_token.hpp"
 #include "tlmalloc/modules/detail/transaction_part.hpp"
 #include "tlmalloc/modules/detail/transfer_extent.hpp"

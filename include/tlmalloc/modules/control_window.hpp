@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
-#include "tlmalloc/command/command_engine.h"
+#include "tlmalloc/command/command_queue.h"
 #include "tlmalloc/command/control_port.h"
 #include "tlmalloc/modules/detail/arrival_gate.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
@@ -72,7 +72,7 @@ struct answered_command {
 class control_window : private access_target, public target_socket<0> {
   public:
     // `module` is the module's name in report ids: /tlmalloc/<module>/control, and /tlmalloc/<module>/config unless
-    // ports is at least 1 and queue_depth 1 .. TLA_COMMAND_ENGINE_DEPTH_MAX.
+    // ports is at least 1 and queue_depth 1 .. TLA_COMMAND_QUEUE_DEPTH_MAX.
     control_window(const char *socket_name, const char *module, tla_target target, unsigned ports,
                    command_handler &handler, unsigned queue_depth = 16);
 
@@ -110,11 +110,11 @@ class control_window : private access_target, public target_socket<0> {
                        command_counts &counts, const std::vector<std::uint8_t> &result = {});
 
     // No command begins before until_ps: the next one needs what is at work until then.
-    void wait_until(std::uint64_t until_ps) { tla_command_engine_wait(&engine_, until_ps); }
+    void wait_until(std::uint64_t until_ps) { tla_command_queue_wait(&engine_, until_ps); }
 
     // The engine works for service_ps on a command that arrives at arrival_ps; or, with look, it would begin to.
     tla_service occupy(std::uint64_t arrival_ps, std::uint64_t service_ps);
-    tla_service look(std::uint64_t arrival_ps) const { return tla_command_engine_look(&engine_, arrival_ps); }
+    tla_service look(std::uint64_t arrival_ps) const { return tla_command_queue_look(&engine_, arrival_ps); }
 
     // Does something that is no command while none is executed. It may wait, as an execution may.
     template <typename Work>
@@ -175,7 +175,7 @@ class control_window : private access_target, public target_socket<0> {
     std::list<queued> queue_;                // takes memory with a command only, of 4 KiB too
     sc_core::sc_event queue_changed_;
     std::vector<std::unique_ptr<port_state>> ports_; // of those that have been used: each has 4 KiB
-    tla_command_engine engine_{};
+    tla_command_queue engine_{};
     turnstile execution_;
     sc_core::sc_event completed_, was_reset_;
     resettable *of_ = nullptr; // the module whose window it is, if it can be reset

@@ -4,7 +4,7 @@
 
 #include "tlmalloc/config/memory.h"
 #include "tlmalloc/dram/banked_channels.h"
-#include "tlmalloc/dram/fault_plan.h"
+#include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/dram/flat_channels.h"
 #include "tlmalloc/modules/memory_module.hpp"
 
@@ -32,7 +32,7 @@ class hbm_slice : public memory_module {
         // bandwidth and turnaround then stand in place of burst, pseudo_channel_bandwidth and direction_switch_ps, and
         // its burst is the interleave of the pseudo-channels.
         std::optional<tla_hbm_config> timing{};
-        tla_fault_plan faults{};
+        tla_fault_injection faults{};
         const char *kind = "hbm_slice"; // what it is called in statistics
     };
 
@@ -49,7 +49,7 @@ class hbm_slice : public memory_module {
 
     statistics get_statistics() const;
     bool has_banks() const { return config_.timing && config_.timing->model == TLA_HBM_BANKS; }
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     void make_channels();

@@ -82,8 +82,8 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     void start_of_simulation() override;
     std::uint64_t now_ps() const override;
     void wait_for_ps(std::uint64_t duration_ps) override;
-    void post(way to, const std::vector<tla_posting *> &commands) override;
-    void send_and_gather(way to, const std::vector<tla_posting *> &commands);
+    void post(way to, const std::vector<tla_sent_command *> &commands) override;
+    void send_and_gather(way to, const std::vector<tla_sent_command *> &commands);
     tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                     std::uint64_t &at_ps) override;
     void between_faults(const std::function<void()> &change) override;

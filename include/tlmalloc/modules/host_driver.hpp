@@ -47,7 +47,7 @@ class host_driver : public instrumented, public resettable {
     tla_host_driver_stats get_statistics(std::uint32_t device) const {
         return tla_host_driver_get_stats(driver_.get(), device);
     }
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     void begin_reset() override { reset_began_.notify(sc_core::SC_ZERO_TIME); }

@@ -23,7 +23,7 @@ struct statistic {
 };
 
 // The statistics of a module, or of one part of it that counts for itself.
-struct statistics_part {
+struct statistics_group {
     std::vector<statistic> statistics;
     const char *kind = nullptr, *name = nullptr; // which part: "channel", "hbm"; null: the whole module
 };
@@ -40,7 +40,7 @@ class instrumented : public sc_core::sc_module {
     void trace(sc_core::sc_trace_file *file) const override;
 
     // In the order of reports; may be asked at any time.
-    virtual std::vector<statistics_part> list_statistics() const { return {}; }
+    virtual std::vector<statistics_group> list_statistics() const { return {}; }
 
     // A table to read: module, name, value, unit, meaning; at its end, as "order", what came late in the simulation, if
     // anything did (time_queue.hpp). Of several modules there is one end.

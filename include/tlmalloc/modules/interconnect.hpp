@@ -83,7 +83,7 @@ class interconnect : public instrumented, public resettable, private untimed_tar
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
     const tla_fabric *fabric() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
     ~interconnect() override;
 

@@ -70,7 +70,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     ~lt_at_bridge() override;
 
     statistics get_statistics() const { return counts_; }
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     struct access;

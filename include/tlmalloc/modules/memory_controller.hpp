@@ -48,7 +48,7 @@ class memory_controller : public instrumented, public resettable, private comman
         std::uint64_t latency_ps = 0; // added to every data access
         unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;              // pass on DMI
-        tla_fault_plan faults{};
+        tla_fault_injection faults{};
         engine_maker engines = make_engine; // of its free lists, or one of your own
         static constexpr unsigned no_owner = TLA_CONTROLLER_NO_OWNER;
         unsigned owner_port = no_owner; // where the owner of the slice's blocks sends its commands
@@ -70,7 +70,7 @@ class memory_controller : public instrumented, public resettable, private comman
 
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
     using memory_socket = optional_initiator_socket<tlm_utils::simple_initiator_socket_tagged<accesses>>;
-    std::deque<memory_socket> memories = one_of_each_kind(); // by tla_channel, named as parts of a platform are
+    std::deque<memory_socket> memories = one_of_each_kind(); // by tla_memory_kind, named as parts of a platform are
     memory_socket &slice = memories[TLA_HBM], &tcm = memories[TLA_TCM], &sram = memories[TLA_SRAM],
                   &m_cpu_memory = memories[TLA_M_CPU_MEMORY], &host_memory = memories[TLA_HOST_MEMORY];
     control_window control;
@@ -79,10 +79,10 @@ class memory_controller : public instrumented, public resettable, private comman
     ~memory_controller() override;
 
     // Those that it has: of which there are bytes, ascending.
-    std::vector<tla_channel> channels() const;
+    std::vector<tla_memory_kind> memory_kinds() const;
 
     // Of the memory; the arena's are those of an untouched one before the first command.
-    statistics get_statistics(tla_channel channel) const;
+    statistics get_statistics(tla_memory_kind kind) const;
     std::uint64_t refused() const { return tla_controller_get_refused(core_.get()); } // commands, by the fault plan
     std::uint64_t data_errors() const;
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
@@ -90,8 +90,8 @@ class memory_controller : public instrumented, public resettable, private comman
     // Told of every request that a memory has decided (stack_watch.h), and of every command that leaves a block with
     // this many references; to be set before the first command and before restore(). For recordings.
     struct watch {
-        std::function<void(tla_channel, const tla_stack_deed &)> decided;
-        std::function<void(tla_channel, std::uint64_t offset, bool one_more, std::uint64_t references,
+        std::function<void(tla_memory_kind, const tla_stack_deed &)> decided;
+        std::function<void(tla_memory_kind, std::uint64_t offset, bool one_more, std::uint64_t references,
                            std::uint64_t at_ps)>
             counted;
     };
@@ -99,16 +99,16 @@ class memory_controller : public instrumented, public resettable, private comman
 
     // Called after every commit of a memory that grows by itself (front `lazy`), with its free list and the time in ps
     // at which the commit is done. It must neither wait nor send commands. Empty: not called.
-    std::function<void(tla_channel, const tla_arena_stats &, std::uint64_t done_ps)> grown;
+    std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
 
     // Puts a memory's free list into a recorded state (arena_snapshot.h), before the simulation runs. Errors as
     // tla_controller_restore.
-    tla_status restore(tla_channel channel, const std::string &snapshot, tla_error *error);
+    tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);
 
     // As tla_controller_is_as_at_the_beginning.
-    bool is_as_at_the_beginning(tla_channel channel) const;
+    bool is_as_at_the_beginning(tla_memory_kind kind) const;
 
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     static std::deque<memory_socket> one_of_each_kind();

@@ -68,7 +68,7 @@ class memory_module : public instrumented, public resettable, private untimed_ta
     void count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
 
     // The first lines of every memory's statistics.
-    statistics_part list_accesses() const;
+    statistics_group list_accesses() const;
 
     access_counts counts_;
 

@@ -34,10 +34,10 @@ hbm_slice::config slice_config(const tla_config &config, const pe_location &wher
 tcm::config tcm_config(const tla_config &config);
 memory_controller::config controller_config(const tla_config &config, const pe_location &where);
 
-// The same of a memory of a cube (a channel that is one).
-tcm::config cube_memory_config(const tla_config &config, tla_channel channel);
+// The same of a memory of a cube (a kind that is one).
+tcm::config cube_memory_config(const tla_config &config, tla_memory_kind kind);
 memory_controller::config cube_controller_config(const tla_config &config, unsigned sip, unsigned cube,
-                                                 tla_channel channel);
+                                                 tla_memory_kind kind);
 
 // The same of the host's memory (host_memory.capacity above 0).
 hbm_slice::config host_memory_config(const tla_config &config);
@@ -67,10 +67,10 @@ class pe_unit : public sc_core::sc_module {
 class cube_memory : public sc_core::sc_module {
   public:
     cube_memory(sc_core::sc_module_name name, const tla_config &config, unsigned sip, unsigned cube,
-                tla_channel channel);
+                tla_memory_kind kind);
 
     const unsigned sip, cube;
-    const tla_channel channel;
+    const tla_memory_kind kind;
     tcm memory;
     memory_controller controller;
 };
@@ -125,7 +125,7 @@ class npu : public sc_core::sc_module, public resettable {
     // before the simulation runs. Errors as tla_arena_restore.
     tla_status age(const std::string &snapshot, tla_error *error);
 
-    // Everything that should be given back and is not: a channel whose free list is not as it was,
+    // Everything that should be given back and is not: a memory whose free list is not as it was,
     // mapped bytes in an MMU, virtual addresses, living tensors. 0 when the platform is as it was at the beginning.
     std::uint64_t leaks() const;
 

@@ -27,7 +27,7 @@ namespace tlmalloc {
 // have been issued, issues no other, and ends the transfer with TLA_RESET. The amount already moved is undefined;
 // repeat the whole transfer.
 //
-// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/element/PE_DMA.md.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/pe/PE_DMA.md.
 class pe_dma : public instrumented, public resettable {
   public:
     struct config : tla_dma_parameters {
@@ -92,7 +92,7 @@ class pe_dma : public instrumented, public resettable {
     void give_up();
 
     statistics get_statistics() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
     // Which transfers concern nobody but the modules of an island (time_queue.hpp), unless somebody comes: the
     // island is left while they go on.
@@ -105,7 +105,7 @@ class pe_dma : public instrumented, public resettable {
     void lie_on(inland where) { inland_ = std::move(where); }
 
   private:
-    class channel; // what a direction has to do
+    class mover;   // what a direction has to do
     struct chunk { // where it is in virtual memory and in the TCM
         std::uint64_t va, tile;
         std::uint32_t nbytes;
@@ -124,7 +124,7 @@ class pe_dma : public instrumented, public resettable {
     requester &who(const request &what) { return what.physical ? physical_ : requester_; }
 
     requester requester_, physical_;
-    std::unique_ptr<channel> channels_[2];
+    std::unique_ptr<mover> movers_[2];
     inland inland_;
     outlet to_memory_, to_tcm_;
     statistics statistics_;

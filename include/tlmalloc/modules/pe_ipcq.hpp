@@ -39,7 +39,7 @@ namespace tlmalloc {
 //
 // A reset (resettable.hpp), also that of its processing_element, ends a call of the kernel with TLA_RESET.
 //
-// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/element/PE_IPCQ.md.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/pe/PE_IPCQ.md.
 class pe_ipcq : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
     struct config : tla_message_parameters {
@@ -118,7 +118,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
 
     bool was_used() const { return used_; }
     const statistics &get_statistics() const { return statistics_; }
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     // What goes first of what happens to a unit at one time.

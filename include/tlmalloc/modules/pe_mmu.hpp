@@ -100,7 +100,7 @@ class pe_mmu : public instrumented,
     ~pe_mmu() override;
 
     statistics get_statistics() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
     // Whether accesses of an address space to nbytes at va, at at_ps and afterwards, if nobody changes mappings, go to
     // physical addresses [first, first + room). access: TLA_READ | TLA_WRITE.

@@ -10,7 +10,7 @@
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/detail/arrival_gate.hpp"
-#include "tlmalloc/modules/detail/engine_load.hpp"
+#include "tlmalloc/modules/detail/unit_load.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 
@@ -35,7 +35,7 @@ class transfer_queue;
 // freed. `allocator` leads to the PE's memory_controller.control, `local` to its data side; DMA goes through `dma`. A
 // reset (resettable.hpp) ends the kernel with TLA_RESET in its next call, or in the call in which it waits.
 //
-// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/element/PROCESSING_ELEMENT.md.
+// Parameters, sockets, statistics, figures, errors and behaviour: model/modules/pe/PROCESSING_ELEMENT.md.
 class processing_element : public instrumented, public resettable, private command_handler {
   public:
     // Along an axis of tl_program_id: the PE's place, of how many.
@@ -105,7 +105,7 @@ class processing_element : public instrumented, public resettable, private comma
         std::uint64_t composites = 0, tiles = 0;    // as of a run, of all
     };
     const statistics &get_statistics() const { return statistics_; }
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
     // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
@@ -146,7 +146,7 @@ class processing_element : public instrumented, public resettable, private comma
     struct asynchronous_transfer;
     struct asynchronous_receive;
     struct composite;
-    class pipeline;
+    class stage_units;
 
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     friend class kernel_program;
@@ -234,7 +234,7 @@ class processing_element : public instrumented, public resettable, private comma
     tla_timeline accelerator_{}; // what multiplies, and the vector engine
     arrival_gate accelerator_gate_{name()};
     std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
-    std::unique_ptr<pipeline> pipeline_;                             // from the first composite on
+    std::unique_ptr<stage_units> stage_units_;                       // from the first composite on
     std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles
     std::uint64_t next_handle_ = 1;
     sc_core::sc_event launched_, time_over_;
@@ -264,7 +264,7 @@ class processing_element : public instrumented, public resettable, private comma
     std::vector<tla_time_part> parts_; // where the time of the call in hand has gone so far
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
         waits_for_allocator_{*this, "waits_for_allocator", 1}, waits_for_dma_{*this, "waits_for_dma", 1};
-    engine_load scheduler_{*this, "engines.scheduler"}, dma_read_{*this, "engines.dma_read"},
+    unit_load scheduler_{*this, "engines.scheduler"}, dma_read_{*this, "engines.dma_read"},
         dma_write_{*this, "engines.dma_write"}, fetch_{*this, "engines.fetch"}, gemm_{*this, "engines.gemm"},
         math_{*this, "engines.math"}, store_{*this, "engines.store"};
 };

@@ -51,7 +51,7 @@ class riscv_core : public instrumented, public resettable {
     const tla_riscv_hart &hart() const { return *hart_; }
 
     statistics get_statistics() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     struct outside { // an access that the hart has come to

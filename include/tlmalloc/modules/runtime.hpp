@@ -2,9 +2,9 @@
 #ifndef TLMALLOC_MODULES_RUNTIME_HPP
 #define TLMALLOC_MODULES_RUNTIME_HPP
 
-#include "tlmalloc/command/posting.h"
+#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/config/execution.h"
-#include "tlmalloc/kernel/placement.h"
+#include "tlmalloc/kernel/matrix_layout.h"
 #include "tlmalloc/kernel/tensor_shards.h"
 #include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
 
@@ -25,7 +25,7 @@ enum class spread {
     split = TLA_SPREAD_SPLIT,
     replicate = TLA_SPREAD_REPLICATE,
     demand = TLA_SPREAD_DEMAND,
-    placed = TLA_SPREAD_PLACED
+    matrix = TLA_SPREAD_MATRIX
 };
 
 struct tensor {
@@ -36,8 +36,8 @@ struct tensor {
     std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
     spread kind;
     std::uint32_t object = 0;           // of its blocks' ALLOCs (guard.h)
-    tla_placement placement{};          // spread::placed
-    tla_channel memory = TLA_HBM;       // where its blocks are
+    tla_matrix_layout layout{};         // spread::matrix
+    tla_memory_kind memory = TLA_HBM;   // where its blocks are
     bool read_only = false;             // to PEs
     std::uint64_t alloc_service_ps = 0; // of alloc_ps what the engine took whose command was served longest
 };
@@ -74,36 +74,36 @@ class runtime {
 
     // Where a tensor goes: to which PEs, and there into which memory: a PE's own HBM or TCM, or what the PEs of a cube
     // share, its SRAM or the memory of its M_CPU, or into the host's, which all share.
-    struct placement {
+    struct sharding {
         std::vector<pe_location> pes;
         spread kind = spread::split;
-        tla_channel memory = TLA_HBM;
+        tla_memory_kind memory = TLA_HBM;
         bool read_only = false; // PEs may not write it: a store by a virtual address is TLA_PERMISSION of the MMU
     };
 
     explicit runtime(config settings);
     virtual ~runtime();
 
-    // The placement that splits a tensor over all PEs.
-    placement everywhere() const { return {settings_.pes}; }
+    // The sharding that splits a tensor over all PEs.
+    sharding everywhere() const { return {settings_.pes}; }
 
     // A tensor of `elements` elements: a VA range, a block in the memory of each PE that gets a part (whole elements),
     // and mappings (KernBench ADR-0011: sharded tensors are broadcast, replicated ones mapped cube by cube). A PE may
     // get several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
-                             const placement &where, tensor **made, tla_error *error);
+                             const sharding &where, tensor **made, tla_error *error);
 
-    // A matrix over cubes and PEs of one SIP by policy (placement.h), in the order of its shards: bytes that are
-    // written and read are in that order too (tla_placement_pack). TLA_NOT_FOUND for a PE that is not in the
+    // A matrix over cubes and PEs of one SIP by policy (matrix_layout.h), in the order of its shards: bytes that are
+    // written and read are in that order too (tla_matrix_layout_pack). TLA_NOT_FOUND for a PE that is not in the
     // configuration.
-    tla_status create_tensor(const std::string &name, const tla_placement &where, tensor **made, tla_error *error);
+    tla_status create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made, tla_error *error);
 
     // Memory for a plan of `height` bytes, in a single block of each PE's slice that is mapped once; its tensors have
     // fixed addresses until the arena is freed, and cost no command. Whether tensors overlap is up to the plan
     // (tla_plan_check). TLA_INVALID_ARGUMENT for a plan of no height or no tensor, a tensor of no bytes, and anything
     // but spread::split; TLA_OUT_OF_RANGE for a tensor that ends above the height; and as create_tensor.
     tla_status deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
-                      const placement &where, deployment *made, tla_error *error);
+                      const sharding &where, deployment *made, tla_error *error);
 
     // Unmaps, waits until every MMU has said so, and frees. A block whose FREE is refused in spite of all retries is
     // freed by cleanup().
@@ -114,7 +114,8 @@ class runtime {
     // controller, by a call of the driver (host.driver) if there is one; to both the host's memory is one of SIP 0's.
     // Several threads may allocate and free at a time.
     // TLA_INVALID_ARGUMENT for a PE or a memory that is not in the configuration and for 0 bytes.
-    tla_status allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made, tla_error *error);
+    tla_status allocate(const pe_location &pe, tla_memory_kind memory, std::uint64_t nbytes, shard *made,
+                        tla_error *error);
 
     // Gives it back to where it came from: where, pa and nbytes as they were made.
     tla_status release(const shard &block, tla_error *error);
@@ -161,7 +162,7 @@ class runtime {
 
     // Has the fronts of a memory (stack.h) at these PEs, or in their cubes, give what they keep free back to the lists
     // below them; the lists of memories without a front are as they were.
-    tla_status trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error);
+    tla_status trim(tla_memory_kind memory, const std::vector<pe_location> &where, tla_error *error);
 
     // Frees every living tensor and trims every front; then every free list that was used must be one block again:
     // TLA_LEAK if not (that is not looked at after expect_many_free_blocks).
@@ -215,7 +216,7 @@ class runtime {
     virtual void wait_for_ps(std::uint64_t duration_ps) = 0;
 
     // Sends commands to different ports, all now; returns when all have been answered.
-    virtual void post(way to, const std::vector<tla_posting *> &commands) = 0;
+    virtual void post(way to, const std::vector<tla_sent_command *> &commands) = 0;
 
     // Sends one for a page fault, at *at_ps of its own, and again if it is refused for now; *at_ps becomes the time of
     // the answer. Errors of send_command (command_sender.hpp).
@@ -271,8 +272,8 @@ class runtime {
         std::uint64_t va; // of the byte
         std::string why;
     };
-    struct free_list { // what a memory controller last said of a channel
-        tla_channel memory;
+    struct free_list { // what a memory controller last said of a memory
+        tla_memory_kind memory;
         pe_location where;
         std::uint64_t total_free, largest_free;
     };
@@ -287,7 +288,7 @@ class runtime {
     static tla_command new_command(tla_opcode opcode, tla_target target, std::uint32_t correlation_id);
 
     // One about a block, to a port of the controller of its memory; `object` is for an ALLOC (guard.h).
-    static addressed_command to_controller(unsigned port, tla_opcode opcode, tla_channel memory, const shard &s,
+    static addressed_command to_controller(unsigned port, tla_opcode opcode, tla_memory_kind memory, const shard &s,
                                            std::uint32_t correlation_id, std::uint32_t object = 0);
 
     // Numbers the commands and sends them all at once, but for those to one port: the second is sent when the first is
@@ -304,9 +305,11 @@ class runtime {
     tla_status make_tensor(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
     tla_status add_shards(tensor &t, const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
                           std::uint32_t correlation_id, tla_error *error);
-    void tell_shortage(tla_channel memory, const std::vector<shard> &wanted,
+    void tell_shortage(tla_memory_kind memory, const std::vector<shard> &wanted,
                        const std::vector<tla_completion> &completions, tla_error *error) const;
-    bool in_lockstep(tla_channel memory) const { return memory == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF; }
+    bool in_lockstep(tla_memory_kind memory) const {
+        return memory == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF;
+    }
     std::vector<tla_completion> allocate_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
                                                      std::uint32_t correlation_id);
     std::vector<tla_completion> free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
@@ -318,9 +321,9 @@ class runtime {
                                                 std::uint32_t correlation_id);
     std::vector<tla_completion> free_blocks(const tensor &t, std::uint32_t correlation_id);
     tla_completion free_block(const shard &s, std::uint32_t correlation_id);
-    tla_status check_memory(tla_channel memory, tla_error *error) const;
-    tla_status explain_block(tla_error *error, const std::string &what, tla_channel memory, const pe_location &where,
-                             const tla_completion &completion, std::uint64_t nbytes) const;
+    tla_status check_memory(tla_memory_kind memory, tla_error *error) const;
+    tla_status explain_block(tla_error *error, const std::string &what, tla_memory_kind memory,
+                             const pe_location &where, const tla_completion &completion, std::uint64_t nbytes) const;
     tla_status empty_pool(tla_error *error);
     tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
@@ -329,7 +332,7 @@ class runtime {
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
                         tla_error &why);
     tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps, tla_error &why);
-    void remember(tla_channel memory, const pe_location &where, const tla_completion &completion);
+    void remember(tla_memory_kind memory, const pe_location &where, const tla_completion &completion);
 
     const config settings_;
     tla_scope scope_{};

@@ -32,7 +32,7 @@ class tcm : public memory_module {
     tcm(sc_core::sc_module_name name, const config &settings);
 
     statistics get_statistics() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) override;

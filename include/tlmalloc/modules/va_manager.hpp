@@ -49,7 +49,7 @@ class va_manager : public instrumented, public resettable, private command_handl
     ~va_manager() override;
 
     statistics get_statistics() const;
-    std::vector<statistics_part> list_statistics() const override;
+    std::vector<statistics_group> list_statistics() const override;
 
   private:
     void start_of_simulation() override;

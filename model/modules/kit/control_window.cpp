@@ -15,7 +15,7 @@ control_window::control_window(const char *socket_name, const char *module, tla_
     : target_socket(socket_name, *this, std::max(ports, 1u)),
       report_id_(std::string("/tlmalloc/") + module + "/control"), target_(target), handler_(handler),
       queue_depth_(queue_depth), ports_(ports) {
-    if (ports == 0 || queue_depth == 0 || queue_depth > TLA_COMMAND_ENGINE_DEPTH_MAX)
+    if (ports == 0 || queue_depth == 0 || queue_depth > TLA_COMMAND_QUEUE_DEPTH_MAX)
         SC_REPORT_ERROR((std::string("/tlmalloc/") + module + "/config").c_str(),
                         "ports must be at least 1, queue_depth 1 .. 256");
     engine_.depth = queue_depth;
@@ -185,7 +185,7 @@ std::string control_window::ids_of(const tla_command &command) {
 }
 
 tla_service control_window::occupy(std::uint64_t arrival_ps, std::uint64_t service_ps) {
-    return tla_command_engine_serve(&engine_, arrival_ps, service_ps);
+    return tla_command_queue_serve(&engine_, arrival_ps, service_ps);
 }
 
 tla_service control_window::finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
@@ -227,7 +227,7 @@ void control_window::end_commands() {
 }
 
 void control_window::make_new() {
-    const tla_command_engine before = engine_;
+    const tla_command_queue before = engine_;
     engine_ = {};
     engine_.depth = before.depth;
     engine_.clock_ps = before.clock_ps;

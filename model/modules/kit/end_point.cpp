@@ -1,7 +1,7 @@
 // Bulk transfers from a SIP's PCIe end point.
 #include "tlmalloc/modules/end_point.hpp"
 
-#include "modules/element/bulk_transfer.hpp"
+#include "modules/pe/bulk_transfer.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 namespace tlmalloc {

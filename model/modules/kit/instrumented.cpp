@@ -42,7 +42,7 @@ static void print_row(std::ostream &out, const std::string &of, const statistic 
 
 void instrumented::print_statistics(std::ostream &out, std::initializer_list<const instrumented *> modules) {
     for (const instrumented *module : modules)
-        for (const statistics_part &part : module->list_statistics())
+        for (const statistics_group &part : module->list_statistics())
             for (const statistic &s : part.statistics)
                 print_row(out, std::string(module->name()) + (part.name ? std::string(".") + part.name : ""), s);
     const time_queue::late_figures order = time_queue::get_late();

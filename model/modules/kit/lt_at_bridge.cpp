@@ -367,7 +367,7 @@ void lt_at_bridge::invalidate(sc_dt::uint64 first, sc_dt::uint64 end) {
         in.withdraw_dmi(std::max<std::uint64_t>(first, config_.base), std::min<std::uint64_t>(end, last()));
 }
 
-std::vector<statistics_part> lt_at_bridge::list_statistics() const {
+std::vector<statistics_group> lt_at_bridge::list_statistics() const {
     return {{{{"accesses", counts_.accesses, "accesses", "calls, and requests in four phases"},
               {"errors", counts_.errors, "accesses", "answered with an error"},
               {"requests", counts_.requests, "requests", "sent in four phases"},

@@ -18,22 +18,22 @@ memory_controller::accesses::~accesses() {
         tla_exclusive_monitor_clear(&monitor);
 }
 
-memory_controller::memory_socket &memory_controller::accesses::socket_of(tla_channel channel) {
-    return of_.memories[channel];
+memory_controller::memory_socket &memory_controller::accesses::socket_of(tla_memory_kind kind) {
+    return of_.memories[kind];
 }
 
 void memory_controller::accesses::connect() {
     slice_base_ = base(TLA_HBM);
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        socket_of(static_cast<tla_channel>(channel))
-            .register_invalidate_direct_mem_ptr(this, &accesses::invalidate, channel);
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
+        socket_of(static_cast<tla_memory_kind>(kind))
+            .register_invalidate_direct_mem_ptr(this, &accesses::invalidate, kind);
 }
 
 // Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
 // its first byte must answer them at its last.
-void memory_controller::accesses::check_size(tla_channel channel) {
-    memory_socket &memory = socket_of(channel);
-    const std::uint64_t nbytes = bytes_of(channel);
+void memory_controller::accesses::check_size(tla_memory_kind kind) {
+    memory_socket &memory = socket_of(kind);
+    const std::uint64_t nbytes = bytes_of(kind);
     const auto answers = [&](std::uint64_t address) {
         std::uint8_t byte = 0;
         tlm::tlm_generic_payload payload;
@@ -44,31 +44,31 @@ void memory_controller::accesses::check_size(tla_channel channel) {
         return memory->transport_dbg(payload) == 1;
     };
     if (memory.size() == 0)
-        of_.refuse_config(std::string(memory.basename()) + " is not bound, though the " + tla_channel_title(channel) +
+        of_.refuse_config(std::string(memory.basename()) + " is not bound, though the " + tla_memory_kind_title(kind) +
                           " has " + std::to_string(nbytes) + " bytes");
     if (!answers(0) || answers(nbytes - 1)) return;
     of_.refuse_config(std::string(of_.name()) + ": the memory at " + memory.basename() + " ends before byte " +
                       std::to_string(nbytes - 1) + ", the last of the " + std::to_string(nbytes) + " bytes of the " +
-                      tla_channel_title(channel));
+                      tla_memory_kind_title(kind));
 }
 
 void memory_controller::accesses::find_memories() {
-    for (const tla_channel channel : of_.channels()) {
-        check_size(channel);
-        to_memory_[channel].lead_to(*socket_of(channel).operator->(), socket_of(channel).name());
+    for (const tla_memory_kind kind : of_.memory_kinds()) {
+        check_size(kind);
+        to_memory_[kind].lead_to(*socket_of(kind).operator->(), socket_of(kind).name());
     }
 }
 
-void memory_controller::accesses::released(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
-    const std::uint64_t first = base(channel) + offset;
+void memory_controller::accesses::released(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+    const std::uint64_t first = base(kind) + offset;
     if (dmi_granted_) of_.in.withdraw_dmi(first, first + (nbytes - 1));
-    break_reservations(channel, offset, nbytes);
-    if (of_.config_.poison) poison(channel, offset, nbytes);
+    break_reservations(kind, offset, nbytes);
+    if (of_.config_.poison) poison(kind, offset, nbytes);
 }
 
 void memory_controller::accesses::begin_reset() {
-    for (const tla_channel channel : of_.channels())
-        of_.in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
+    for (const tla_memory_kind kind : of_.memory_kinds())
+        of_.in.withdraw_dmi(base(kind), base(kind) + (bytes_of(kind) - 1));
     dmi_granted_ = false;
 }
 
@@ -87,7 +87,7 @@ bool memory_controller::accesses::locate(tlm::tlm_generic_payload &payload, plac
     const std::uint64_t in_slice = address - slice_base_, slice_bytes = of_.config_.memory.of[TLA_HBM].bytes;
     if (in_slice < slice_bytes && span <= slice_bytes - in_slice) {
         where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
-    } else if (tla_pe_memory_locate(&of_.config_.memory, {address}, span, &where.channel, &where.offset)) {
+    } else if (tla_pe_memory_locate(&of_.config_.memory, {address}, span, &where.memory, &where.offset)) {
         data_errors_++;
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
         return false;
@@ -98,19 +98,19 @@ bool memory_controller::accesses::locate(tlm::tlm_generic_payload &payload, plac
 // --- exclusive accesses ----------------------------------------------------------------------------------------------
 
 // Bytes of a memory are written, or free.
-void memory_controller::accesses::break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
-    tla_exclusive_monitor &monitor = monitors_[channel];
+void memory_controller::accesses::break_reservations(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+    tla_exclusive_monitor &monitor = monitors_[kind];
     if (monitor.count == 0 || nbytes == 0) return;
     tla_exclusive_monitor_break(&monitor, offset, offset + (nbytes - 1));
-    offer_unreserved(channel);
+    offer_unreserved(kind);
 }
 
 // What a core has reserved, in whichever memory: it has one reservation at most.
 void memory_controller::accesses::drop_reservation(std::uint32_t core) {
-    for (int number = 0; number < TLA_CHANNEL_COUNT; number++) {
+    for (int number = 0; number < TLA_MEMORY_KIND_COUNT; number++) {
         if (monitors_[number].count == 0) continue;
         tla_exclusive_monitor_release(&monitors_[number], core);
-        offer_unreserved(static_cast<tla_channel>(number));
+        offer_unreserved(static_cast<tla_memory_kind>(number));
     }
 }
 
@@ -122,11 +122,11 @@ void memory_controller::accesses::not_made(const tlm::tlm_generic_payload &paylo
 }
 
 // Some bytes of a memory are not reserved any more: who was refused a pointer may ask again when none of them is.
-void memory_controller::accesses::offer_unreserved(tla_channel channel) {
-    bool &refused = reserved_refused_[channel];
-    if (!refused || monitors_[channel].count > 0) return;
+void memory_controller::accesses::offer_unreserved(tla_memory_kind kind) {
+    bool &refused = reserved_refused_[kind];
+    if (!refused || monitors_[kind].count > 0) return;
     refused = false;
-    of_.in.withdraw_dmi(base(channel), base(channel) + (bytes_of(channel) - 1));
+    of_.in.withdraw_dmi(base(kind), base(kind) + (bytes_of(kind) - 1));
 }
 
 // A write that its memory has not answered. A memory that makes callers wait makes it some
@@ -148,8 +148,8 @@ class memory_controller::accesses::write_under_way {
     const write_under_way *next() const { return next_; }
     bool is_exclusive() const { return exclusive_; }
     bool to_note() const { return to_note_; } // for the guard, once it has been made
-    bool touches(tla_channel channel, std::uint64_t first, std::uint64_t last) const {
-        return where_.channel == channel && where_.offset <= last && where_.offset + (nbytes_ - 1) >= first;
+    bool touches(tla_memory_kind kind, std::uint64_t first, std::uint64_t last) const {
+        return where_.memory == kind && where_.offset <= last && where_.offset + (nbytes_ - 1) >= first;
     }
 
   private:
@@ -160,10 +160,10 @@ class memory_controller::accesses::write_under_way {
     const bool exclusive_, to_note_;
 };
 
-bool memory_controller::accesses::is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last,
+bool memory_controller::accesses::is_being_written(tla_memory_kind kind, std::uint64_t first, std::uint64_t last,
                                                    bool exclusively) const {
     for (const write_under_way *one = writes_; one; one = one->next())
-        if ((one->is_exclusive() || !exclusively) && one->touches(channel, first, last)) return true;
+        if ((one->is_exclusive() || !exclusively) && one->touches(kind, first, last)) return true;
     return false;
 }
 
@@ -172,10 +172,10 @@ bool memory_controller::accesses::is_being_written(tla_channel channel, std::uin
 bool memory_controller::accesses::has_to_wait(const place &where, std::uint64_t nbytes, bool write) const {
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
     const auto touches = [&](const held &one) {
-        return one.where.channel == where.channel && one.where.offset <= last &&
+        return one.where.memory == where.memory && one.where.offset <= last &&
                one.where.offset + (one.nbytes - 1) >= where.offset;
     };
-    return (write && is_being_written(where.channel, where.offset, last, true)) ||
+    return (write && is_being_written(where.memory, where.offset, last, true)) ||
            std::any_of(held_.begin(), held_.end(), touches);
 }
 
@@ -203,22 +203,22 @@ bool memory_controller::accesses::answers_exclusive(tlm::tlm_generic_payload &pa
         not_made(payload);
         return true;
     }
-    tla_exclusive_monitor &monitor = monitors_[where.channel];
+    tla_exclusive_monitor &monitor = monitors_[where.memory];
     const std::uint64_t first = where.offset, last = first + (span - 1);
     if (payload.is_read()) {
         drop_reservation(who.initiator);
         // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
-        if (is_being_written(where.channel, first, last, false)) return false;
+        if (is_being_written(where.memory, first, last, false)) return false;
         if (time_queue::of_simulation().now_ps() < written_until_ps_) return false;
         if (tla_exclusive_monitor_reserve(&monitor, who.initiator, first, last)) {
             payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE); // the host has no memory
             return true;
         }
-        if (dmi_granted_) of_.in.withdraw_dmi(base(where.channel) + first, base(where.channel) + last);
+        if (dmi_granted_) of_.in.withdraw_dmi(base(where.memory) + first, base(where.memory) + last);
         return false;
     }
     if (tla_exclusive_monitor_holds(&monitor, who.initiator, first, last)) {
-        break_reservations(where.channel, first, span);
+        break_reservations(where.memory, first, span);
         return false;
     }
     not_made(payload);
@@ -239,7 +239,7 @@ memory_controller::accesses::passed_on memory_controller::accesses::pass_on(tlm:
 // The memory has answered.
 void memory_controller::accesses::came_back(tlm::tlm_generic_payload &payload, const passed_on &what) {
     payload.set_address(what.address);
-    tla_exclusive_monitor &monitor = monitors_[what.where.channel];
+    tla_exclusive_monitor &monitor = monitors_[what.where.memory];
     if (what.exclusive) {
         requester *const who = payload.get_extension<requester>();
         who->exclusive = true;
@@ -304,10 +304,10 @@ void memory_controller::accesses::go_on(in_order_request &request, unsigned inpu
             return;
         }
     } else if (payload.is_write()) {
-        break_reservations(where.channel, where.offset, span);
+        break_reservations(where.memory, where.offset, span);
     }
     // Now, so that a read which arrives before the answer knows of it; but somebody else's memory may refuse a write.
-    outlet &memory = to_memory_[where.channel];
+    outlet &memory = to_memory_[where.memory];
     if (to_note && !memory.calls()) note(where, payload, request.at_ps);
     in_order_request::frame &frame = request.push(
         [](void *self, in_order_request &r) {
@@ -341,61 +341,61 @@ void memory_controller::accesses::go_on_behind_exclusive_writes(std::uint64_t at
 }
 
 unsigned memory_controller::accesses::debug(tlm::tlm_generic_payload &payload) {
-    tla_channel channel = TLA_HBM;
+    tla_memory_kind kind = TLA_HBM;
     std::uint64_t offset = 0;
     const std::uint64_t address = payload.get_address();
-    if (tla_pe_memory_locate(&of_.config_.memory, {address}, payload.get_data_length(), &channel, &offset)) return 0;
+    if (tla_pe_memory_locate(&of_.config_.memory, {address}, payload.get_data_length(), &kind, &offset)) return 0;
     payload.set_address(offset);
-    const unsigned moved = socket_of(channel)->transport_dbg(payload);
+    const unsigned moved = socket_of(kind)->transport_dbg(payload);
     payload.set_address(address);
-    if (payload.is_write()) break_reservations(channel, offset, moved);
-    if (memory() && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory(), channel, {offset, moved});
+    if (payload.is_write()) break_reservations(kind, offset, moved);
+    if (memory() && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory(), kind, {offset, moved});
     return moved;
 }
 
 // First byte of a memory in physical addresses; 0 when the configuration names none.
-std::uint64_t memory_controller::accesses::base(tla_channel channel) const {
+std::uint64_t memory_controller::accesses::base(tla_memory_kind kind) const {
     tla_paddr pa{};
-    tla_pe_memory_address(&of_.config_.memory, channel, 0, &pa);
+    tla_pe_memory_address(&of_.config_.memory, kind, 0, &pa);
     return pa.value;
 }
 
 bool memory_controller::accesses::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) {
     const std::uint64_t address = payload.get_address();
-    tla_channel channel = TLA_HBM;
+    tla_memory_kind kind = TLA_HBM;
     std::uint64_t offset = 0;
     if (!of_.config_.dmi || of_.in_reset()) return refuse_dmi(dmi);
-    if (tla_pe_memory_locate(&of_.config_.memory, {address}, 1, &channel, &offset))
+    if (tla_pe_memory_locate(&of_.config_.memory, {address}, 1, &kind, &offset))
         return refuse_dmi(dmi, {address, address});
-    tla_block visible{0, bytes_of(channel)};
+    tla_block visible{0, bytes_of(kind)};
     if (is_guarded()) {
         const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};
-        if (tla_controller_begin(of_.core_.get()) || tla_pe_memory_find(memory(), channel, offset, &visible, nullptr) ||
-            tla_pe_memory_look(memory(), channel, &any, nullptr))
+        if (tla_controller_begin(of_.core_.get()) || tla_pe_memory_find(memory(), kind, offset, &visible, nullptr) ||
+            tla_pe_memory_look(memory(), kind, &any, nullptr))
             return refuse_dmi(dmi, {address, address});
     }
-    if (monitors_[channel].count > 0) {
+    if (monitors_[kind].count > 0) {
         std::uint64_t first = visible.offset, last = visible.offset + (visible.nbytes - 1);
-        if (!tla_exclusive_monitor_cut(&monitors_[channel], offset, &first, &last)) {
-            reserved_refused_[channel] = true;
-            return refuse_dmi(dmi, {base(channel) + first, base(channel) + last});
+        if (!tla_exclusive_monitor_cut(&monitors_[kind], offset, &first, &last)) {
+            reserved_refused_[kind] = true;
+            return refuse_dmi(dmi, {base(kind) + first, base(kind) + last});
         }
         visible = {first, last - first + 1};
     }
     payload.set_address(offset);
-    bool granted = socket_of(channel)->get_direct_mem_ptr(payload, dmi);
+    bool granted = socket_of(kind)->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
-    const address_view view{visible.offset, visible.nbytes, base(channel) + visible.offset};
+    const address_view view{visible.offset, visible.nbytes, base(kind) + visible.offset};
     granted = translate_dmi(dmi, granted, view, of_.config_.latency_ps);
-    if (granted && is_guarded()) tla_pe_memory_trust(memory(), channel, visible);
+    if (granted && is_guarded()) tla_pe_memory_trust(memory(), kind, visible);
     dmi_granted_ = dmi_granted_ || granted;
     return granted;
 }
 
 void memory_controller::accesses::invalidate(int number, sc_dt::uint64 first, sc_dt::uint64 last) {
-    const auto channel = static_cast<tla_channel>(number);
-    if (bytes_of(channel) == 0) return;
-    if (const auto seen = address_view{0, bytes_of(channel), base(channel)}.translate({first, last}))
+    const auto kind = static_cast<tla_memory_kind>(number);
+    if (bytes_of(kind) == 0) return;
+    if (const auto seen = address_view{0, bytes_of(kind), base(kind)}.translate({first, last}))
         of_.in.withdraw_dmi(seen->first, seen->last);
 }
 
@@ -403,7 +403,7 @@ void memory_controller::accesses::invalidate(int number, sc_dt::uint64 first, sc
 
 tla_guard_access memory_controller::accesses::guarded_access(const tlm::tlm_generic_payload &payload,
                                                              const place &where, std::uint64_t at_ps) const {
-    const std::uint64_t end = where.offset + payload_span(payload), size = bytes_of(where.channel);
+    const std::uint64_t end = where.offset + payload_span(payload), size = bytes_of(where.memory);
     std::uint64_t before = 0, after = 0;
     if (const transfer_extent *whole = payload.get_extension<transfer_extent>()) { // what lies in this memory
         before = std::min(whole->before, where.offset);
@@ -425,7 +425,7 @@ tla_guard_access memory_controller::accesses::guarded_access(const tlm::tlm_gene
 void memory_controller::accesses::note(const place &where, const tlm::tlm_generic_payload &payload,
                                        std::uint64_t at_ps) {
     const tla_guard_access access = guarded_access(payload, where, at_ps);
-    tla_pe_memory_note(memory(), where.channel, &access);
+    tla_pe_memory_note(memory(), where.memory, &access);
 }
 
 // Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
@@ -437,14 +437,14 @@ bool memory_controller::accesses::guard_refuses(const place &where, tlm::tlm_gen
     const tla_guard_access access = guarded_access(payload, where, at_ps);
     tla_error error{};
     tla_status status = tla_controller_begin(of_.core_.get());
-    if (!status) status = tla_pe_memory_look(memory(), where.channel, &access, &error);
+    if (!status) status = tla_pe_memory_look(memory(), where.memory, &access, &error);
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
     to_note = memory() && !no_such_place;
     // What somebody else's memory has not answered yet may be written when the read comes there.
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(payload_span(payload), 1) - 1);
-    if (status == TLA_NEVER_WRITTEN && is_being_written(where.channel, where.offset, last, false)) return false;
+    if (status == TLA_NEVER_WRITTEN && is_being_written(where.memory, where.offset, last, false)) return false;
     if (!status) return false;
-    guard_counts &counts = wrong_[where.channel];
+    guard_counts &counts = wrong_[where.memory];
     counts.use_after_free += status == TLA_USE_AFTER_FREE;
     counts.out_of_bounds += status == TLA_OUT_OF_BOUNDS;
     counts.not_owner += status == TLA_NOT_OWNER;
@@ -458,7 +458,7 @@ bool memory_controller::accesses::guard_refuses(const place &where, tlm::tlm_gen
     return true;
 }
 
-void memory_controller::accesses::poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
+void memory_controller::accesses::poison(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(nbytes, 65536), 0xdd);
     for (std::uint64_t done = 0; done < nbytes; done += bytes.size()) {
         tlm::tlm_generic_payload payload;
@@ -466,7 +466,7 @@ void memory_controller::accesses::poison(tla_channel channel, std::uint64_t offs
         payload.set_address(offset + done);
         payload.set_data_ptr(bytes.data());
         payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(bytes.size(), nbytes - done)));
-        socket_of(channel)->transport_dbg(payload);
+        socket_of(kind)->transport_dbg(payload);
     }
 }
 

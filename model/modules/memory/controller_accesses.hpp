@@ -26,24 +26,24 @@ class memory_controller::accesses final : public untimed_target, public in_order
     void find_memories();
 
     // These bytes of a block are free again: pointers to them are withdrawn, reservations end.
-    void released(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
+    void released(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
 
     void begin_reset();
     void make_new();
 
-    memory_socket &socket_of(tla_channel channel);
-    std::uint64_t base(tla_channel channel) const; // physical address of its first byte
+    memory_socket &socket_of(tla_memory_kind kind);
+    std::uint64_t base(tla_memory_kind kind) const; // physical address of its first byte
     std::uint64_t data_errors() const { return data_errors_; }
 
     // Accesses that the guard found wrong, of one memory.
     struct guard_counts {
         std::uint64_t use_after_free = 0, out_of_bounds = 0, not_owner = 0, never_written = 0;
     };
-    const guard_counts &wrong(tla_channel channel) const { return wrong_[channel]; }
+    const guard_counts &wrong(tla_memory_kind kind) const { return wrong_[kind]; }
 
   private:
     struct place { // where an access goes
-        tla_channel channel;
+        tla_memory_kind memory;
         std::uint64_t offset;
     };
     class write_under_way;
@@ -72,37 +72,38 @@ class memory_controller::accesses final : public untimed_target, public in_order
     static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
     bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who);
-    void break_reservations(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
+    void break_reservations(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
     void drop_reservation(std::uint32_t core);
     void not_made(const tlm::tlm_generic_payload &payload);
-    void offer_unreserved(tla_channel channel);
-    bool is_being_written(tla_channel channel, std::uint64_t first, std::uint64_t last, bool exclusively) const;
+    void offer_unreserved(tla_memory_kind kind);
+    bool is_being_written(tla_memory_kind kind, std::uint64_t first, std::uint64_t last, bool exclusively) const;
     bool has_to_wait(const place &where, std::uint64_t nbytes, bool write) const;
     bool arrives_in_order(const in_order_request &request, const requester *who);
-    void invalidate(int channel, sc_dt::uint64 first, sc_dt::uint64 last);
+    void invalidate(int kind, sc_dt::uint64 first, sc_dt::uint64 last);
     bool guard_refuses(const place &where, tlm::tlm_generic_payload &payload, std::uint64_t at_ps, bool &to_note);
     tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
                                     std::uint64_t at_ps) const;
     void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
-    void poison(tla_channel channel, std::uint64_t offset, std::uint64_t nbytes);
-    void check_size(tla_channel channel);
+    void poison(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
+    void check_size(tla_memory_kind kind);
     bool is_guarded() const { return of_.config_.guard != TLA_GUARD_OFF; }
     tla_pe_memory *memory() const { return tla_controller_memory(of_.core_.get()); }
-    std::uint64_t bytes_of(tla_channel channel) const { return tla_pe_memory_bytes(&of_.config_.memory, channel); }
+    std::uint64_t bytes_of(tla_memory_kind kind) const { return tla_pe_memory_bytes(&of_.config_.memory, kind); }
 
     memory_controller &of_;
-    outlet to_memory_[TLA_CHANNEL_COUNT];
+    outlet to_memory_[TLA_MEMORY_KIND_COUNT];
     shared_resource resource_{shared_resource::kind::controller, of_.name()};
-    tla_exclusive_monitor monitors_[TLA_CHANNEL_COUNT]{};
-    bool reserved_refused_[TLA_CHANNEL_COUNT]{}; // somebody may remember that DMI was refused for a reservation there
-    write_under_way *writes_ = nullptr;          // of callers who wait for their memory
-    std::list<held> held_;                       // in the order in which they came
-    bool keeps_order_ = false;                   // an exclusive access has come
-    std::uint64_t written_until_ps_ = 0;         // when the latest write comes that came before it
-    bool dmi_granted_ = false;                   // somebody may hold a pointer
-    std::uint64_t slice_base_ = 0;               // physical address of the slice's first byte, if there is one
+    tla_exclusive_monitor monitors_[TLA_MEMORY_KIND_COUNT]{};
+    bool reserved_refused_[TLA_MEMORY_KIND_COUNT]{}; // somebody may remember that DMI was refused for a reservation
+                                                     // there
+    write_under_way *writes_ = nullptr;              // of callers who wait for their memory
+    std::list<held> held_;                           // in the order in which they came
+    bool keeps_order_ = false;                       // an exclusive access has come
+    std::uint64_t written_until_ps_ = 0;             // when the latest write comes that came before it
+    bool dmi_granted_ = false;                       // somebody may hold a pointer
+    std::uint64_t slice_base_ = 0;                   // physical address of the slice's first byte, if there is one
     std::uint64_t data_errors_ = 0;
-    guard_counts wrong_[TLA_CHANNEL_COUNT];
+    guard_counts wrong_[TLA_MEMORY_KIND_COUNT];
 };
 
 } // namespace tlmalloc

@@ -5,42 +5,42 @@
 
 namespace tlmalloc {
 
-static bool has_front(const tla_pe_memory_config &config, tla_channel channel, bool any, tla_front which) {
-    const tla_front front = tla_stack_front(tla_pe_memory_stack_config(&config, channel).policy);
-    return tla_pe_memory_bytes(&config, channel) > 0 && (any ? front != TLA_FRONT_NONE : front == which);
+static bool has_front(const tla_pe_memory_config &config, tla_memory_kind kind, bool any, tla_front which) {
+    const tla_front front = tla_stack_front(tla_pe_memory_stack_config(&config, kind).policy);
+    return tla_pe_memory_bytes(&config, kind) > 0 && (any ? front != TLA_FRONT_NONE : front == which);
 }
 
 memory_controller::figures::figures(memory_controller &of) : of_(of) {
     const tla_pe_memory_config &config = of.config_.memory;
-    for (int number = 0; number < TLA_CHANNEL_COUNT; number++) {
-        const auto channel = static_cast<tla_channel>(number);
-        of_memory &m = memories_[channel];
-        const bool has = tla_pe_memory_bytes(&config, channel) > 0;
-        m.has_front = has_front(config, channel, true, TLA_FRONT_NONE);
-        m.grows = has_front(config, channel, false, TLA_FRONT_LAZY);
-        m.used = add(channel, "used_bytes", 48, has);
-        m.largest_free = add(channel, "largest_free_bytes", 48, has);
-        m.free_blocks = add(channel, "free_blocks", 32, has);
-        m.fragmentation = add(channel, "fragmentation_permille", 10, has);
-        m.held = add(channel, "held_bytes", 48, m.has_front);
-        m.committed = add(channel, "committed_bytes", 48, m.grows);
+    for (int number = 0; number < TLA_MEMORY_KIND_COUNT; number++) {
+        const auto kind = static_cast<tla_memory_kind>(number);
+        of_memory &m = memories_[kind];
+        const bool has = tla_pe_memory_bytes(&config, kind) > 0;
+        m.has_front = has_front(config, kind, true, TLA_FRONT_NONE);
+        m.grows = has_front(config, kind, false, TLA_FRONT_LAZY);
+        m.used = add(kind, "used_bytes", 48, has);
+        m.largest_free = add(kind, "largest_free_bytes", 48, has);
+        m.free_blocks = add(kind, "free_blocks", 32, has);
+        m.fragmentation = add(kind, "fragmentation_permille", 10, has);
+        m.held = add(kind, "held_bytes", 48, m.has_front);
+        m.committed = add(kind, "committed_bytes", 48, m.grows);
     }
-    for (int number = 0; number < TLA_CHANNEL_COUNT; number++) {
-        const auto channel = static_cast<tla_channel>(number);
-        of_memory &m = memories_[channel];
-        const bool shown = tla_pe_memory_bytes(&config, channel) > 0 && of.config_.object_signals;
-        m.references = add(channel, "references", 32, shown);
-        m.pins = add(channel, "pins", 32, shown);
-        m.cached = add(channel, "cached_objects", 32, shown);
-        m.evicted = add(channel, "evicted_objects", 32, shown);
+    for (int number = 0; number < TLA_MEMORY_KIND_COUNT; number++) {
+        const auto kind = static_cast<tla_memory_kind>(number);
+        of_memory &m = memories_[kind];
+        const bool shown = tla_pe_memory_bytes(&config, kind) > 0 && of.config_.object_signals;
+        m.references = add(kind, "references", 32, shown);
+        m.pins = add(kind, "pins", 32, shown);
+        m.cached = add(kind, "cached_objects", 32, shown);
+        m.evicted = add(kind, "evicted_objects", 32, shown);
     }
     queue_depth_ = &figures_.emplace_back(of, "queue_depth", 16u);
     busy_ = &figures_.emplace_back(of, "engine_busy", 1u);
     nodes_visited_ = &figures_.emplace_back(of, "nodes_visited", 32u);
 }
 
-figure *memory_controller::figures::add(tla_channel channel, const char *name, unsigned bits, bool shown) {
-    names_.push_back(std::string(tla_channel_name(channel)) + "_" + name);
+figure *memory_controller::figures::add(tla_memory_kind kind, const char *name, unsigned bits, bool shown) {
+    names_.push_back(std::string(tla_memory_kind_name(kind)) + "_" + name);
     return &figures_.emplace_back(of_, names_.back().c_str(), bits, shown);
 }
 
@@ -50,24 +50,24 @@ void memory_controller::figures::begin(const tla_service &service) {
     busy_->set(service.start_ps, 1);
 }
 
-void memory_controller::figures::show(tla_channel channel, const tla_arena_stats &stats, std::uint64_t at_ps) {
-    const of_memory &m = memories_[channel];
+void memory_controller::figures::show(tla_memory_kind kind, const tla_arena_stats &stats, std::uint64_t at_ps) {
+    const of_memory &m = memories_[kind];
     m.used->set(at_ps, stats.used);
     m.largest_free->set(at_ps, stats.largest_free);
     m.free_blocks->set(at_ps, stats.free_blocks);
     m.fragmentation->set(at_ps, tla_arena_fragmentation_permille(&stats));
-    if (m.has_front) m.held->set(at_ps, tla_controller_get_stats(of_.core_.get(), channel).held);
+    if (m.has_front) m.held->set(at_ps, tla_controller_get_stats(of_.core_.get(), kind).held);
     if (m.grows) m.committed->set(at_ps, stats.capacity);
 }
 
-void memory_controller::figures::end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats,
+void memory_controller::figures::end(tla_memory_kind kind, const tla_service &service, const tla_arena_stats &stats,
                                      std::uint64_t nodes) {
     busy_->set(service.done_ps, 0);
     nodes_visited_->set(service.done_ps, nodes);
-    show(channel, stats, service.done_ps);
+    show(kind, stats, service.done_ps);
     if (!of_.config_.object_signals) return;
-    const of_memory &m = memories_[channel];
-    const tla_object_stats objects = tla_controller_get_objects(of_.core_.get(), channel);
+    const of_memory &m = memories_[kind];
+    const tla_object_stats objects = tla_controller_get_objects(of_.core_.get(), kind);
     m.references->set(service.done_ps, objects.references);
     m.pins->set(service.done_ps, objects.pins);
     m.cached->set(service.done_ps, objects.cache.entries);

@@ -19,9 +19,9 @@ class memory_controller::figures {
     void begin(const tla_service &service);
 
     // It is done: the memory that it was about, and how many nodes of its list were visited.
-    void end(tla_channel channel, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
+    void end(tla_memory_kind kind, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
-    void show(tla_channel channel, const tla_arena_stats &stats, std::uint64_t at_ps);
+    void show(tla_memory_kind kind, const tla_arena_stats &stats, std::uint64_t at_ps);
 
   private:
     struct of_memory {
@@ -29,12 +29,12 @@ class memory_controller::figures {
         figure *references, *pins, *cached, *evicted;
         bool has_front, grows;
     };
-    figure *add(tla_channel channel, const char *name, unsigned bits, bool shown);
+    figure *add(tla_memory_kind kind, const char *name, unsigned bits, bool shown);
 
     memory_controller &of_;
     std::deque<std::string> names_;
     std::deque<figure> figures_;
-    of_memory memories_[TLA_CHANNEL_COUNT]{};
+    of_memory memories_[TLA_MEMORY_KIND_COUNT]{};
     figure *queue_depth_, *busy_, *nodes_visited_;
 };
 

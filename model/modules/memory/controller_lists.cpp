@@ -14,8 +14,8 @@ bool memory_controller::work::list_is_in_slice() const {
     return of_.config_.free_list == TLA_LIST_HBM && of_.config_.memory.of[TLA_HBM].bytes > 0;
 }
 
-void memory_controller::work::add_list_counts(tla_channel channel, statistics &to) const {
-    const list_counts &counts = list_counts_[channel];
+void memory_controller::work::add_list_counts(tla_memory_kind kind, statistics &to) const {
+    const list_counts &counts = list_counts_[kind];
     to.list_reads = counts.reads;
     to.list_writes = counts.writes;
     to.list_hits = counts.hits;
@@ -24,13 +24,13 @@ void memory_controller::work::add_list_counts(tla_channel channel, statistics &t
 }
 
 // Makes the accesses of the last operation from start_ps on, one after the other; returns how long they take.
-std::uint64_t memory_controller::work::walk_list(tla_channel channel, std::uint64_t start_ps) {
-    tla_list_in_memory *traffic = tla_pe_memory_traffic(tla_controller_memory(of_.core_.get()), channel);
+std::uint64_t memory_controller::work::walk_list(tla_memory_kind kind, std::uint64_t start_ps) {
+    tla_list_in_memory *traffic = tla_pe_memory_traffic(tla_controller_memory(of_.core_.get()), kind);
     if (!traffic) return 0; // it has no bytes
     std::size_t count = 0;
     const tla_list_access *accesses = tla_list_in_memory_accesses(traffic, &count);
-    const bool in_slice = channel == TLA_HBM && list_is_in_slice();
-    list_counts &counts = list_counts_[channel];
+    const bool in_slice = kind == TLA_HBM && list_is_in_slice();
+    list_counts &counts = list_counts_[kind];
     // No transaction begins in the kernel's past, and a command may have waited for one that did so.
     std::uint64_t local = in_slice ? std::max(start_ps, to_ps(sc_core::sc_time_stamp())) : start_ps;
     for (std::size_t i = 0; i < count; i++) {

@@ -7,31 +7,31 @@
 
 namespace tlmalloc {
 
-static tla_front front_of(const tla_pe_memory_config &config, tla_channel channel) {
-    return tla_stack_front(tla_pe_memory_stack_config(&config, channel).policy);
+static tla_front front_of(const tla_pe_memory_config &config, tla_memory_kind kind) {
+    return tla_stack_front(tla_pe_memory_stack_config(&config, kind).policy);
 }
 
-static bool has_front(const tla_pe_memory_config &config, tla_channel channel) {
-    return tla_pe_memory_bytes(&config, channel) > 0 && front_of(config, channel) != TLA_FRONT_NONE;
+static bool has_front(const tla_pe_memory_config &config, tla_memory_kind kind) {
+    return tla_pe_memory_bytes(&config, kind) > 0 && front_of(config, kind) != TLA_FRONT_NONE;
 }
 
-memory_controller::statistics memory_controller::get_statistics(tla_channel channel) const {
+memory_controller::statistics memory_controller::get_statistics(tla_memory_kind kind) const {
     statistics result;
-    static_cast<command_counts &>(result) = work_->counts(channel);
-    static_cast<tla_controller_counts &>(result) = tla_controller_get_counts(core_.get(), channel);
-    work_->add_list_counts(channel, result);
-    const accesses::guard_counts &wrong = accesses_->wrong(channel);
+    static_cast<command_counts &>(result) = work_->counts(kind);
+    static_cast<tla_controller_counts &>(result) = tla_controller_get_counts(core_.get(), kind);
+    work_->add_list_counts(kind, result);
+    const accesses::guard_counts &wrong = accesses_->wrong(kind);
     result.use_after_free = wrong.use_after_free;
     result.out_of_bounds = wrong.out_of_bounds;
     result.not_owner += wrong.not_owner;
     result.never_written = wrong.never_written;
-    const tla_stack_stats stack = tla_controller_get_stats(core_.get(), channel);
+    const tla_stack_stats stack = tla_controller_get_stats(core_.get(), kind);
     result.arena = stack.memory;
-    if (has_front(config_.memory, channel)) {
+    if (has_front(config_.memory, kind)) {
         result.held = stack.held;
         result.peak_reserved = stack.peak_reserved;
     }
-    result.objects = tla_controller_get_objects(core_.get(), channel);
+    result.objects = tla_controller_get_objects(core_.get(), kind);
     return result;
 }
 
@@ -56,12 +56,12 @@ static std::vector<statistic> object_statistics(const memory_controller::statist
         {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found nothing to evict and is to come back"}};
 }
 
-std::vector<statistics_part> memory_controller::list_statistics() const {
-    std::vector<statistics_part> parts;
-    for (int kind = 0; kind < TLA_CHANNEL_COUNT; kind++) {
-        const auto channel = static_cast<tla_channel>(kind);
-        const statistics s = get_statistics(channel);
-        const bool has = tla_pe_memory_bytes(&config_.memory, channel) > 0;
+std::vector<statistics_group> memory_controller::list_statistics() const {
+    std::vector<statistics_group> parts;
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++) {
+        const auto kind = static_cast<tla_memory_kind>(kind);
+        const statistics s = get_statistics(kind);
+        const bool has = tla_pe_memory_bytes(&config_.memory, kind) > 0;
         if (!has && s.allocs == 0) continue;
         parts.push_back({{{"allocs", s.allocs, "commands", "ALLOC, refused ones included"},
                           {"frees", s.frees, "commands", "FREE, refused ones included"},
@@ -85,8 +85,8 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
                           {"never_written", s.never_written, "accesses", "guard: reads of bytes that nobody wrote"},
                           {"busy_ps", s.busy_ps, "ps", "the engine worked for this channel"}},
                          "channel",
-                         tla_channel_name(channel)});
-        if (has && front_of(config_.memory, channel) == TLA_FRONT_LAZY) {
+                         tla_memory_kind_name(kind)});
+        if (has && front_of(config_.memory, kind) == TLA_FRONT_LAZY) {
             parts.back().statistics.push_back(
                 {"committed_bytes", s.arena.capacity, "bytes", "of the memory, until now"});
             parts.back().statistics.push_back({"commits", s.commits, "commits", "that let memory in"});
@@ -95,7 +95,7 @@ std::vector<statistics_part> memory_controller::list_statistics() const {
             const std::vector<statistic> of_objects = object_statistics(s);
             parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
         }
-        if (front_of(config_.memory, channel) == TLA_FRONT_NONE) continue;
+        if (front_of(config_.memory, kind) == TLA_FRONT_NONE) continue;
         const statistic of_front[] = {
             {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for requests of their kind"},
             {"peak_reserved_bytes", s.peak_reserved, "bytes", "taken from the placement below the front, at most"},

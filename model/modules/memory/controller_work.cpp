@@ -15,9 +15,9 @@
 namespace tlmalloc {
 
 memory_controller::work::work(memory_controller &of) : of_(of) {
-    for (const tla_channel channel : of.channels())
+    for (const tla_memory_kind kind : of.memory_kinds())
         grows_ =
-            grows_ || tla_stack_front(tla_pe_memory_stack_config(&of.config_.memory, channel).policy) == TLA_FRONT_LAZY;
+            grows_ || tla_stack_front(tla_pe_memory_stack_config(&of.config_.memory, kind).policy) == TLA_FRONT_LAZY;
     set_watch({});
     if (!grows_) return;
     sc_core::sc_spawn_options method;
@@ -29,12 +29,12 @@ void memory_controller::work::set_watch(watch who) {
     watch_ = std::move(who);
     tla_controller_watch told{};
     told.context = &of_;
-    told.released = [](void *self, tla_channel channel, std::uint64_t offset, std::uint64_t nbytes) {
-        static_cast<memory_controller *>(self)->accesses_->released(channel, offset, nbytes);
+    told.released = [](void *self, tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+        static_cast<memory_controller *>(self)->accesses_->released(kind, offset, nbytes);
     };
     if (watch_.decided)
-        told.decided = [](void *self, tla_channel channel, const tla_stack_deed *deed) {
-            static_cast<memory_controller *>(self)->work_->watch_.decided(channel, *deed);
+        told.decided = [](void *self, tla_memory_kind kind, const tla_stack_deed *deed) {
+            static_cast<memory_controller *>(self)->work_->watch_.decided(kind, *deed);
         };
     tla_controller_set_watch(of_.core_.get(), told);
 }
@@ -87,8 +87,9 @@ void memory_controller::work::tell(const tla_command &command, std::uint64_t arr
         SC_REPORT_WARNING(is_free ? "/tlmalloc/memory_controller/free" : "/tlmalloc/memory_controller/reference",
                           (name + ": " + outcome.refusal->text).c_str());
     if (outcome.difference)
-        SC_REPORT_WARNING("/tlmalloc/memory_controller/engine",
-                          (name + ": " + tla_channel_title(outcome.memory) + ": " + outcome.difference->text).c_str());
+        SC_REPORT_WARNING(
+            "/tlmalloc/memory_controller/engine",
+            (name + ": " + tla_memory_kind_title(outcome.memory) + ": " + outcome.difference->text).c_str());
     const bool of_references = command.opcode == TLA_OP_REF || command.opcode == TLA_OP_UNREF || is_free;
     if (watch_.counted && of_references && !outcome.completion.status && outcome.completion.value > 0)
         watch_.counted(outcome.memory, outcome.offset, command.opcode == TLA_OP_REF, outcome.completion.value,

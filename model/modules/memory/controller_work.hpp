@@ -18,8 +18,8 @@ class memory_controller::work {
     void set_watch(watch who);
     void make_new(std::uint64_t now_ps);
 
-    const command_counts &counts(tla_channel channel) const { return counts_[channel]; }
-    void add_list_counts(tla_channel channel, statistics &to) const;
+    const command_counts &counts(tla_memory_kind kind) const { return counts_[kind]; }
+    void add_list_counts(tla_memory_kind kind, statistics &to) const;
 
     bool list_is_in_slice() const;
 
@@ -35,7 +35,7 @@ class memory_controller::work {
     void end_pins(std::uint64_t at_ps);
     void watch_pins();
     void grow_by_itself();
-    std::uint64_t walk_list(tla_channel channel, std::uint64_t start_ps);
+    std::uint64_t walk_list(tla_memory_kind kind, std::uint64_t start_ps);
     bool access_node(const tla_list_access &access, std::uint64_t &local);
 
     memory_controller &of_;
@@ -43,9 +43,9 @@ class memory_controller::work {
     bool watches_pins_ = false; // there is a process that does
     sc_core::sc_event pins_changed_, grows_anew_;
     bool grows_ = false; // some memory does by itself
-    command_counts counts_[TLA_CHANNEL_COUNT];
-    list_counts list_counts_[TLA_CHANNEL_COUNT];
-    std::uint64_t list_ready_ps_[TLA_CHANNEL_COUNT]{}; // when what a list does behind its last answer is done
+    command_counts counts_[TLA_MEMORY_KIND_COUNT];
+    list_counts list_counts_[TLA_MEMORY_KIND_COUNT];
+    std::uint64_t list_ready_ps_[TLA_MEMORY_KIND_COUNT]{}; // when what a list does behind its last answer is done
 };
 
 } // namespace tlmalloc

@@ -52,7 +52,7 @@ hbm_slice::~hbm_slice() = default;
 
 void hbm_slice::make_idle() {
     make_channels();
-    const tla_fault_plan plan = faults_.plan;
+    const tla_fault_injection plan = faults_.plan;
     faults_ = {};
     faults_.plan = plan;
     shown_ = {};
@@ -262,9 +262,9 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
     return result;
 }
 
-std::vector<statistics_part> hbm_slice::list_statistics() const {
+std::vector<statistics_group> hbm_slice::list_statistics() const {
     const statistics s = get_statistics();
-    statistics_part all = list_accesses();
+    statistics_group all = list_accesses();
     const auto add = [&all](const statistic &row) { all.statistics.push_back(row); };
     add({"busy_ps", s.busy_ps, "ps", "sum over the pseudo-channels"});
     add({"corrected", s.corrected, "bit errors", "that reads met and ECC corrected"});

@@ -64,18 +64,18 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
 
 std::deque<memory_controller::memory_socket> memory_controller::one_of_each_kind() {
     std::deque<memory_socket> sockets;
-    for (int kind = 0; kind < TLA_CHANNEL_COUNT; kind++)
-        sockets.emplace_back(tla_channel_part(static_cast<tla_channel>(kind)));
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
+        sockets.emplace_back(tla_channel_part(static_cast<tla_memory_kind>(kind)));
     return sockets;
 }
 
 memory_controller::~memory_controller() = default;
 
-std::vector<tla_channel> memory_controller::channels() const {
-    std::vector<tla_channel> result;
-    for (int channel = 0; channel < TLA_CHANNEL_COUNT; channel++)
-        if (tla_pe_memory_bytes(&config_.memory, static_cast<tla_channel>(channel)) > 0)
-            result.push_back(static_cast<tla_channel>(channel));
+std::vector<tla_memory_kind> memory_controller::memory_kinds() const {
+    std::vector<tla_memory_kind> result;
+    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
+        if (tla_pe_memory_bytes(&config_.memory, static_cast<tla_memory_kind>(kind)) > 0)
+            result.push_back(static_cast<tla_memory_kind>(kind));
     return result;
 }
 
@@ -87,12 +87,12 @@ void memory_controller::set_watch(watch who) {
     work_->set_watch(std::move(who));
 }
 
-tla_status memory_controller::restore(tla_channel channel, const std::string &snapshot, tla_error *error) {
-    return tla_controller_restore(core_.get(), channel, name(), snapshot.data(), snapshot.size(), error);
+tla_status memory_controller::restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error) {
+    return tla_controller_restore(core_.get(), kind, name(), snapshot.data(), snapshot.size(), error);
 }
 
-bool memory_controller::is_as_at_the_beginning(tla_channel channel) const {
-    return tla_controller_is_as_at_the_beginning(core_.get(), channel);
+bool memory_controller::is_as_at_the_beginning(tla_memory_kind kind) const {
+    return tla_controller_is_as_at_the_beginning(core_.get(), kind);
 }
 
 std::uint64_t memory_controller::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
@@ -105,8 +105,8 @@ bool memory_controller::makes_transactions(const tla_command &) const {
 
 void memory_controller::start_of_simulation() {
     accesses_->find_memories();
-    for (const tla_channel channel : channels())
-        figures_->show(channel, get_statistics(channel).arena, 0);
+    for (const tla_memory_kind kind : memory_kinds())
+        figures_->show(kind, get_statistics(kind).arena, 0);
 }
 
 void memory_controller::begin_reset() {
@@ -119,8 +119,8 @@ void memory_controller::make_new() {
     accesses_->make_new();
     control.make_new();
     work_->make_new(now_ps);
-    for (const tla_channel channel : channels())
-        figures_->show(channel, get_statistics(channel).arena, now_ps);
+    for (const tla_memory_kind kind : memory_kinds())
+        figures_->show(kind, get_statistics(kind).arena, now_ps);
 }
 
 } // namespace tlmalloc

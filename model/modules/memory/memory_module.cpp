@@ -93,7 +93,7 @@ unsigned memory_module::debug(tlm::tlm_generic_payload &payload) {
     return debug_copy(payload, bytes_, memory_.capacity);
 }
 
-statistics_part memory_module::list_accesses() const {
+statistics_group memory_module::list_accesses() const {
     time_queue::catch_up_all();
     return {{{"reads", counts_.reads, "accesses", "reads that were served"},
              {"writes", counts_.writes, "accesses", "writes that were served"},

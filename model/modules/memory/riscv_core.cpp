@@ -150,7 +150,7 @@ riscv_core::statistics riscv_core::get_statistics() const {
     return result;
 }
 
-std::vector<statistics_part> riscv_core::list_statistics() const {
+std::vector<statistics_group> riscv_core::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"instructions", s.instructions, "instructions", "executed"},
               {"cycles", s.cycles, "cycles", "of those, without what answers took"},

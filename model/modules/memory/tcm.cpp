@@ -46,8 +46,8 @@ tcm::statistics tcm::get_statistics() const {
     return {counts_, busy_ps_};
 }
 
-std::vector<statistics_part> tcm::list_statistics() const {
-    statistics_part all = list_accesses();
+std::vector<statistics_group> tcm::list_statistics() const {
+    statistics_group all = list_accesses();
     all.statistics.push_back({"busy_ps", busy_ps_, "ps", "sum of both channels"});
     return {all};
 }

@@ -5,7 +5,7 @@
 #include "command/dispatch.h"
 #include "command/slice_owner.h"
 #include "fan_out.hpp"
-#include "modules/element/scatter.hpp"
+#include "modules/pe/scatter.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -105,10 +105,10 @@ void command_processor::finish(unsigned port, const tla_completion &completion, 
 
 // When the engine of the slices' list, which is idle, begins with what it is asked at ps: at a cycle of its clock.
 static std::uint64_t next_cycle(std::uint64_t ps, std::uint64_t clock_ps) {
-    tla_command_engine idle{};
+    tla_command_queue idle{};
     idle.depth = 1;
     idle.clock_ps = clock_ps;
-    return tla_command_engine_look(&idle, ps).start_ps;
+    return tla_command_queue_look(&idle, ps).start_ps;
 }
 
 // One decision for all slices; a FREE is on the list when all of them have given the block back.
@@ -146,11 +146,11 @@ std::uint64_t command_processor::execute_for_slices(unsigned port, const tla_com
 
 tla_slice_owner_result command_processor::tell_slices(std::uint64_t at_ps) {
     tla_slice_owner_tell(owner_.get(), at_ps);
-    tla_posting *postings = nullptr;
-    while (const std::size_t count = tla_slice_owner_next(owner_.get(), &postings)) {
+    tla_sent_command *sent_commands = nullptr;
+    while (const std::size_t count = tla_slice_owner_next(owner_.get(), &sent_commands)) {
         scatter round(out_);
         for (std::size_t i = 0; i < count; i++)
-            round.post(postings[i]);
+            round.post(sent_commands[i]);
         round.gather();
     }
     tla_slice_owner_result told = tla_slice_owner_get_result(owner_.get());
@@ -182,11 +182,11 @@ void command_processor::dispatch(unsigned port, const tla_command &command, cons
 
 // A thread.
 void command_processor::gather(unsigned port, tla_dispatch *launched) {
-    tla_posting *postings = nullptr;
-    const std::size_t count = tla_dispatch_postings(launched, &postings);
+    tla_sent_command *sent_commands = nullptr;
+    const std::size_t count = tla_dispatch_commands(launched, &sent_commands);
     scatter round(out_);
     for (std::size_t i = 0; i < count; i++)
-        round.post(postings[i]);
+        round.post(sent_commands[i]);
     round.gather();
     dispatched_.remove(launched);
     may_be_idle();
@@ -204,9 +204,9 @@ command_processor::statistics command_processor::get_statistics() const {
     return result;
 }
 
-std::vector<statistics_part> command_processor::list_statistics() const {
+std::vector<statistics_group> command_processor::list_statistics() const {
     const statistics s = get_statistics();
-    std::vector<statistics_part> parts{
+    std::vector<statistics_group> parts{
         {{{"commands", s.commands, "commands", "passed on"},
           {"launches", s.launches, "commands", "of them LAUNCH"},
           {"failed", s.failed, "commands", "refused"},

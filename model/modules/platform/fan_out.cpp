@@ -1,7 +1,7 @@
 // A mapping command for many targets: round after round of what fan_out.h says.
 #include "fan_out.hpp"
 
-#include "modules/element/scatter.hpp"
+#include "modules/pe/scatter.hpp"
 
 #include <new>
 
@@ -25,11 +25,11 @@ std::uint64_t fan_out::settle(outlet &out, std::uint64_t at_ps) {
 }
 
 tla_fan_out_result fan_out::make(outlet &out) {
-    tla_posting *postings = nullptr;
-    while (const std::size_t count = tla_fan_out_next(decisions_.get(), &postings)) {
+    tla_sent_command *sent_commands = nullptr;
+    while (const std::size_t count = tla_fan_out_next(decisions_.get(), &sent_commands)) {
         scatter round(out);
         for (std::size_t i = 0; i < count; i++)
-            round.post(postings[i]);
+            round.post(sent_commands[i]);
         round.gather();
     }
     return tla_fan_out_get_result(decisions_.get());

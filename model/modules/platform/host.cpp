@@ -1,7 +1,7 @@
 // What the runtime sends, as transactions; tensors written and read in chunks; page faults as they come.
 #include "tlmalloc/modules/host.hpp"
 
-#include "modules/element/bulk_transfer.hpp"
+#include "modules/pe/bulk_transfer.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/page_fault.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -76,16 +76,16 @@ void host::wait_for_answers(std::uint64_t at_ps) {
     if (at_ps > now) sc_core::wait(from_ps(at_ps - now));
 }
 
-void host::post(way to, const std::vector<tla_posting *> &commands) {
+void host::post(way to, const std::vector<tla_sent_command *> &commands) {
     if (!in_reset()) send_and_gather(to, commands);
     if (!in_reset()) return;
-    for (tla_posting *command : commands)
+    for (tla_sent_command *command : commands)
         command->status = TLA_RESET;
 }
 
-void host::send_and_gather(way to, const std::vector<tla_posting *> &commands) {
+void host::send_and_gather(way to, const std::vector<tla_sent_command *> &commands) {
     scatter round(to == way::fabric ? to_fabric_ : to_va_);
-    for (tla_posting *command : commands)
+    for (tla_sent_command *command : commands)
         round.post(*command, &requester_);
     wait_for_answers(round.gather());
 }

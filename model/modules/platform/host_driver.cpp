@@ -81,8 +81,8 @@ tla_status host_driver::call(std::uint32_t device, tla_host_driver_operation ope
     return in_reset() ? TLA_RESET : status;
 }
 
-std::vector<statistics_part> host_driver::list_statistics() const {
-    std::vector<statistics_part> parts;
+std::vector<statistics_group> host_driver::list_statistics() const {
+    std::vector<statistics_group> parts;
     for (std::uint32_t device = 0; device < config_.devices; device++) {
         const tla_host_driver_stats s = get_statistics(device);
         parts.push_back({{{"allocs", s.allocs, "calls", "for memory of the device"},

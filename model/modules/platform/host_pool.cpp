@@ -20,7 +20,7 @@ runtime::pool::~pool() {
     closed_ = true;
 }
 
-std::uint32_t runtime::pool::device_of(tla_channel memory, const pe_location &pe) {
+std::uint32_t runtime::pool::device_of(tla_memory_kind memory, const pe_location &pe) {
     const pe_location where = tla_memory_of_pe(memory, pe);
     const auto found = std::find_if(places_.begin(), places_.end(), [&](const place &p) {
         return p.memory == memory && p.where.sip == where.sip && p.where.cube == where.cube && p.where.pe == where.pe;
@@ -71,7 +71,7 @@ tla_completion runtime::pool::run(std::uint32_t device, std::uint32_t correlatio
     return answer;
 }
 
-tla_completion runtime::pool::take(tla_channel memory, const shard &s, std::uint32_t correlation_id) {
+tla_completion runtime::pool::take(tla_memory_kind memory, const shard &s, std::uint32_t correlation_id) {
     const std::uint32_t device = device_of(memory, s.where);
     tla_pool_buffer buffer{};
     tla_completion answer = run(device, correlation_id, [&] {
@@ -81,14 +81,14 @@ tla_completion runtime::pool::take(tla_channel memory, const shard &s, std::uint
     return answer;
 }
 
-tla_completion runtime::pool::give_back(tla_channel memory, const shard &s, std::uint32_t correlation_id) {
+tla_completion runtime::pool::give_back(tla_memory_kind memory, const shard &s, std::uint32_t correlation_id) {
     const std::uint32_t device = device_of(memory, s.where);
     const tla_pool_buffer buffer{s.pa.value, s.nbytes, tla_caching_pool_class(s.nbytes), device};
     return run(device, correlation_id, [&] { return tla_caching_pool_release(made_.get(), buffer, nullptr); });
 }
 
 // What is refused for now is tried again as long as something else goes: it may have made room.
-tla_completion runtime::pool::empty(std::uint32_t correlation_id, tla_channel &memory, pe_location &where) {
+tla_completion runtime::pool::empty(std::uint32_t correlation_id, tla_memory_kind &memory, pe_location &where) {
     tla_completion refused{};
     for (std::uint32_t device = 0; device < places_.size(); device++) {
         tla_completion answer{};

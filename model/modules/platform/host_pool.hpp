@@ -17,17 +17,17 @@ class runtime::pool {
     ~pool();
 
     // As the controller would answer; of what the pool itself served, what the controller said last.
-    tla_completion take(tla_channel memory, const shard &s, std::uint32_t correlation_id);
-    tla_completion give_back(tla_channel memory, const shard &s, std::uint32_t correlation_id);
+    tla_completion take(tla_memory_kind memory, const shard &s, std::uint32_t correlation_id);
+    tla_completion give_back(tla_memory_kind memory, const shard &s, std::uint32_t correlation_id);
 
     // Gives everything that is kept back to the controllers; the first refusal that stays one, and where.
-    tla_completion empty(std::uint32_t correlation_id, tla_channel &memory, pe_location &where);
+    tla_completion empty(std::uint32_t correlation_id, tla_memory_kind &memory, pe_location &where);
 
     pool_counts statistics() const;
 
   private:
     struct place {
-        tla_channel memory;
+        tla_memory_kind memory;
         pe_location where;
         tla_completion last;
         std::uint32_t correlation_id; // of the call that is under way
@@ -37,7 +37,7 @@ class runtime::pool {
     static tla_status free(void *self, std::uint32_t device, std::uint64_t address, std::uint64_t nbytes,
                            tla_work *work);
     tla_completion call_driver(tla_opcode opcode, const place &p, const shard &s);
-    std::uint32_t device_of(tla_channel memory, const pe_location &where);
+    std::uint32_t device_of(tla_memory_kind memory, const pe_location &where);
     // Runs an operation of the pool on a memory; answered with its status.
     tla_completion run(std::uint32_t device, std::uint32_t correlation_id,
                        const std::function<tla_status()> &operation);

@@ -396,7 +396,7 @@ const tla_fabric *interconnect::fabric() const {
     return fabric_.get();
 }
 
-std::vector<statistics_part> interconnect::list_statistics() const {
+std::vector<statistics_group> interconnect::list_statistics() const {
     time_queue::catch_up_all();
     return {{{{"errors", errors_, "accesses", "that found no target"}}}};
 }

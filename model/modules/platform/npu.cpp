@@ -1,9 +1,9 @@
 // The platform out of its modules: what a configuration means for each, and how they are bound.
 #include "tlmalloc/modules/npu.hpp"
 
-#include "modules/element/inland_transfers.hpp"
+#include "bindings.hpp"
+#include "modules/pe/inland_transfers.hpp"
 #include "tlmalloc/modules/time.hpp"
-#include "topology.hpp"
 
 #include <algorithm>
 
@@ -88,7 +88,7 @@ void own_slices(command_processor::config &result, const tla_config &c, unsigned
     for (unsigned cube = first; cube < first + cubes; cube++)
         for (unsigned pe = 0; pe < c.system.pes_per_cube; pe++) {
             tla_paddr port{}, base{};
-            tla_channel_control(TLA_HBM, sip, cube, pe, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &port);
+            tla_memory_kind_control(TLA_HBM, sip, cube, pe, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &port);
             tla_pe_memory_config of_pe = memory;
             of_pe.sip = sip;
             of_pe.die = cube;
@@ -184,8 +184,8 @@ class sip_unit : public sc_core::sc_module {
 } // namespace
 
 // What the fault plan has for a PE.
-static tla_fault_plan faults_of(const tla_config &c, const pe_location &where) {
-    return tla_fault_plan_for(&c.faults.plan, pe_number(c, where));
+static tla_fault_injection faults_of(const tla_config &c, const pe_location &where) {
+    return tla_fault_injection_for(&c.faults.plan, pe_number(c, where));
 }
 
 hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
@@ -209,14 +209,14 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     return result;
 }
 
-tcm::config cube_memory_config(const tla_config &c, tla_channel channel) {
-    tcm::config result(channel == TLA_SRAM ? c.sram : c.m_cpu_memory);
-    result.kind = channel == TLA_SRAM ? "sram" : "m_cpu_memory";
+tcm::config cube_memory_config(const tla_config &c, tla_memory_kind kind) {
+    tcm::config result(kind == TLA_SRAM ? c.sram : c.m_cpu_memory);
+    result.kind = kind == TLA_SRAM ? "sram" : "m_cpu_memory";
     return result;
 }
 
 memory_controller::config cube_controller_config(const tla_config &c, unsigned sip, unsigned cube,
-                                                 tla_channel channel) {
+                                                 tla_memory_kind kind) {
     memory_controller::config result(c.controller);
     tla_pe_memory_config &memory = result.memory;
     memory.sip = sip;
@@ -224,11 +224,11 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
     memory.pe = 0;
     memory.layout = TLA_LAYOUT_KERNBENCH; // the bases are of the memories of a PE
     memory.of[TLA_HBM].bytes = memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
-    if (channel == TLA_SRAM)
+    if (kind == TLA_SRAM)
         memory.of[TLA_SRAM].bytes = c.sram.capacity;
     else
         memory.of[TLA_M_CPU_MEMORY].bytes = c.m_cpu_memory.capacity;
-    if (channel == TLA_SRAM && c.messages.memory == TLA_SLOTS_SRAM)
+    if (kind == TLA_SRAM && c.messages.memory == TLA_SLOTS_SRAM)
         result.ports = std::max<std::uint32_t>(result.ports, TLA_PORT_OF_SRAM_SLOTS + c.system.pes_per_cube);
     return result;
 }
@@ -278,8 +278,8 @@ pe_unit::pe_unit(sc_core::sc_module_name name, const tla_config &config, const p
 }
 
 cube_memory::cube_memory(sc_core::sc_module_name name, const tla_config &config, unsigned of_sip, unsigned of_cube,
-                         tla_channel which)
-    : sc_module(name), sip(of_sip), cube(of_cube), channel(which), memory("memory", cube_memory_config(config, which)),
+                         tla_memory_kind which)
+    : sc_module(name), sip(of_sip), cube(of_cube), kind(which), memory("memory", cube_memory_config(config, which)),
       controller("controller", cube_controller_config(config, of_sip, of_cube, which)) {
     (which == TLA_SRAM ? controller.sram : controller.m_cpu_memory).bind(memory.in);
 }
@@ -327,12 +327,12 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     }
     host_ = std::make_unique<tlmalloc::host>("host", host_config(config));
     host_->expect_many_free_blocks(many_free_blocks_);
-    topology rows(config);
+    bindings rows(config);
     graph_ = rows.take_graph();
     fabric_ = std::make_unique<interconnect>("fabric", rows.settings());
     host_->va.bind(va_manager_->control);
-    platform_parts parts{*fabric_,    *host_, *va_manager_,   processors_,
-                         end_points_, pes_,   cube_memories_, host_memory_.get()};
+    platform_modules parts{*fabric_,    *host_, *va_manager_,   processors_,
+                           end_points_, pes_,   cube_memories_, host_memory_.get()};
     rows.bind(parts);
     tell_inland_transfers(config, *fabric_, pes_);
     tell_ways(config);
@@ -465,12 +465,12 @@ va_manager::statistics npu::mapping_statistics() const {
 std::uint64_t npu::leaks() const {
     std::uint64_t count = host_->tensors().size();
     for (const pe_unit *pe : pes_) {
-        for (tla_channel channel : {TLA_HBM, TLA_TCM})
-            count += !pe->controller.is_as_at_the_beginning(channel);
+        for (tla_memory_kind kind : {TLA_HBM, TLA_TCM})
+            count += !pe->controller.is_as_at_the_beginning(kind);
         count += pe->mmu.get_statistics().table.mapped_bytes != 0;
     }
     for (const cube_memory *m : cube_memories_)
-        count += !m->controller.is_as_at_the_beginning(m->channel);
+        count += !m->controller.is_as_at_the_beginning(m->kind);
     if (host_memory_) count += !host_memory_->controller.is_as_at_the_beginning(TLA_HOST_MEMORY);
     const tla_arena_stats space = va_manager_->get_statistics().space;
     return count + (space.used != 0 || space.free_blocks != 1);

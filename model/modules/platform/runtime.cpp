@@ -2,7 +2,7 @@
 #include "tlmalloc/modules/runtime.hpp"
 
 #include "host_pool.hpp"
-#include "modules/element/launch_pads.hpp"
+#include "modules/pe/launch_pads.hpp"
 #include "runtime_text.hpp"
 
 #include <algorithm>
@@ -28,15 +28,15 @@ tla_tensor runtime::view(const tensor &t) const {
             t.shards.size(),
             scope_,
             settings_.asid,
-            &t.placement,
+            &t.layout,
             t.read_only};
 }
 
 tla_status runtime::create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
-                                  const placement &where, tensor **made, tla_error *error) {
+                                  const sharding &where, tensor **made, tla_error *error) {
     *made = nullptr;
     std::uint64_t nbytes = 0;
-    if (elements == 0 || element_bytes == 0 || where.pes.empty() || where.kind == spread::placed ||
+    if (elements == 0 || element_bytes == 0 || where.pes.empty() || where.kind == spread::matrix ||
         __builtin_mul_overflow(elements, std::uint64_t{element_bytes}, &nbytes))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no elements, no PEs, or more than 2^64 bytes",
                              name.c_str());
@@ -54,11 +54,11 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
                        error);
 }
 
-tla_status runtime::create_tensor(const std::string &name, const tla_placement &where, tensor **made,
+tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made,
                                   tla_error *error) {
     *made = nullptr;
     tla_error why{};
-    if (const tla_status status = tla_placement_check(&where, &why))
+    if (const tla_status status = tla_matrix_layout_check(&where, &why))
         return tla_error_set(error, status, "tensor %s: %s", name.c_str(), why.text);
     for (std::uint32_t cube = 0; cube < where.cubes; cube++)
         for (std::uint32_t pe = 0; pe < where.pes; pe++)
@@ -66,8 +66,8 @@ tla_status runtime::create_tensor(const std::string &name, const tla_placement &
                 return tla_error_set(error, TLA_NOT_FOUND, "tensor %s: no %s in this platform", name.c_str(),
                                      to_string(pe_location{where.sip, cube, pe}).c_str());
     std::vector<shard> wanted(std::size_t{where.cubes} * where.pes);
-    wanted.resize(tla_placement_split(&where, wanted.data()));
-    return make_tensor({name, {}, tla_placement_bytes(&where), {}, 0, 0, spread::placed, 0, where}, wanted, made,
+    wanted.resize(tla_matrix_layout_split(&where, wanted.data()));
+    return make_tensor({name, {}, tla_matrix_layout_bytes(&where), {}, 0, 0, spread::matrix, 0, where}, wanted, made,
                        error);
 }
 

@@ -14,15 +14,15 @@ bool runtime::knows(const pe_location &pe) const {
     return std::any_of(all.begin(), all.end(), [&pe](const pe_location &p) { return same(p, pe); });
 }
 
-tla_status runtime::check_memory(tla_channel memory, tla_error *error) const {
-    if (!tla_channel_name(memory)) return tla_error_set(error, TLA_INVALID_ARGUMENT, "no memory %d", memory);
+tla_status runtime::check_memory(tla_memory_kind memory, tla_error *error) const {
+    if (!tla_memory_kind_name(memory)) return tla_error_set(error, TLA_INVALID_ARGUMENT, "no memory %d", memory);
     if (memory == TLA_HOST_MEMORY && settings_.memory == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the host has no memory in this platform: host_memory.capacity is 0 B");
     return TLA_OK;
 }
 
-void runtime::remember(tla_channel memory, const pe_location &pe, const tla_completion &completion) {
+void runtime::remember(tla_memory_kind memory, const pe_location &pe, const tla_completion &completion) {
     const pe_location where = tla_memory_of_pe(memory, pe);
     const free_list now{memory, where, completion.total_free, completion.largest_free};
     const auto known = std::find_if(free_lists_.begin(), free_lists_.end(), [&](const free_list &list) {
@@ -79,7 +79,7 @@ std::vector<tla_completion> runtime::free_blocks(const tensor &t, std::uint32_t 
 }
 
 tla_completion runtime::free_block(const shard &s, std::uint32_t correlation_id) {
-    const tla_channel memory = memory_of(s);
+    const tla_memory_kind memory = memory_of(s);
     if (pool_) return pool_->give_back(memory, s, correlation_id);
     return call_driver(to_controller(settings_.control_port, TLA_OP_FREE, memory, s, correlation_id));
 }
@@ -109,7 +109,7 @@ tla_status runtime::add_shards(tensor &t, const std::vector<shard> &wanted,
     return status;
 }
 
-tla_status runtime::explain_block(tla_error *error, const std::string &what, tla_channel memory,
+tla_status runtime::explain_block(tla_error *error, const std::string &what, tla_memory_kind memory,
                                   const pe_location &where, const tla_completion &completion,
                                   std::uint64_t nbytes) const {
     const std::uint64_t reserved = memory == TLA_HBM   ? settings_.hbm_reserved
@@ -121,7 +121,7 @@ tla_status runtime::explain_block(tla_error *error, const std::string &what, tla
 }
 
 // Where several parts do not fit the error says what is missing in all.
-void runtime::tell_shortage(tla_channel memory, const std::vector<shard> &wanted,
+void runtime::tell_shortage(tla_memory_kind memory, const std::vector<shard> &wanted,
                             const std::vector<tla_completion> &completions, tla_error *error) const {
     std::set<std::string> places; // parts may be refused by one memory
     std::size_t parts = 0;
@@ -160,7 +160,7 @@ tla_status runtime::free_shards(tensor &t, std::uint32_t correlation_id, tla_err
 
 // --- blocks of those who keep their own ------------------------------------------------------------------------------
 
-tla_status runtime::allocate(const pe_location &pe, tla_channel memory, std::uint64_t nbytes, shard *made,
+tla_status runtime::allocate(const pe_location &pe, tla_memory_kind memory, std::uint64_t nbytes, shard *made,
                              tla_error *error) {
     if (const tla_status status = check_memory(memory, error)) return status;
     if (!knows(pe) || nbytes == 0)
@@ -184,7 +184,7 @@ tla_status runtime::allocate(const pe_location &pe, tla_channel memory, std::uin
 tla_status runtime::release(const shard &block, tla_error *error) {
     const call here(*this, "free", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
-    const tla_channel memory = memory_of(block);
+    const tla_memory_kind memory = memory_of(block);
     const tla_completion completion = free_block(block, next_correlation_++);
     if (completion.status) return here.result(explain_block(error, "free in ", memory, block.where, completion, 0));
     remember(memory, block.where, completion);

@@ -24,13 +24,13 @@ tla_status runtime::free_owed(tla_error *error) {
 
 tla_status runtime::empty_pool(tla_error *error) {
     if (!pool_) return TLA_OK;
-    tla_channel memory = TLA_HBM;
+    tla_memory_kind memory = TLA_HBM;
     pe_location where{};
     const tla_completion refused = pool_->empty(next_correlation_++, memory, where);
     return refused.status ? explain_block(error, "free in ", memory, where, refused, 0) : TLA_OK;
 }
 
-tla_status runtime::trim(tla_channel memory, const std::vector<pe_location> &where, tla_error *error) {
+tla_status runtime::trim(tla_memory_kind memory, const std::vector<pe_location> &where, tla_error *error) {
     const call here(*this, "trim", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
     std::vector<addressed_command> commands;
@@ -56,11 +56,11 @@ tla_status runtime::trim(tla_channel memory, const std::vector<pe_location> &whe
 // Of PEs all, as kernels and MMUs allocate too; of the others those that were used.
 tla_status runtime::trim_fronts(tla_error *error) {
     tla_status status = TLA_OK;
-    for (int c = 0; c < TLA_CHANNEL_COUNT; c++) {
-        const auto memory = static_cast<tla_channel>(c);
+    for (int c = 0; c < TLA_MEMORY_KIND_COUNT; c++) {
+        const auto memory = static_cast<tla_memory_kind>(c);
         if (!(settings_.fronts >> c & 1)) continue;
         std::vector<pe_location> where = settings_.pes;
-        if (tla_channel_scope_of(memory) != TLA_SCOPE_PE) {
+        if (tla_memory_scope_of(memory) != TLA_SCOPE_PE) {
             where.clear();
             for (const free_list &list : free_lists_)
                 if (list.memory == memory) where.push_back(list.where);

@@ -14,13 +14,14 @@ tla_command runtime::new_command(tla_opcode opcode, tla_target target, std::uint
     return command;
 }
 
-runtime::addressed_command runtime::to_controller(unsigned port, tla_opcode opcode, tla_channel memory, const shard &s,
-                                                  std::uint32_t correlation_id, std::uint32_t object) {
+runtime::addressed_command runtime::to_controller(unsigned port, tla_opcode opcode, tla_memory_kind memory,
+                                                  const shard &s, std::uint32_t correlation_id, std::uint32_t object) {
     tla_paddr address{};
-    tla_channel_control(memory, s.where.sip, s.where.cube, s.where.pe, port * std::uint64_t{TLA_PORT_BYTES}, &address);
+    tla_memory_kind_control(memory, s.where.sip, s.where.cube, s.where.pe, port * std::uint64_t{TLA_PORT_BYTES},
+                            &address);
     addressed_command to{address.value, new_command(opcode, TLA_TARGET_MEMORY_CONTROLLER, correlation_id),
                          tla_memory_of_pe(memory, s.where).sip};
-    to.command.channel = memory;
+    to.command.memory = memory;
     to.command.object = object;
     to.command.pa = s.pa;
     to.command.nbytes = s.nbytes;
@@ -28,8 +29,8 @@ runtime::addressed_command runtime::to_controller(unsigned port, tla_opcode opco
 }
 
 std::vector<tla_completion> runtime::send_commands(way to, std::vector<addressed_command> commands) {
-    std::vector<tla_posting> sent(commands.size());
-    std::vector<tla_posting *> waiting;
+    std::vector<tla_sent_command> sent(commands.size());
+    std::vector<tla_sent_command *> waiting;
     for (std::size_t i = 0; i < commands.size(); i++) {
         commands[i].command.request_id = next_request_++;
         sent[i].port_address = commands[i].port_address;
@@ -38,9 +39,11 @@ std::vector<tla_completion> runtime::send_commands(way to, std::vector<addressed
         waiting.push_back(&sent[i]);
     }
     for (unsigned tries_left = settings_.retry.retries;; tries_left--) {
-        std::vector<tla_posting *> now; // to different ports: the second to one follows when the first is answered
-        for (tla_posting *p : waiting) {
-            const auto to_its_port = [p](const tla_posting *other) { return other->port_address == p->port_address; };
+        std::vector<tla_sent_command *> now; // to different ports: the second to one follows when the first is answered
+        for (tla_sent_command *p : waiting) {
+            const auto to_its_port = [p](const tla_sent_command *other) {
+                return other->port_address == p->port_address;
+            };
             if (std::any_of(now.begin(), now.end(), to_its_port)) {
                 post(to, now);
                 now.clear();
@@ -50,14 +53,14 @@ std::vector<tla_completion> runtime::send_commands(way to, std::vector<addressed
             now.push_back(p);
         }
         if (!now.empty()) post(to, now);
-        const auto was_taken = [](const tla_posting *p) { return p->status != TLA_BUSY; };
+        const auto was_taken = [](const tla_sent_command *p) { return p->status != TLA_BUSY; };
         waiting.erase(std::remove_if(waiting.begin(), waiting.end(), was_taken), waiting.end());
         if (waiting.empty() || tries_left == 0) break;
         wait_for_ps(settings_.retry.delay_ps);
         retries_ += waiting.size();
     }
     std::vector<tla_completion> completions;
-    for (const tla_posting &p : sent) {
+    for (const tla_sent_command &p : sent) {
         completions.push_back(p.completion);
         completions.back().status = p.status;
         completions.back().correlation_id = p.command->correlation_id; // of what did not answer, too

@@ -6,7 +6,7 @@ namespace tlmalloc {
 namespace {
 
 tla_status check_plan(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
-                      const runtime::placement &where, tla_error *error) {
+                      const runtime::sharding &where, tla_error *error) {
     if (height == 0 || tensors.empty() || where.kind != spread::split)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "plan %s: %llu bytes with %zu tensors%s, expected both to be 1 or more, split over PEs",
@@ -47,7 +47,7 @@ tensor view_of(const tensor &arena, const planned_tensor &planned) {
 } // namespace
 
 tla_status runtime::deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
-                           const placement &where, deployment *made, tla_error *error) {
+                           const sharding &where, deployment *made, tla_error *error) {
     *made = {};
     if (const tla_status status = check_plan(name, height, tensors, where, error)) return status;
     tensor *arena = nullptr;

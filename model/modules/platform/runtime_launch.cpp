@@ -1,5 +1,5 @@
 // Launches of the runtime: which SIP is sent what, when all begin, and what the answers mean together.
-#include "modules/element/launch_pads.hpp"
+#include "modules/pe/launch_pads.hpp"
 #include "runtime_text.hpp"
 
 #include <algorithm>
@@ -99,12 +99,12 @@ class runtime::launch_under_way {
         return TLA_OK;
     }
 
-    std::vector<tla_posting *> postings() const {
-        std::vector<tla_posting *> all;
+    std::vector<tla_sent_command *> sent_commands() const {
+        std::vector<tla_sent_command *> all;
         for (tla_dispatch *part : parts_) {
-            tla_posting *postings = nullptr;
-            tla_dispatch_postings(part, &postings);
-            all.push_back(postings);
+            tla_sent_command *sent_commands = nullptr;
+            tla_dispatch_commands(part, &sent_commands);
+            all.push_back(sent_commands);
         }
         return all;
     }
@@ -195,7 +195,7 @@ tla_status runtime::try_to_dispatch(tla_command &command, const std::vector<pe_l
         command.program += tla_pe_set_count(&set);
         command.request_id = next_request_++;
     }
-    post(way::fabric, messages.postings());
+    post(way::fabric, messages.sent_commands());
     launched all;
     all.correlation_id = command.correlation_id;
     for (const tla_completion &answer : messages.end()) {

@@ -46,7 +46,7 @@ runtime::addressed_command runtime::to_owner(const pe_location &where, tla_comma
     else
         tla_paddr_io_cpu_control(where.sip, port, &pa);
     command.target = of_cube ? TLA_TARGET_M_CPU : TLA_TARGET_IO_CPU;
-    command.channel = TLA_HBM;
+    command.memory = TLA_HBM;
     return {pa.value, command, where.sip};
 }
 

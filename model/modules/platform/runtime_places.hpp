@@ -10,9 +10,9 @@ inline bool same(const pe_location &a, const pe_location &b) {
     return a.sip == b.sip && a.cube == b.cube && a.pe == b.pe;
 }
 
-inline tla_channel memory_of(const shard &s) {
-    tla_channel memory = TLA_HBM;
-    tla_channel_of(s.pa, &memory);
+inline tla_memory_kind memory_of(const shard &s) {
+    tla_memory_kind memory = TLA_HBM;
+    tla_memory_kind_of(s.pa, &memory);
     return memory;
 }
 

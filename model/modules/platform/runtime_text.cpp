@@ -26,9 +26,9 @@ std::string to_string(const tla_location &place) {
     return "";
 }
 
-std::string place_of(tla_channel memory, const pe_location &pe) {
-    const std::string title = tla_channel_title(memory), place = to_string(pe);
-    const tla_channel_scope scope = tla_channel_scope_of(memory);
+std::string place_of(tla_memory_kind memory, const pe_location &pe) {
+    const std::string title = tla_memory_kind_title(memory), place = to_string(pe);
+    const tla_memory_scope scope = tla_memory_scope_of(memory);
     if (scope == TLA_SCOPE_HOST) return title;
     return title + " of " + (scope == TLA_SCOPE_CUBE ? place.substr(0, place.rfind('.')) : place);
 }

@@ -10,7 +10,7 @@ namespace tlmalloc {
 std::string to_string(const tla_location &place);
 
 // "HBM of sip0.cube0.pe1", "SRAM of sip0.cube0", "host memory"
-std::string place_of(tla_channel memory, const pe_location &pe);
+std::string place_of(tla_memory_kind memory, const pe_location &pe);
 
 // Why a command was refused: a module that is busy answers with a bus error, a fault plan with TLA_BUSY.
 const char *refusal_text(tla_status status);
@@ -19,12 +19,12 @@ const char *refusal_text(tla_status status);
 struct segment_key {
     std::string text;
 };
-inline segment_key segment_key_of(tla_channel memory, bool segmented) {
-    return {segmented ? "controller." + std::string(tla_channel_name(memory)) + "_front.segment" : ""};
+inline segment_key segment_key_of(tla_memory_kind memory, bool segmented) {
+    return {segmented ? "controller." + std::string(tla_memory_kind_name(memory)) + "_front.segment" : ""};
 }
 
 // "tensor a: HBM of sip0.cube0.pe1: requested ..." as ADR-0048 D6 wants a failed allocation told, where nbytes were
-// asked for (0: it was none); `reserved` is what of the channel is never given. Returns the status.
+// asked for (0: it was none); `reserved` is what of the memory is never given. Returns the status.
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
                    std::uint64_t reserved = 0, const segment_key &segmented = {});
 

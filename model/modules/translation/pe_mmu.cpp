@@ -250,7 +250,7 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
     return result;
 }
 
-std::vector<statistics_part> pe_mmu::list_statistics() const {
+std::vector<statistics_group> pe_mmu::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"lookups", s.lookups, "accesses", "translated"},
               {"splits", s.splits, "accesses", "that became more than one"},

@@ -9,7 +9,7 @@ namespace tlmalloc {
 
 // With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way; one
 // that has not come in that time was lost, and the host is asked once more.
-bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
+bool pe_mmu::steps::ask_host(translation &j, std::uint64_t va) {
     if (mmu_.config_.unmapped != TLA_UNMAPPED_DEMAND || mmu_.fault.size() == 0 || mmu_.in_reset()) return false;
     const bool again = j.asked && j.asked_va == va;
     if (again && wait_for_change(j)) return true;
@@ -32,9 +32,9 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
         [](void *self, in_order_request &request) {
             request.pop();
             time_queue::of_simulation().post(
-                request.at_ps, static_cast<job *>(self)->owner->resource_.number(), 0,
+                request.at_ps, static_cast<translation *>(self)->owner->resource_.number(), 0,
                 [](void *context, std::uint64_t at_ps) {
-                    job &asking = *static_cast<job *>(context);
+                    translation &asking = *static_cast<translation *>(context);
                     asking.owner->host_answered(asking, at_ps);
                 },
                 self);
@@ -45,13 +45,13 @@ bool pe_mmu::steps::ask_host(job &j, std::uint64_t va) {
 }
 
 // Whether the access that faulted would find the byte for which it has asked.
-bool pe_mmu::steps::is_mapped(const job &j, std::uint64_t at_ps) const {
+bool pe_mmu::steps::is_mapped(const translation &j, std::uint64_t at_ps) const {
     tla_mmu_piece piece{};
     const tla_mmu_access asked{j.wanted.asid, {j.asked_va}, 1, 0};
     return tla_mmu_probe(mmu_.mmu_.get(), &asked, at_ps, &piece) == TLA_OK;
 }
 
-void pe_mmu::steps::host_answered(job &j, std::uint64_t at_ps) {
+void pe_mmu::steps::host_answered(translation &j, std::uint64_t at_ps) {
     const bool served = j.served = j.fault_payload.is_response_ok() && !mmu_.in_reset();
     j.patience_ps = served ? at_ps + mmu_.config_.fault_patience_ps : at_ps;
     j.end_ps = at_ps;
@@ -62,7 +62,7 @@ void pe_mmu::steps::host_answered(job &j, std::uint64_t at_ps) {
 }
 
 // The access that faulted waits until the next change can be seen; false when it has waited long enough.
-bool pe_mmu::steps::wait_for_change(job &j) {
+bool pe_mmu::steps::wait_for_change(translation &j) {
     if (j.end_ps >= j.patience_ps) return false;
     waiting_.push_back(&j);
     time_queue::of_simulation().post(
@@ -82,8 +82,8 @@ void pe_mmu::steps::changed(std::uint64_t visible_ps) {
         std::max(visible_ps, queue.now_ps()), resource_.number(), 0,
         [](void *self, std::uint64_t at_ps) {
             auto &mine = *static_cast<steps *>(self);
-            const std::vector<job *> waiting = std::exchange(mine.waiting_, {});
-            for (job *j : waiting)
+            const std::vector<translation *> waiting = std::exchange(mine.waiting_, {});
+            for (translation *j : waiting)
                 if (mine.is_mapped(*j, at_ps))
                     mine.retry(*j, at_ps);
                 else
@@ -93,8 +93,8 @@ void pe_mmu::steps::changed(std::uint64_t visible_ps) {
 }
 
 void pe_mmu::steps::lose_patience(std::uint64_t at_ps) {
-    const std::vector<job *> waiting = std::exchange(waiting_, {});
-    for (job *j : waiting) {
+    const std::vector<translation *> waiting = std::exchange(waiting_, {});
+    for (translation *j : waiting) {
         if (at_ps < j->patience_ps) {
             waiting_.push_back(j);
             continue;
@@ -106,7 +106,7 @@ void pe_mmu::steps::lose_patience(std::uint64_t at_ps) {
 
 // Who waits for a mapping waits in vain: it is refused by an action of the queue.
 void pe_mmu::steps::end_waiting() {
-    for (job *j : waiting_)
+    for (translation *j : waiting_)
         j->patience_ps = 0;
     time_queue &queue = time_queue::of_simulation();
     if (!waiting_.empty())
@@ -115,7 +115,7 @@ void pe_mmu::steps::end_waiting() {
             [](void *self, std::uint64_t at_ps) { static_cast<steps *>(self)->lose_patience(at_ps); }, this);
 }
 
-void pe_mmu::steps::retry(job &j, std::uint64_t at_ps) {
+void pe_mmu::steps::retry(translation &j, std::uint64_t at_ps) {
     recycle_parts(j);
     translate(j, at_ps);
 }

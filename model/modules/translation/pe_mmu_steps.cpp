@@ -19,19 +19,19 @@ void pe_mmu::steps::lead_on() {
 
 // --- records ---------------------------------------------------------------------------------------------------------
 
-pe_mmu::steps::job &pe_mmu::steps::new_job() {
-    if (idle_jobs_.empty()) {
-        jobs_.emplace_back();
-        jobs_.back().owner = this;
-        idle_jobs_.push_back(&jobs_.back());
+pe_mmu::steps::translation &pe_mmu::steps::new_translation() {
+    if (idle_translations_.empty()) {
+        translations_.emplace_back();
+        translations_.back().owner = this;
+        idle_translations_.push_back(&translations_.back());
     }
-    job &j = *idle_jobs_.back();
-    idle_jobs_.pop_back();
+    translation &j = *idle_translations_.back();
+    idle_translations_.pop_back();
     return j;
 }
 
 // Behind the part `before`, or the first.
-pe_mmu::steps::part &pe_mmu::steps::new_part(job &j, part *before) {
+pe_mmu::steps::part &pe_mmu::steps::new_part(translation &j, part *before) {
     if (idle_parts_.empty()) {
         parts_.emplace_back();
         parts_.back().lookup.owner = &parts_.back();
@@ -45,16 +45,16 @@ pe_mmu::steps::part &pe_mmu::steps::new_part(job &j, part *before) {
     return p;
 }
 
-void pe_mmu::steps::recycle_parts(job &j) {
+void pe_mmu::steps::recycle_parts(translation &j) {
     for (part *p = j.first; p; p = p->after)
         idle_parts_.push_back(p);
     j.first = nullptr;
 }
 
-void pe_mmu::steps::recycle(job &j) {
+void pe_mmu::steps::recycle(translation &j) {
     recycle_parts(j);
     std::exchange(j.request, nullptr)->held_by = nullptr;
-    idle_jobs_.push_back(&j);
+    idle_translations_.push_back(&j);
     mmu_.ended();
 }
 
@@ -91,7 +91,7 @@ void pe_mmu::steps::arrive(in_order_request &request) {
         request.finish();
         return;
     }
-    job &j = new_job();
+    translation &j = new_translation();
     j.request = &request;
     request.held_by = this;
     j.wanted = mmu_.wanted_by(*request.payload);
@@ -107,7 +107,7 @@ static const requester *on_behalf_of(const in_order_request &access) {
 }
 
 void pe_mmu::steps::payload_goes(in_order_request &request) {
-    for (job &j : jobs_) {
+    for (translation &j : translations_) {
         if (j.request != &request) continue;
         for (part *p = j.first; p; p = p->after) {
             p->who.walks_for = on_behalf_of(request);
@@ -118,7 +118,7 @@ void pe_mmu::steps::payload_goes(in_order_request &request) {
     }
 }
 
-void pe_mmu::steps::translate(job &j, std::uint64_t at_ps) {
+void pe_mmu::steps::translate(translation &j, std::uint64_t at_ps) {
     j.open = 0;
     j.end_ps = at_ps;
     add_rest(look_up(j, nullptr, 0, j.wanted.nbytes, at_ps), at_ps);
@@ -127,7 +127,7 @@ void pe_mmu::steps::translate(job &j, std::uint64_t at_ps) {
     show_walks(at_ps);
 }
 
-pe_mmu::steps::part &pe_mmu::steps::look_up(job &j, part *before, std::uint64_t offset, std::uint64_t nbytes,
+pe_mmu::steps::part &pe_mmu::steps::look_up(translation &j, part *before, std::uint64_t offset, std::uint64_t nbytes,
                                             std::uint64_t at_ps) {
     part &p = new_part(j, before);
     j.open++;
@@ -143,7 +143,7 @@ pe_mmu::steps::part &pe_mmu::steps::look_up(job &j, part *before, std::uint64_t 
 // Looks up what a part leaves up to the next one: a lookup or a change may have shortened it.
 void pe_mmu::steps::add_rest(part &from, std::uint64_t at_ps) {
     for (part *p = &from;;) {
-        job &j = *p->of;
+        translation &j = *p->of;
         const std::uint64_t end = p->lookup.access.va.value - j.wanted.va.value + p->lookup.access.nbytes;
         const std::uint64_t next = p->after ? p->after->lookup.access.va.value - j.wanted.va.value : j.wanted.nbytes;
         if (end == next) return;
@@ -176,7 +176,7 @@ void pe_mmu::steps::go_on(part &p, std::uint64_t now_ps) {
 }
 
 void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
-    job &j = *p.of;
+    translation &j = *p.of;
     tla_mmu_step(mmu_.mmu_.get(), &p.lookup, now_ps, bytes);
     go_on(p, now_ps);
     add_rest(p, now_ps);
@@ -190,7 +190,7 @@ void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
 void pe_mmu::steps::tell_news(std::uint64_t now_ps) {
     while (tla_mmu_request *news = tla_mmu_next(mmu_.mmu_.get(), now_ps)) {
         part &p = *static_cast<part *>(news->owner);
-        job &j = *p.of;
+        translation &j = *p.of;
         go_on(p, now_ps);
         add_rest(p, now_ps);
         settle(j);
@@ -238,7 +238,7 @@ void pe_mmu::steps::read(part &p) {
 }
 
 void pe_mmu::steps::finish_part(part &p) {
-    job &j = *p.of;
+    translation &j = *p.of;
     const tla_mmu_request &found = p.lookup;
     j.open--;
     j.end_ps = std::max(j.end_ps, found.at_ps);
@@ -247,7 +247,7 @@ void pe_mmu::steps::finish_part(part &p) {
 }
 
 // Once everything is translated, the access moves, or is refused.
-void pe_mmu::steps::settle(job &j) {
+void pe_mmu::steps::settle(translation &j) {
     if (j.open > 0) return;
     tlm::tlm_generic_payload &payload = *j.request->payload;
     route &where = j.where;
@@ -280,7 +280,7 @@ void pe_mmu::steps::settle(job &j) {
     release_held(now_ps);
 }
 
-void pe_mmu::steps::move_on(job &j, std::uint64_t now_ps) {
+void pe_mmu::steps::move_on(translation &j, std::uint64_t now_ps) {
     j.end_ps = std::max(j.end_ps, sent_before(j, now_ps));
     mmu_.count(j.wanted, j.where, j.end_ps);
     pe_mmu::note_translation(*j.request->payload, j.where, j.end_ps);
@@ -303,15 +303,15 @@ static bool in_conflict(const tla_mmu_access &a, const tla_mmu_access &b) {
 }
 
 // Whether such a one is still being translated. One that waits for the host is not waited for: the host may need this.
-bool pe_mmu::steps::is_behind(const job &j) const {
+bool pe_mmu::steps::is_behind(const translation &j) const {
     if (j.wanted.access != TLA_WRITE && writes_ == 0) return false;
-    for (const job *before = j.earlier; before; before = before->earlier)
+    for (const translation *before = j.earlier; before; before = before->earlier)
         if (!before->asked && in_conflict(before->wanted, j.wanted)) return true;
     return false;
 }
 
 // When the last such one leaves the MMU that has been translated: 0 when all have left.
-std::uint64_t pe_mmu::steps::sent_before(const job &j, std::uint64_t now_ps) {
+std::uint64_t pe_mmu::steps::sent_before(const translation &j, std::uint64_t now_ps) {
     while (!sent_.empty() && sent_.front().at_ps <= now_ps)
         sent_.pop_front();
     std::uint64_t at_ps = 0;
@@ -320,7 +320,7 @@ std::uint64_t pe_mmu::steps::sent_before(const job &j, std::uint64_t now_ps) {
     return at_ps;
 }
 
-void pe_mmu::steps::enter_order(job &j) {
+void pe_mmu::steps::enter_order(translation &j) {
     j.held = false;
     j.earlier = last_;
     j.later = nullptr;
@@ -329,7 +329,7 @@ void pe_mmu::steps::enter_order(job &j) {
     writes_ += j.wanted.access == TLA_WRITE;
 }
 
-void pe_mmu::steps::leave_order(job &j) {
+void pe_mmu::steps::leave_order(translation &j) {
     (j.earlier ? j.earlier->later : first_) = j.later;
     (j.later ? j.later->earlier : last_) = j.earlier;
     writes_ -= j.wanted.access == TLA_WRITE;
@@ -338,7 +338,7 @@ void pe_mmu::steps::leave_order(job &j) {
 // An access has moved on or been refused: what waited for that alone follows it, and what waited for this.
 void pe_mmu::steps::release_held(std::uint64_t now_ps) {
     while (held_ > 0) {
-        job *j = first_;
+        translation *j = first_;
         while (j && (!j->held || is_behind(*j)))
             j = j->later;
         if (!j) return;
@@ -355,7 +355,7 @@ void pe_mmu::steps::make_new() {
     walks_shown_ = 0;
 }
 
-void pe_mmu::steps::answer(job &j) {
+void pe_mmu::steps::answer(translation &j) {
     in_order_request &request = *j.request;
     request.at_ps = j.end_ps;
     recycle(j);
@@ -364,7 +364,7 @@ void pe_mmu::steps::answer(job &j) {
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
-void pe_mmu::steps::pass_on(job &j) {
+void pe_mmu::steps::pass_on(translation &j) {
     struct seen {
         std::uint64_t va, before, after; // of the initiator's transfer, where it says that the access is a part of one
         bool hide_dmi;
@@ -392,7 +392,7 @@ void pe_mmu::steps::pass_on(job &j) {
 }
 
 // Each piece is a transaction of its own; all start together and the access ends with the last of them.
-void pe_mmu::steps::pass_on_pieces(job &j) {
+void pe_mmu::steps::pass_on_pieces(translation &j) {
     tlm::tlm_generic_payload &payload = *j.request->payload;
     j.response = check_attributes(payload);
     if (refuses_exclusive(payload)) j.response = tlm::TLM_COMMAND_ERROR_RESPONSE;
@@ -428,7 +428,7 @@ void pe_mmu::steps::pass_on_pieces(job &j) {
 }
 
 void pe_mmu::steps::end_piece(part &p) {
-    job &j = *p.of;
+    translation &j = *p.of;
     p.piece.end(p.payload);
     if (j.response == tlm::TLM_OK_RESPONSE) j.response = p.payload.get_response_status();
     j.end_ps = std::max(j.end_ps, p.request.at_ps);

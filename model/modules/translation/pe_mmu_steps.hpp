@@ -29,12 +29,12 @@ class pe_mmu::steps final : private in_order_request::holder {
                       tla_error &error);
 
   private:
-    struct job;
+    struct translation;
 
     // A request to the MMU for the front of what is left of an access, and the transactions made for it: the reads of
     // its walk, then, of an access that is split, its piece.
     struct part {
-        job *of = nullptr;
+        translation *of = nullptr;
         part *after = nullptr; // the next in the order of addresses
         tla_mmu_request lookup{};
         in_order_request request;
@@ -46,7 +46,7 @@ class pe_mmu::steps final : private in_order_request::holder {
     };
 
     // An access that is being translated, or whose pieces are on their way.
-    struct job {
+    struct translation {
         steps *owner = nullptr;
         in_order_request *request = nullptr; // while it is here
         tla_mmu_access wanted{};
@@ -55,9 +55,9 @@ class pe_mmu::steps final : private in_order_request::holder {
         std::uint64_t end_ps = 0;
         tlm::tlm_response_status response = tlm::TLM_OK_RESPONSE;
         route where;
-        job *earlier = nullptr, *later = nullptr; // in the order of arrival, until they move on
-        bool held = false;                        // translated, behind an earlier one
-        bool asked = false;                       // the host, because of byte asked_va
+        translation *earlier = nullptr, *later = nullptr; // in the order of arrival, until they move on
+        bool held = false;                                // translated, behind an earlier one
+        bool asked = false;                               // the host, because of byte asked_va
         bool served = false, asked_again = false;
         std::uint64_t asked_va = 0, patience_ps = 0;
         in_order_request fault;
@@ -67,8 +67,8 @@ class pe_mmu::steps final : private in_order_request::holder {
 
     void arrive(in_order_request &request);
     void payload_goes(in_order_request &request) override;
-    void translate(job &j, std::uint64_t at_ps);
-    part &look_up(job &j, part *before, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t at_ps);
+    void translate(translation &j, std::uint64_t at_ps);
+    part &look_up(translation &j, part *before, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t at_ps);
     void add_rest(part &from, std::uint64_t at_ps);
     void go_on(part &p, std::uint64_t now_ps);
     void step(part &p, std::uint64_t now_ps, const void *bytes);
@@ -76,42 +76,42 @@ class pe_mmu::steps final : private in_order_request::holder {
     void show_walks(std::uint64_t now_ps);
     void read(part &p);
     void finish_part(part &p);
-    void settle(job &j);
-    void move_on(job &j, std::uint64_t now_ps);
-    bool is_behind(const job &j) const;
-    std::uint64_t sent_before(const job &j, std::uint64_t now_ps);
-    void enter_order(job &j);
-    void leave_order(job &j);
+    void settle(translation &j);
+    void move_on(translation &j, std::uint64_t now_ps);
+    bool is_behind(const translation &j) const;
+    std::uint64_t sent_before(const translation &j, std::uint64_t now_ps);
+    void enter_order(translation &j);
+    void leave_order(translation &j);
     void release_held(std::uint64_t now_ps);
-    bool ask_host(job &j, std::uint64_t va);
-    bool is_mapped(const job &j, std::uint64_t at_ps) const;
-    void host_answered(job &j, std::uint64_t at_ps);
-    bool wait_for_change(job &j);
+    bool ask_host(translation &j, std::uint64_t va);
+    bool is_mapped(const translation &j, std::uint64_t at_ps) const;
+    void host_answered(translation &j, std::uint64_t at_ps);
+    bool wait_for_change(translation &j);
     void lose_patience(std::uint64_t at_ps);
-    void retry(job &j, std::uint64_t at_ps);
-    void pass_on(job &j);
-    void pass_on_pieces(job &j);
+    void retry(translation &j, std::uint64_t at_ps);
+    void pass_on(translation &j);
+    void pass_on_pieces(translation &j);
     void end_piece(part &p);
-    void answer(job &j);
+    void answer(translation &j);
 
     void perform(const tla_mmu_bus_work &todo);
     static void wait_until(std::uint64_t at_ps);
 
-    job &new_job();
-    part &new_part(job &j, part *before);
-    void recycle_parts(job &j);
-    void recycle(job &j);
+    translation &new_translation();
+    part &new_part(translation &j, part *before);
+    void recycle_parts(translation &j);
+    void recycle(translation &j);
 
     pe_mmu &mmu_;
     outlet out_, walk_, fault_;
     shared_resource resource_;
-    std::deque<job> jobs_; // all there ever were
+    std::deque<translation> translations_; // all there ever were
     std::deque<part> parts_;
-    std::vector<job *> idle_jobs_;
+    std::vector<translation *> idle_translations_;
     std::vector<part *> idle_parts_;
-    std::vector<job *> waiting_;             // for a mapping that the host has promised
-    job *first_ = nullptr, *last_ = nullptr; // that have arrived and not moved on
-    std::size_t writes_ = 0, held_ = 0;      // among them
+    std::vector<translation *> waiting_;             // for a mapping that the host has promised
+    translation *first_ = nullptr, *last_ = nullptr; // that have arrived and not moved on
+    std::size_t writes_ = 0, held_ = 0;              // among them
     struct leaving {
         tla_mmu_access what;
         std::uint64_t at_ps;

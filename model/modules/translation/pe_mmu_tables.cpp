@@ -32,7 +32,7 @@ void pe_mmu::write_table(tla_paddr pa, const std::uint8_t *bytes, std::uint32_t 
 tla_status pe_mmu::allocate_table(std::uint64_t nbytes, tla_paddr &pa, std::uint64_t &at_ps) {
     tla_command command{};
     command.opcode = TLA_OP_ALLOC;
-    command.channel = TLA_HBM;
+    command.memory = TLA_HBM;
     command.nbytes = nbytes;
     tla_completion completion{};
     const tla_status status = command_allocator(command, completion, at_ps);

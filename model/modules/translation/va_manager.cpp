@@ -115,7 +115,7 @@ va_manager::statistics va_manager::get_statistics() const {
     return result;
 }
 
-std::vector<statistics_part> va_manager::list_statistics() const {
+std::vector<statistics_group> va_manager::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"allocs", s.allocs, "commands", "VA_ALLOC"},
               {"frees", s.frees, "commands", "VA_FREE"},

@@ -87,7 +87,7 @@ struct tester : sc_core::sc_module {
         sc_core::sc_time delay;
         what.opcode = opcode;
         what.target = TLA_TARGET_MEMORY_CONTROLLER;
-        what.channel = TLA_HBM;
+        what.memory = TLA_HBM;
         what.nbytes = block_bytes;
         what.pa.value = block;
         const tla_status status = tlmalloc::send_command(control, 0, what, done, delay);

@@ -57,7 +57,7 @@ class master : public vcml::component {
     tla_completion allocate(std::uint64_t nbytes) {
         tla_command what{};
         what.opcode = TLA_OP_ALLOC;
-        what.channel = TLA_HBM;
+        what.memory = TLA_HBM;
         what.nbytes = nbytes;
         return command(what);
     }

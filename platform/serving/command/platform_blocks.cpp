@@ -216,7 +216,7 @@ tla_status platform_blocks::memory(tla_opcode opcode, std::uint32_t block, tla_c
     tla_command command{};
     command.opcode = opcode;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = TLA_HBM;
+    command.memory = TLA_HBM;
     command.nbytes = block_bytes_;
     command.pa = {blocks_[block].pa};
     const std::uint64_t start = now_ps();

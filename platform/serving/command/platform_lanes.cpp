@@ -87,7 +87,7 @@ tla_status platform_lanes::tile_command(unit &of, tla_opcode opcode, std::uint64
     tla_command command{};
     command.opcode = opcode;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = TLA_TCM;
+    command.memory = TLA_TCM;
     command.nbytes = tile_bytes_;
     command.pa = {pa};
     tla_completion completion{};

@@ -48,7 +48,7 @@ tla_status platform_tier::command(tla_opcode opcode, std::uint32_t host_block, s
     tla_command command{};
     command.opcode = opcode;
     command.target = TLA_TARGET_MEMORY_CONTROLLER;
-    command.channel = TLA_HOST_MEMORY;
+    command.memory = TLA_HOST_MEMORY;
     command.nbytes = block_bytes_;
     command.pa = {physical_address(host_block)};
     const std::uint64_t start_ps = now_ps();

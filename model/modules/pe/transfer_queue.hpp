@@ -1,0 +1,75 @@
+// One direction of a PE's DMA: transfers one at a time, in the order in which they were asked for.
+#ifndef TLMALLOC_MODULES_PE_TRANSFER_QUEUE_HPP
+#define TLMALLOC_MODULES_PE_TRANSFER_QUEUE_HPP
+
+#include "tlmalloc/modules/detail/unit_load.hpp"
+#include "tlmalloc/modules/pe_dma.hpp"
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+namespace tlmalloc {
+
+// A transfer holds its engine until its last byte is there; the next one begins then. Who waits for its transfer, and
+// finds the engine free, moves it in the own thread; everything else is moved by a thread of the queue, which comes
+// into being with the first transfer that nobody waits for.
+class transfer_queue {
+  public:
+    using requests = std::vector<pe_dma::request>; // of one transfer, moved one after the other
+
+    struct queued_transfer {
+        requests what{};
+        std::uint64_t asked_ps = 0; // it begins no earlier
+        tla_status status = TLA_OK;
+        std::uint64_t begin_ps = 0, end_ps = 0;
+        bool done = false;
+        std::function<void()> ended{}; // told when it is done; must not wait
+        bool tells = false;
+        std::vector<tla_time_part> went{}; // if it tells: from begin_ps to end_ps, back to back
+    };
+
+    // Where the last of the bytes in virtual memory ends.
+    static std::uint64_t end_of(const requests &what);
+
+    // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel. `load` is told of the engine.
+    transfer_queue(pe_dma &dma, std::uint64_t quantum_ps, unit_load &load)
+        : dma_(dma), quantum_ps_(quantum_ps), load_(load) {}
+
+    // Moves everything behind what was asked for before, and waits for it; delay is where the transfer was asked for
+    // and, on return, where it ended. TLA_BUS_ERROR as pe_dma::transfer: no further part is moved. Adds where the time
+    // went, from its begin on, to `went` if that is there.
+    tla_status move(const requests &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went = nullptr);
+
+    // To be moved in its turn; lives until it is done. What is told of it is told at once, also where its end lies
+    // ahead of the SystemC kernel.
+    void post(queued_transfer &what);
+
+    // What has not begun is not moved any more: it is done with `status`.
+    void drop_waiting(tla_status status);
+
+    // The kernel's time is over: what it waits for is moved no further (pe_dma::give_up), what waits is not begun.
+    void give_up();
+
+    // Waits until a queued_transfer is done.
+    void wait_for(const queued_transfer &what);
+
+    bool is_idle() const { return !moving_ && queued_.empty(); }
+    std::uint64_t free_ps() const { return free_ps_; } // when the last transfer that has been moved ended
+
+  private:
+    void serve();
+    void finish(queued_transfer &what, tla_status status, std::uint64_t end_ps);
+    tla_status move_all(const requests &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went);
+
+    pe_dma &dma_;
+    const std::uint64_t quantum_ps_;
+    unit_load &load_;
+    std::deque<queued_transfer *> queued_;
+    bool moving_ = false, has_thread_ = false;
+    std::uint64_t free_ps_ = 0;
+    sc_core::sc_event posted_, done_;
+};
+
+} // namespace tlmalloc
+#endif
