@@ -27,7 +27,7 @@ struct cache_bench : object_bench {
     tla_status evict(std::uint64_t nbytes, bool busy, std::uint64_t who = nobody) {
         const tla_stack_request request{nbytes, 0, TLA_FORMAT_UNDEFINED};
         tla_pe_memory_set_owner(memory, {0, who, now});
-        return tla_object_evict(store, TLA_HBM, &request, busy, who, &at, &work);
+        return tla_object_evict(store, TLA_HBM, &request, busy, who, &taken, &work);
     }
     // What a store does: allocate, enter, give its own reference up.
     void store_page(std::uint64_t key) {
@@ -38,7 +38,7 @@ struct cache_bench : object_bench {
     bool added = false;
     tla_mem_object_meta meta{};
     std::vector<tla_placed_block> found;
-    tla_site at{};
+    tla_site taken{};
 };
 
 } // namespace
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(an_eviction_takes_what_was_not_used_for_the_longest_time_an
     BOOST_CHECK_EQUAL(b.stats().cache.waits, 1u);
     BOOST_CHECK_EQUAL(b.unpin(second), TLA_OK);
     BOOST_CHECK_EQUAL(b.evict(page, true), TLA_OK);
-    BOOST_CHECK_EQUAL(b.at.pa.value, second);
+    BOOST_CHECK_EQUAL(b.taken.pa.value, second);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_context_has_put_another_one_may_evict_from_guarded_memory) {
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_naive_cache_says_the_same_of_1e5_random_operations) {
             waits += status == TLA_BUSY, failures += status == TLA_EXHAUSTED;
             if (status) break;
             free_pages--;
-            const std::uint64_t key = next_key++, at = b.at.pa.value;
+            const std::uint64_t key = next_key++, at = b.taken.pa.value;
             BOOST_REQUIRE_EQUAL(b.put(key, {at}), TLA_OK);
             address[key] = at, held[at] = 1, pinned[at] = false;
             order.push_back(key);

@@ -58,8 +58,8 @@ static std::vector<statistic> object_statistics(const memory_controller::statist
 
 std::vector<statistics_group> memory_controller::list_statistics() const {
     std::vector<statistics_group> parts;
-    for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++) {
-        const auto kind = static_cast<tla_memory_kind>(kind);
+    for (int number = 0; number < TLA_MEMORY_KIND_COUNT; number++) {
+        const auto kind = static_cast<tla_memory_kind>(number);
         const statistics s = get_statistics(kind);
         const bool has = tla_pe_memory_bytes(&config_.memory, kind) > 0;
         if (!has && s.allocs == 0) continue;
