@@ -64,11 +64,11 @@ void check_beside_stacks(tla_stack_policy policy, unsigned operations) {
     const auto give_back = [&](const block &of) {
         receipt work;
         const std::size_t before = c.gone.size();
-        const std::uint64_t granted = tla_stack_granted(made[of.memory].get(), {of.offset, of.nbytes});
-        const tla_completion answer = c.about(TLA_OP_FREE, address(of.memory, of.offset), of.nbytes);
-        check(answer, of.memory, tla_stack_free(made[of.memory].get(), {of.offset, of.nbytes}, &work), work);
+        const std::uint64_t granted = tla_stack_granted(made[of.kind].get(), {of.offset, of.nbytes});
+        const tla_completion answer = c.about(TLA_OP_FREE, address(of.kind, of.offset), of.nbytes);
+        check(answer, of.kind, tla_stack_free(made[of.kind].get(), {of.offset, of.nbytes}, &work), work);
         BOOST_REQUIRE_EQUAL(c.gone.size(), before + 1);
-        BOOST_REQUIRE(c.gone.back().memory == kinds[of.memory] && c.gone.back().offset == of.offset);
+        BOOST_REQUIRE(c.gone.back().memory == kinds[of.kind] && c.gone.back().offset == of.offset);
         BOOST_REQUIRE_EQUAL(c.gone.back().granted, granted);
     };
     const auto grow = [&] { // a command finds what was due when it arrived

@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(whatever_call_fails_everything_is_given_back_and_the_status
                 BOOST_REQUIRE_MESSAGE(tl.tiles.empty() && !tl.bad_access, "call " << call);
             }
             plain_program small = r.context(1);
-            small.of[TLA_TCM].bytes = good.tcm_peak - 1;
+            small.tcm_bytes = good.tcm_peak - 1;
             BOOST_CHECK_EQUAL(kernel->run(&small), TLA_EXHAUSTED);
             BOOST_CHECK(small.tiles.empty());
         }

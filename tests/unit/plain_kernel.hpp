@@ -148,7 +148,7 @@ inline tla_status allocate(tl_context *tl, uint32_t rows, uint32_t columns, tl_d
     const uint64_t nbytes = plain_program::size_of(wanted);
     if (program.fails()) return scratch ? TLA_EXHAUSTED : TLA_FRAGMENTED;
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
-    if (nbytes > program.of[TLA_TCM].bytes - program.tcm_used) return TLA_EXHAUSTED;
+    if (nbytes > program.tcm_bytes - program.tcm_used) return TLA_EXHAUSTED;
     *tile = wanted;
     (scratch ? program.scratch : program.tiles)[program.next_pa] = std::vector<uint8_t>(nbytes, 0xEE);
     program.next_pa += nbytes + 64;
