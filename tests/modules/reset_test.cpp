@@ -23,8 +23,8 @@ void use(bench &b, seeded_random &random, unsigned count, answers &said, std::ui
         at(first_ps + i * 5000 * ns); // whatever came before: the same time in every run
         sc_core::sc_time delay;
         if (live.empty() || kind <= 5) {
-            const tla_memory_kind kind = kind == 5 ? TLA_TCM : TLA_HBM;
-            const tla_completion c = b.cpu.command(0, alloc_command(kind, nbytes), delay);
+            const tla_memory_kind memory = kind == 5 ? TLA_TCM : TLA_HBM;
+            const tla_completion c = b.cpu.command(0, alloc_command(memory, nbytes), delay);
             say(said, c, delay);
             if (!c.status) live.emplace_back(c.value, nbytes);
         } else if (kind <= 8) {

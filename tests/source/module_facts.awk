@@ -83,7 +83,7 @@ function declared(what, statement,   parts, n, i, type, name, value) {
         name = substr(parts[i], RSTART)
         gsub(/ /, "", name)
         if (i == 1) type = substr(parts[i], 1, RSTART - 1)
-        gsub(/[ *]+$/, "", type)
+        gsub(/[ *&]+$/, "", type)
         if (type == "" || (what == "socket" && type !~ /(_socket|control_window|sc_in)$/)) continue
         print what " " name
         if (what == "parameter" && value != "") print "default " name ", " value
