@@ -21,7 +21,6 @@ const sweep_command commands[] = {
      false,
      {{"--kernel", true, false}, {"--parameter", false, false}}},
     {"traffic",
-     nullptr,
      SWEEP_PLATFORM_ARGUMENT,
      true,
      true,
