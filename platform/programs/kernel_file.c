@@ -183,15 +183,29 @@ static tla_status begin_command(command *c, size_t more, tla_error *error) {
     return TLA_OK;
 }
 
-static tla_status compile(const char *path, const char *include, unsigned limit_ms, tla_error *error) {
-    char headers[PATH_MAX + 2], source[PATH_MAX + 2];
+static tla_status compile(const char *path, const char *include, const char *kernels, unsigned limit_ms,
+                          tla_error *error) {
+    char headers[PATH_MAX + 2], shared[PATH_MAX + 2], source[PATH_MAX + 2];
     command made;
     plain_path(path, source, sizeof source);
     snprintf(headers, sizeof headers, "-I%s", include);
+    snprintf(shared, sizeof shared, "-I%s", kernels);
     /* A large frame must meet the guard page and not step over it; fused operations differ from host to host. */
-    char *compiling[] = {"-std=c17",          "-O2",         "-g",    "-fPIC", "-Wall", "-fstack-clash-protection",
-                         "-ffp-contract=off", "-fno-common", headers, "-c",    source,  "-o",
-                         scratch_object,      NULL};
+    char *compiling[] = {"-std=c17",
+                         "-O2",
+                         "-g",
+                         "-fPIC",
+                         "-Wall",
+                         "-fstack-clash-protection",
+                         "-ffp-contract=off",
+                         "-fno-common",
+                         headers,
+                         shared,
+                         "-c",
+                         source,
+                         "-o",
+                         scratch_object,
+                         NULL};
     /* Without start files: all data of the object are the kernel's. */
     char *linking[] = {"-shared", "-nostartfiles", scratch_object, "-o", scratch_shared, "-lm", NULL};
     tla_status status = begin_command(&made, sizeof compiling / sizeof *compiling, error);
@@ -235,14 +249,14 @@ static tla_status open_object(const char *object, const char *path, tl_kernel_fi
     return status;
 }
 
-tla_status tl_kernel_file_prepare(const char *path, const char *include, unsigned limit_ms, tl_kernel_file *file,
-                                  tla_error *error) {
+tla_status tl_kernel_file_prepare(const char *path, const char *include, const char *kernels, unsigned limit_ms,
+                                  tl_kernel_file *file, tla_error *error) {
     *file = (tl_kernel_file){.path = path};
     if (!realpath(path, file->code)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
     if (!ends_with(path, ".c")) return tl_object_check(file->code, path, error);
     if (access(file->code, R_OK)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
     tla_status status = make_scratch(error);
-    if (!status) status = compile(path, include, limit_ms, error);
+    if (!status) status = compile(path, include, kernels, limit_ms, error);
     if (status) tl_kernel_file_remove_scratch();
     snprintf(file->code, sizeof file->code, "%s", scratch_shared);
     return status;

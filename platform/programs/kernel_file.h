@@ -22,12 +22,13 @@ typedef struct tl_kernel_file {
 bool tl_is_kernel_file(const char *word);
 
 /* Makes FILE.c or FILE.so ready to be opened; no code of it runs. C is compiled by $CC, or cc, with the headers in
- * `include`, into a scratch folder of its own; what the compiler says goes to standard error, and after `limit_ms` of
- * real time it is killed. `path` is the caller's and must live as long as *file. Refused with a text that names the
- * file, and nothing left: a file that is not there (TLA_IO), no compiler (TLA_NOT_FOUND), one that does not end
- * (TLA_TIMEOUT), C that does not compile (TLA_SYNTAX), writable static variables (TLA_UNSUPPORTED; object_check.h). */
-tla_status tl_kernel_file_prepare(const char *path, const char *include, unsigned limit_ms, tl_kernel_file *file,
-                                  tla_error *error);
+ * `include` and with those of the platform's kernels in `kernels`, into a scratch folder of its own; what the compiler
+ * says goes to standard error, and after `limit_ms` of real time it is killed. `path` is the caller's and must live as
+ * long as *file. Refused with a text that names the file, and nothing left: a file that is not there (TLA_IO), no
+ * compiler (TLA_NOT_FOUND), one that does not end (TLA_TIMEOUT), C that does not compile (TLA_SYNTAX), writable static
+ * variables (TLA_UNSUPPORTED; object_check.h). */
+tla_status tl_kernel_file_prepare(const char *path, const char *include, const char *kernels, unsigned limit_ms,
+                                  tl_kernel_file *file, tla_error *error);
 
 /* Opens what was made ready, whose code can run from now on; a scratch folder is gone afterwards. Refused likewise, and
  * nothing left open: symbols that nobody has and another version of the table of calls (TLA_UNSUPPORTED), no kernel

@@ -114,7 +114,9 @@ constexpr unsigned compiler_limit_ms = 60'000;
 // Only what need not run the kernel's own code, which a process of its own does.
 tla_status prepare_kernel(const char *word, opened_kernel &own, tla_error &error) {
     output_protect(word);
-    return tl_kernel_file_prepare(word, installed(TLMALLOC_HEADERS).c_str(), compiler_limit_ms, &own.file, &error);
+    return tl_kernel_file_prepare(word, installed(TLMALLOC_HEADERS).c_str(),
+                                  installed(std::filesystem::path(TLMALLOC_DATA) / "kernels").c_str(),
+                                  compiler_limit_ms, &own.file, &error);
 }
 
 tla_status open_kernel(opened_kernel &own, kernel_choice &choice, tla_error &error) {

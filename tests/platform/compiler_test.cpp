@@ -9,7 +9,7 @@
 namespace {
 
 const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
-const std::string headers = TLMALLOC_SOURCE_DIR "/include";
+const std::string headers = TLMALLOC_SOURCE_DIR "/include", kernels = TLMALLOC_SOURCE_DIR "/platform/kernels";
 
 // An environment variable, for as long as this lives.
 class environment {
@@ -56,7 +56,8 @@ BOOST_AUTO_TEST_CASE(a_compiler_that_does_not_end_is_killed_with_all_that_it_has
         temporary("TMPDIR", made.path("."));
     tl_kernel_file file;
     tla_error error{};
-    BOOST_CHECK_EQUAL(tl_kernel_file_prepare(kernel.c_str(), headers.c_str(), 2000, &file, &error), TLA_TIMEOUT);
+    BOOST_CHECK_EQUAL(tl_kernel_file_prepare(kernel.c_str(), headers.c_str(), kernels.c_str(), 2000, &file, &error),
+                      TLA_TIMEOUT);
     BOOST_CHECK_MESSAGE(contains(error.text, kernel + ": the C compiler '") &&
                             contains(error.text, "sleeps' has not ended after 2 s and was killed: name another one in "
                                                  "CC, or compile the kernel elsewhere and give its .so"),
@@ -70,7 +71,8 @@ BOOST_AUTO_TEST_CASE(a_compiler_that_does_not_end_is_killed_with_all_that_it_has
     BOOST_CHECK(std::filesystem::is_empty(made.path(".")));
     // The next compilation has its own time.
     const environment good("CC", "cc");
-    BOOST_CHECK_EQUAL(tl_kernel_file_prepare(kernel.c_str(), headers.c_str(), 600'000, &file, &error), TLA_OK);
+    BOOST_CHECK_EQUAL(tl_kernel_file_prepare(kernel.c_str(), headers.c_str(), kernels.c_str(), 600'000, &file, &error),
+                      TLA_OK);
     tl_kernel_file_remove_scratch();
     BOOST_CHECK(std::filesystem::is_empty(made.path(".")));
 }
