@@ -80,7 +80,7 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
     size_t count = 0;
     for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++) {
         const uint64_t bytes = c->of[kind].bytes, base = c->of[kind].base;
-        const char *title = tla_memory_kind_title(kind);
+        const char *title = tla_memory_kind_title((tla_memory_kind)kind);
         if (bytes == 0) continue;
         if (c->alignment > 1 && base % c->alignment)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
@@ -140,7 +140,8 @@ tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *
         const tla_stack_config stack = tla_pe_memory_stack_config(c, (tla_memory_kind)kind);
         tla_error why;
         if (tla_stack_check_config(&stack, &why))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_memory_kind_title(kind), why.text);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: %s", tla_memory_kind_title((tla_memory_kind)kind),
+                                 why.text);
     }
     return c->layout == TLA_LAYOUT_PLAIN ? check_bases(c, error) : TLA_OK;
 }

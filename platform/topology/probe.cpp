@@ -222,7 +222,7 @@ json_t *to_json(const tla_config &config, const std::vector<measured> &all, cons
 } // namespace
 
 int tlmalloc_probe(int argc, char **argv) {
-    options o;
+    options o{};
     command_line_read(&parser, argc, argv, &o);
     tla_config config{};
     tla_error error{};

@@ -25,7 +25,11 @@ module engine_check #(
     logic [WIDTH-1:0] answer_offset;
     wire command_valid = begun && asks && legal && !busy;
 
+`ifdef WORST
+    `ENGINE #(.WIDTH(WIDTH), .NODES(NODES), .WORST(1)) engine (
+`else
     `ENGINE #(.WIDTH(WIDTH), .NODES(NODES)) engine (
+`endif
 `ifdef LIST
         .nodes({1'b1, {NODES{1'b0}}}),
 `endif
