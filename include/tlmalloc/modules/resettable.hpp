@@ -28,8 +28,10 @@ class reset_input : public sc_core::sc_port<sc_core::sc_signal_in_if<bool>, 1, s
 // - Commands: every control port that has had one answers TLA_RESET from that moment on, until the next command; what a
 //   command had been given is gone. A descriptor of which only a part was written is forgotten.
 // - Accesses that a module has accepted are still answered, as they would have been, so that no protocol is broken and
-//   nobody hangs. Those that come before the last of them is over, or while the input is active, are answered with
-//   TLM_GENERIC_ERROR_RESPONSE and touch nothing. Control ports can be read, debug accesses are served.
+//   nobody hangs. An access that arrives before the module has worked off the last of them, or while the input is
+//   active, is answered with TLM_GENERIC_ERROR_RESPONSE and touches nothing. The module has worked off an access when
+//   it knows the time of the answer; the answer may be delivered later. Control ports can be read, debug accesses are
+//   served.
 // - DMI pointers are withdrawn at that moment; none is granted until the module is as new.
 // - When nothing is under way any more, which is mostly at once, the module is as new: it answers what one answers that
 //   was never used. Bytes of memories read as zero, free lists are one block, there are no mappings, nothing is queued.
