@@ -47,6 +47,11 @@ void memory_controller::work::make_new(std::uint64_t now_ps) {
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
+// The commands that may change when pins end.
+static bool counts_references(tla_opcode opcode) {
+    return opcode == TLA_OP_REF || opcode == TLA_OP_UNREF || opcode == TLA_OP_PIN || opcode == TLA_OP_UNPIN;
+}
+
 std::uint64_t memory_controller::work::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_controller *const core = of_.core_.get();
     tla_status status = TLA_OK;
@@ -69,7 +74,7 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
     tla_controller_outcome outcome;
     tla_controller_execute(core, port, of_.control.sender(), &command, arrival_ps, &outcome);
     tell(command, arrival_ps, outcome);
-    watch_pins();
+    if (counts_references(command.opcode)) watch_pins();
     const std::vector<std::uint8_t> result(outcome.result, outcome.result + outcome.result_length);
     outcome.completion.service_ps = begin(outcome, arrival_ps);
     const tla_service service =
