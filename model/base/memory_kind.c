@@ -23,7 +23,7 @@ const char *tla_memory_kind_title(tla_memory_kind kind) {
     return (unsigned)kind < TLA_MEMORY_KIND_COUNT ? kinds[kind].title : NULL;
 }
 
-const char *tla_channel_part(tla_memory_kind kind) {
+const char *tla_memory_kind_part(tla_memory_kind kind) {
     return (unsigned)kind < TLA_MEMORY_KIND_COUNT ? kinds[kind].part : NULL;
 }
 
@@ -35,11 +35,11 @@ tla_unit tla_memory_kind_unit(tla_memory_kind kind) {
     return kinds[kind].unit;
 }
 
-uint64_t tla_channel_first(tla_memory_kind kind) {
+uint64_t tla_memory_kind_first(tla_memory_kind kind) {
     return kinds[kind].first;
 }
 
-uint64_t tla_channel_bytes_max(tla_memory_kind kind) {
+uint64_t tla_memory_kind_bytes_max(tla_memory_kind kind) {
     return kinds[kind].most;
 }
 

@@ -1,4 +1,4 @@
-/* Of two numbers one, and powers of two. */
+/* Comparisons of numbers that many files need. */
 #ifndef TLMALLOC_MODEL_BASE_NUMBERS_H
 #define TLMALLOC_MODEL_BASE_NUMBERS_H
 
@@ -9,7 +9,7 @@ static inline uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Of two times: when both are over. */
+/* The later of two times, at which both have passed. */
 static inline uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }

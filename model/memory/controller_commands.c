@@ -34,8 +34,8 @@ static bool names_blocks(const tla_command *command) {
     return command->opcode == TLA_OP_FREE_BATCH || command->opcode == TLA_OP_PUT;
 }
 
-/* Every address is decoded here, and nowhere else. One that leads to no memory is about the first one, whose figures
- * the refusal is told with. */
+/* Decodes every address of the command; nothing else does. A command whose address leads to no memory counts as one
+ * about the first memory, whose free bytes its completion reports. */
 static void locate(execution *e) {
     const tla_command *command = e->command;
     const tla_pe_memory_config *config = &e->controller->config.memory;
@@ -54,7 +54,7 @@ static void locate(execution *e) {
     e->counts = &e->controller->counts[e->outcome->memory];
 }
 
-/* Whether the command is about the HBM slice, and somebody else sites its blocks. */
+/* Whether the command is about an HBM slice whose blocks its owner places. */
 static bool is_about_owned(const execution *e) {
     if (!tla_controller_is_owned(&e->controller->config)) return false;
     if (names_memory(e->command)) return e->outcome->memory == TLA_HBM;
@@ -88,7 +88,7 @@ static void tell_refusal(execution *e) {
     e->outcome->refusal = of_store->status ? of_store : tla_pe_memory_last_error(c->memory, e->outcome->memory);
 }
 
-/* The block of a PLACE has been taken by the owner of the slice. */
+/* The owner of the slice has chosen the block of a PLACE. */
 static void place(execution *e) {
     e->counts->allocs++;
     e->answer->status = tla_pe_memory_put(e->controller->memory, e->at, e->command->nbytes, NULL);
@@ -306,6 +306,15 @@ bool tla_controller_refuses(tla_controller *c, uint64_t at_ps) {
     return refuses;
 }
 
+/* Whether memory and count are in range, as in every command that comes from a descriptor. A caller in C may pass
+ * others.
+ */
+static bool is_in_range(const tla_command *command) {
+    const bool is_batch = names_blocks(command) || command->opcode == TLA_OP_ALLOC_BATCH;
+    return (!names_memory(command) || (unsigned)command->memory < TLA_MEMORY_KIND_COUNT) &&
+           (!is_batch || command->count <= TLA_COMMAND_MAX_BLOCKS);
+}
+
 void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, const tla_command *command, uint64_t at_ps,
                             tla_controller_outcome *outcome) {
     *outcome = (tla_controller_outcome){
@@ -319,6 +328,10 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
                    .outcome = outcome,
                    .answer = &outcome->completion,
                    .work = &outcome->work};
+    if (!is_in_range(command)) {
+        outcome->completion.status = TLA_BAD_COMMAND;
+        return;
+    }
     locate(&e);
     tla_pe_memory_set_owner(c->memory, owner_of(&e, port));
     if (is_about_owned(&e)) {

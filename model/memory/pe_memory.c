@@ -33,7 +33,7 @@ static bool is_sliced(tla_memory_kind kind) {
 
 /* Where it begins in its unit: slices lie one behind the other. */
 static uint64_t first_of(const tla_pe_memory_config *c, tla_memory_kind kind) {
-    return tla_channel_first(kind) + (is_sliced(kind) ? c->pe * c->of[kind].bytes : 0);
+    return tla_memory_kind_first(kind) + (is_sliced(kind) ? c->pe * c->of[kind].bytes : 0);
 }
 
 /* Whether the PE's number is in its addresses. */
@@ -119,7 +119,7 @@ static tla_status check_number(const char *what, uint64_t value, uint64_t most, 
 
 static tla_status check_size(const tla_pe_memory_config *c, tla_memory_kind kind, tla_error *error) {
     const tla_memory_part *part = &c->of[kind];
-    const uint64_t there = tla_channel_bytes_max(kind);
+    const uint64_t there = tla_memory_kind_bytes_max(kind);
     const uint64_t most = c->layout == TLA_LAYOUT_PLAIN ? TLA_HOST_MEMORY_BYTES
                           : is_sliced(kind)             ? there / (c->pe + UINT64_C(1))
                                                         : there;

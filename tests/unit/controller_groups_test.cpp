@@ -183,3 +183,30 @@ BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_segment_cache) {
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_growing_pool) {
     check_groups(with_front(TLA_FRONT_GROWING_POOL), 20000);
 }
+
+// Descriptors cannot say them, callers in C can.
+BOOST_AUTO_TEST_CASE(a_command_with_a_memory_or_a_count_out_of_range_is_refused_and_changes_nothing) {
+    commander c;
+    BOOST_REQUIRE_EQUAL(c.alloc(TLA_HBM, {100, 0, TLA_FORMAT_UNDEFINED}).status, TLA_OK);
+    const tla_arena_stats before = tla_pe_memory_get_stats(c.memory, TLA_HBM);
+    for (const tla_opcode opcode :
+         {TLA_OP_ALLOC, TLA_OP_TRIM, TLA_OP_ALLOC_BATCH, TLA_OP_EVICT, TLA_OP_GET, TLA_OP_REMOVE})
+        for (const int kind : {-1, int{TLA_MEMORY_KIND_COUNT}, 1 << 20}) {
+            tla_command command{};
+            command.opcode = opcode;
+            command.memory = static_cast<tla_memory_kind>(kind);
+            command.nbytes = 100;
+            BOOST_CHECK_EQUAL(c.run(command).status, TLA_BAD_COMMAND);
+        }
+    for (const tla_opcode opcode : {TLA_OP_ALLOC_BATCH, TLA_OP_FREE_BATCH, TLA_OP_PUT}) {
+        tla_command command{};
+        command.opcode = opcode;
+        command.nbytes = 100;
+        command.count = TLA_COMMAND_MAX_BLOCKS + 1;
+        BOOST_CHECK_EQUAL(c.run(command).status, TLA_BAD_COMMAND);
+    }
+    const tla_arena_stats after = tla_pe_memory_get_stats(c.memory, TLA_HBM);
+    BOOST_CHECK_EQUAL(after.used, before.used);
+    BOOST_CHECK_EQUAL(after.free_blocks, before.free_blocks);
+    BOOST_CHECK_EQUAL(tla_controller_get_counts(c.controller, TLA_HBM).allocs, 1u);
+}

@@ -1,6 +1,6 @@
-/* The receipt of a free list's engine: what it did beside the receipt that every list has (work.h). Worst fit fills it,
- * whose engine knows the largest block and looks for the next one behind its answers, and so does an engine behind an
- * arena (engine.h). Operations add to it where the receipt points to one. */
+/* The receipt of a free list's engine, beside the receipt that every list has (work.h). Two engines fill it: that of
+ * worst fit, which keeps the largest block and searches for the next one after its answer, and an engine behind an
+ * arena (engine.h). Operations add to it if tla_work.engine points to one. */
 #ifndef TLMALLOC_ENGINE_WORK_H
 #define TLMALLOC_ENGINE_WORK_H
 

@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* All there is to say of a kind, a row each; a kind more is a row more. Its constant; its name; how a person says it;
- * the part of a platform that it is; how many there are; where it is among physical addresses, from which byte of that
- * unit on, and how many bytes there can be; and where the window of its controller is. */
+/* One row for each kind of memory; a new kind needs one more row. Columns: constant, name, title for a person, name of
+ * the part in a platform, scope (how many there are), unit of the address map, first byte in that unit, largest size in
+ * bytes, and unit of its controller's control window. */
 /* clang-format off */
 #define TLA_MEMORY_KINDS(ROW)                                                                                          \
     ROW(TLA_HBM, "hbm", "HBM", "slice", TLA_SCOPE_PE, TLA_UNIT_HBM, 0, TLA_HBM_WINDOW_BYTES, TLA_UNIT_PE_CONTROL)      \
@@ -35,7 +35,7 @@ const char *tla_memory_kind_title(tla_memory_kind kind);
 
 /* The part of a platform that it is: "slice", "tcm", "sram", "m_cpu_memory", "host_memory"; NULL for a value that is
  * none. */
-const char *tla_channel_part(tla_memory_kind kind);
+const char *tla_memory_kind_part(tla_memory_kind kind);
 
 /* How many there are of it: one for each PE, for each cube, or one in all. */
 typedef enum tla_memory_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_memory_scope;
@@ -45,10 +45,10 @@ tla_memory_scope tla_memory_scope_of(tla_memory_kind kind);
 /* Where it is among physical addresses, and from which byte of that unit on; the slices of a cube's HBM lie one behind
  * the other there. */
 tla_unit tla_memory_kind_unit(tla_memory_kind kind);
-uint64_t tla_channel_first(tla_memory_kind kind);
+uint64_t tla_memory_kind_first(tla_memory_kind kind);
 
 /* How many bytes there can be, of all slices together. */
-uint64_t tla_channel_bytes_max(tla_memory_kind kind);
+uint64_t tla_memory_kind_bytes_max(tla_memory_kind kind);
 
 /* Address of a byte in the control window of the controller that has a memory; `pe` is not looked at where it is one
  * of a cube, nor any of the three where it is the host's. TLA_INVALID_ARGUMENT for a place or an offset that is none.

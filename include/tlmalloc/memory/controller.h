@@ -1,6 +1,6 @@
 /* What a memory controller decides: commands on the memories that it owns, the references, pins and keys of their
- * blocks, faults by plan, and what is due without a command. A module, firmware's host or a replay carries the
- * decisions out, and charges for their receipts.
+ * blocks, faults by plan, and what is due without a command. The caller (a module, a host of firmware, a replay)
+ * carries out the decisions and charges for their receipts.
  *
  * The memories come into being with the first command (KernBench ADR-0048 D5). No clock: times are the caller's
  * picoseconds, and ascend. Not thread safe; one owner at a time. */
@@ -20,9 +20,9 @@ extern "C" {
 
 #define TLA_CONTROLLER_NO_OWNER UINT32_MAX
 
-/* Makes the engine that walks the free list of a memory with this placement and so many units of its alignment, for
- * tla_pe_memory_drive; *engine stays untouched where the receipt alone says what a command costs. Errors with a text.
- */
+/* Makes the engine that walks the free list of a memory with this placement and this number of units of its alignment,
+ * for tla_pe_memory_drive. It leaves *engine unchanged if the receipt alone gives the cost of a command. Errors have a
+ * text. */
 typedef struct tla_engine_maker {
     tla_status (*make)(void *context, tla_policy placement, uint64_t units, tla_engine *engine, tla_error *error);
     void *context;
@@ -49,21 +49,21 @@ typedef struct tla_controller_counts {
     uint64_t nodes_visited, driver_calls;
 } tla_controller_counts;
 
-/* What a command, or what was due, has come to. Pointers are valid until the next call. */
+/* The result of a command, or of what was due. Pointers are valid until the next call. */
 typedef struct tla_controller_outcome {
     tla_completion completion; /* of a command; service_ps is the caller's to add */
-    tla_work work;             /* the receipt; none where the owner of the slice has the list */
-    tla_engine_work engine;    /* that of the list's engine, where the receipt points to it */
-    tla_memory_kind memory;    /* which one it was about; the first one where it was about none */
-    uint64_t offset;           /* there, of the address that the command names */
+    tla_work work;             /* the receipt; empty if the owner of the slice has the list */
+    tla_engine_work engine;    /* the receipt of the list's engine; work.engine points here */
+    tla_memory_kind memory;    /* the memory of the command; the first memory if its address leads to none */
+    uint64_t offset;           /* of the command's address in that memory, bytes */
     tla_arena_stats arena;     /* of that memory, afterwards */
-    const uint8_t *result;     /* what a GET or an ALLOC_BATCH leaves in the command area */
+    const uint8_t *result;     /* bytes that a GET or an ALLOC_BATCH writes to the command area */
     size_t result_length;
     const tla_error *refusal;    /* for a person, of a controller that validates or guards; NULL: none */
-    const tla_error *difference; /* the first one of this memory's engine; NULL: none */
+    const tla_error *difference; /* the first wrong answer of this memory's engine; NULL: not in this command */
 } tla_controller_outcome;
 
-/* Who is told what, while a call is under way; he must not call the controller. NULL: nobody. */
+/* Functions that the controller calls during a call. They must not call the controller. NULL: not called. */
 typedef struct tla_controller_watch {
     /* These bytes of a block, as granted, are free again. */
     void (*released)(void *context, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
@@ -74,21 +74,22 @@ typedef struct tla_controller_watch {
 
 typedef struct tla_controller tla_controller;
 
-/* Whether there can be such a controller: TLA_OK, or TLA_INVALID_ARGUMENT, TLA_UNSUPPORTED or TLA_NO_HOST_MEMORY with a
- * text that names the member. */
+/* Checks whether such a controller can be created: TLA_OK, or TLA_INVALID_ARGUMENT, TLA_UNSUPPORTED or
+ * TLA_NO_HOST_MEMORY with a text that names the member. */
 tla_status tla_controller_check_config(const tla_controller_config *config, tla_error *error);
 
-/* TLA_NO_HOST_MEMORY; *controller is NULL then. Of a configuration that tla_controller_check_config refuses every
- * command fails. */
+/* TLA_NO_HOST_MEMORY; *controller is NULL then. If tla_controller_check_config rejects the configuration, every command
+ * fails. */
 tla_status tla_controller_create(const tla_controller_config *config, tla_controller **controller);
 
 /* NULL is allowed. */
 void tla_controller_destroy(tla_controller *controller);
 
-/* As it was created, at a time from which memories grow anew. Counts stay. */
+/* Brings the controller back to the state after its creation. Memories with the front `lazy` grow from at_ps on. Counts
+ * stay. */
 void tla_controller_reset(tla_controller *controller, uint64_t at_ps);
 
-/* Brings the memories into being, where they are not yet. TLA_NO_HOST_MEMORY; the next call tries again. */
+/* Creates the memories if they do not exist yet. TLA_NO_HOST_MEMORY; the next call tries again. */
 tla_status tla_controller_begin(tla_controller *controller);
 
 /* Puts a memory's free list into a recorded state (arena_snapshot.h); `name` is the controller's, for texts.
@@ -109,16 +110,18 @@ tla_status tla_controller_end_pins(tla_controller *controller, uint64_t until_ps
 bool tla_controller_next_commit(const tla_controller *controller, uint64_t *at_ps);
 bool tla_controller_next_timeout(const tla_controller *controller, uint64_t *until_ps);
 
-/* Whether the fault plan refuses a command that arrives now; asked once for each, before tla_controller_execute. */
+/* Whether the fault plan refuses a command that arrives at at_ps. Call it once for each command, before
+ * tla_controller_execute. */
 bool tla_controller_refuses(tla_controller *controller, uint64_t at_ps);
 
-/* Carries a command of a port out, for `who` (tla_who, or TLA_WHO_UNKNOWN), after what was due has been done. The
- * completion has the status and everything else of command.h. TLA_NO_HOST_MEMORY when there are no memories: the
- * completion says so, and nothing was done. */
+/* Carries out a command that arrived at a port, for `who` (tla_who, or TLA_WHO_UNKNOWN). Carry out what is due first.
+ * The completion has the status and all other fields of command.h. Nothing changes with TLA_NO_HOST_MEMORY (the
+ * memories cannot be created) and with TLA_BAD_COMMAND (not a command of a controller, a memory that is no
+ * tla_memory_kind, more than TLA_COMMAND_MAX_BLOCKS blocks). */
 void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t who, const tla_command *command,
                             uint64_t at_ps, tla_controller_outcome *outcome);
 
-/* Of a memory, those of an untouched one before the first command. */
+/* Figures of a memory; before the first command those of an unused one. */
 tla_stack_stats tla_controller_get_stats(const tla_controller *controller, tla_memory_kind memory);
 tla_object_stats tla_controller_get_objects(const tla_controller *controller, tla_memory_kind memory);
 tla_controller_counts tla_controller_get_counts(const tla_controller *controller, tla_memory_kind memory);
@@ -126,17 +129,17 @@ tla_controller_counts tla_controller_get_counts(const tla_controller *controller
 /* Commands that the fault plan has refused. */
 uint64_t tla_controller_get_refused(const tla_controller *controller);
 
-/* Whether a command has counted blocks, or entered them under keys. */
+/* Whether a command has counted references or pins, or stored blocks under keys. */
 bool tla_controller_uses_objects(const tla_controller *controller);
 
-/* Whether all that was allocated since the beginning, or since tla_controller_restore, has been given back and joined,
- * but for what a front keeps until it is trimmed. */
+/* Whether all blocks that were allocated since the creation, or since tla_controller_restore, have been freed and
+ * merged, except those that a front keeps until a TRIM. */
 bool tla_controller_is_as_at_the_beginning(const tla_controller *controller, tla_memory_kind memory);
 
-/* The memories, for what accesses ask (guard, lists in memory); NULL before the first command. */
+/* The memories, for checks of accesses (guard, lists in memory); NULL before the first command. */
 tla_pe_memory *tla_controller_memory(tla_controller *controller);
 
-/* Before the first command. */
+/* Sets the functions to call. Call it before the first command. */
 void tla_controller_set_watch(tla_controller *controller, tla_controller_watch watch);
 
 #ifdef __cplusplus

@@ -35,8 +35,8 @@ typedef struct tla_memory_part {
 
 typedef struct tla_pe_memory_config {
     uint32_t sip, die, pe; /* whose memory it is: ranges of phys_addr.h; pe 0 where it is a cube's, all 0 the host's */
-    /* Each at most tla_channel_bytes_max, PEs 0 .. pe of a cube together; in the plain layout TLA_HOST_MEMORY_BYTES,
-     * and sip, die and pe say only whose they are. */
+    /* Each at most tla_memory_kind_bytes_max, PEs 0 .. pe of a cube together; in the plain layout
+     * TLA_HOST_MEMORY_BYTES, and sip, die and pe say only whose they are. */
     tla_memory_part of[TLA_MEMORY_KIND_COUNT];
     uint64_t alignment;     /* of all, as tla_arena_config; 0 = byte granular, as ADR-0048 */
     bool validate;          /* of all, as tla_stack_config */

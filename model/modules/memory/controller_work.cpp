@@ -86,15 +86,15 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
 // Warnings for a person, and whoever records references.
 void memory_controller::work::tell(const tla_command &command, std::uint64_t arrival_ps,
                                    const tla_controller_outcome &outcome) const {
-    const std::string name = of_.name();
     const bool is_free = command.opcode == TLA_OP_FREE;
     if (outcome.refusal)
         SC_REPORT_WARNING(is_free ? "/tlmalloc/memory_controller/free" : "/tlmalloc/memory_controller/reference",
-                          (name + ": " + outcome.refusal->text).c_str());
+                          (std::string(of_.name()) + ": " + outcome.refusal->text).c_str());
     if (outcome.difference)
         SC_REPORT_WARNING(
             "/tlmalloc/memory_controller/engine",
-            (name + ": " + tla_memory_kind_title(outcome.memory) + ": " + outcome.difference->text).c_str());
+            (std::string(of_.name()) + ": " + tla_memory_kind_title(outcome.memory) + ": " + outcome.difference->text)
+                .c_str());
     const bool of_references = command.opcode == TLA_OP_REF || command.opcode == TLA_OP_UNREF || is_free;
     if (watch_.counted && of_references && !outcome.completion.status && outcome.completion.value > 0)
         watch_.counted(outcome.memory, outcome.offset, command.opcode == TLA_OP_REF, outcome.completion.value,

@@ -65,7 +65,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
 std::deque<memory_controller::memory_socket> memory_controller::one_of_each_kind() {
     std::deque<memory_socket> sockets;
     for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
-        sockets.emplace_back(tla_channel_part(static_cast<tla_memory_kind>(kind)));
+        sockets.emplace_back(tla_memory_kind_part(static_cast<tla_memory_kind>(kind)));
     return sockets;
 }
 
