@@ -46,10 +46,17 @@ static void print_range(const tla_schema_key *key, FILE *out) {
         fputs(tla_value_expected(&key->form).text, out);
 }
 
+/* A table for the keys of a schema, or for those of each section under a heading. */
 static tla_status print_reference(const tla_schema *schema, FILE *out) {
-    fputs("| key | unit and range | default | source of the default | meaning |\n|---|---|---|---|---|\n", out);
+    size_t section = 0; /* length of the last key's section, its dot included */
     for (size_t i = 0; i < schema->count; i++) {
         const tla_schema_key *key = &schema->keys[i];
+        if (i == 0 || strncmp(key->key, schema->keys[i - 1].key, section) != 0) {
+            const char *dot = strchr(key->key, '.');
+            section = dot ? (size_t)(dot + 1 - key->key) : 0;
+            if (section) fprintf(out, "%s## %.*s\n\n", i ? "\n" : "", (int)section - 1, key->key);
+            fputs("| key | unit and range | default | source of the default | meaning |\n|---|---|---|---|---|\n", out);
+        }
         fprintf(out, "| `%s` | ", key->key);
         print_range(key, out);
         fprintf(out, " | %s | %s | %s |\n", key->default_text, key->source, key->meaning);

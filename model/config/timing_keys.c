@@ -17,7 +17,7 @@ struct profile {
 
 #define CYCLES_MAX (UINT64_C(1) << 24)
 
-#define NONE "none: the part's own"
+#define NONE "none: specific to the part"
 #define REFERENCE "reference runs"
 #define PART(member, meaning)                                                                                          \
     { CYCLES(member, timing.member, 0, CYCLES_MAX), NONE, "0 tCK", meaning }
@@ -37,10 +37,10 @@ static tla_status check_map(const char *text, tla_error *wrong) {
 
 static const tla_schema_key keys[] = {
     {NAMED(model, timing.model, tla_hbm_model), "the full model", "banks",
-     "banks: everything below; channel: only tck, burst, burst_cycles, rtw (change of direction) and window"},
+     "banks: all keys below; channel: only tck, burst, burst_cycles, rtw (change of direction) and window"},
     {SHORT_TIME(tck, timing.tck_ps, 1, 1000000), NONE, "1 ns", "clock period: the unit of all cycles"},
     {SIZE_POWER(burst, timing.burst_bytes, 1, 1024 * KIB), NONE, "32 B", "bytes of a burst"},
-    PART(burst_cycles, "cycles that a burst takes the data bus"),
+    PART(burst_cycles, "cycles for which a burst occupies the data bus"),
     {COUNT_POWER(bank_groups, timing.bank_groups, 1, TLA_HBM_GROUPS_MAX), "JESD235", "4",
      "bank groups of a pseudo-channel"},
     {COUNT_POWER(banks_per_group, timing.banks_per_group, 1, TLA_HBM_BANKS_MAX), "JESD235", "4",
@@ -69,20 +69,22 @@ static const tla_schema_key keys[] = {
     PART(wr, "end of write data to precharge"),
     {CYCLES(act_cycles, timing.act_cycles, 1, 16), "JESD235: two-cycle ACT", "2 tCK",
      "row-command cycles of an ACT; it takes effect in the last"},
-    {NAMED(refresh, timing.refresh, tla_hbm_refresh), REFERENCE, "all_bank", "which refresh commands are used"},
+    {NAMED(refresh, timing.refresh, tla_hbm_refresh), REFERENCE, "all_bank", "refresh commands in use"},
     PART(refi, "time in which every bank is refreshed once"),
     PART(rfc, "all-bank refresh: until the banks can be used again"),
     PART(rfc_pb, "per-bank refresh: until the bank can be used again"),
     PART(rrefd, "per-bank refresh to ACT or refresh of another bank"),
     {NAMED(page_policy, timing.page_policy, tla_hbm_page_policy), REFERENCE, "open",
-     "open: a row stays open until another is wanted; closed: precharged with its last queued burst"},
-    {COUNT(read_queue, timing.read_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32", "reads that wait for a command"},
-    {COUNT(write_queue, timing.write_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32", "writes that wait"},
+     "open: a row stays open until another row is needed; closed: a row is precharged with its last queued burst"},
+    {COUNT(read_queue, timing.read_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32", "reads that may wait for a command"},
+    {COUNT(write_queue, timing.write_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32",
+     "writes that may wait for a command"},
     {PERCENT(write_high, timing.write_high_percent), REFERENCE, "80 %",
-     "writes go when more than this share of their queue waits"},
-    {PERCENT(write_low, timing.write_low_percent), REFERENCE, "20 %", "... until less than this share waits"},
+     "writes start when more than this share of their queue waits"},
+    {PERCENT(write_low, timing.write_low_percent), REFERENCE, "20 %",
+     "writes stop when less than this share of their queue waits"},
     {COUNT(window, timing.window, 0, 65536), REFERENCE, "32",
-     "reads accepted and not yet answered; 0: no limit but the queue"},
+     "reads accepted and not yet answered, at most; 0: limited by the queue only"},
     {COUNT_POWER(row_bus_sharers, timing.row_bus_sharers, 1, 2), "one pseudo-channel alone", "1",
      "2: two pseudo-channels (field pc of the map) share one row-command bus"},
 };

@@ -48,9 +48,9 @@ BOOST_AUTO_TEST_CASE(check_applies_overrides_in_order) {
 BOOST_AUTO_TEST_CASE(check_prints_the_reference_of_all_keys) {
     command_result run = run_tlmalloc({"check", "--reference"});
     BOOST_CHECK_EQUAL(run.status, 0);
-    std::string readme = read_text(configs + "README.md");
-    BOOST_REQUIRE(run.out.size() > 1000 && run.out.size() < readme.size());
-    BOOST_CHECK_EQUAL(readme.substr(readme.size() - run.out.size()), run.out);
+    std::string page = read_text(configs + "keys.md");
+    BOOST_REQUIRE(run.out.size() > 1000 && run.out.size() < page.size());
+    BOOST_CHECK_EQUAL(page.substr(page.size() - run.out.size()), run.out);
 }
 
 BOOST_AUTO_TEST_CASE(check_refuses_a_bad_command_line) {

@@ -14,7 +14,7 @@ const std::string source = TLMALLOC_SOURCE_DIR "/";
 using keys = std::set<std::string>;
 using table = std::map<std::pair<std::string, std::string>, keys>; // (report, where in it) -> keys
 
-// Keys of an object, and of what lies in it. `config` of a platform holds the keys of configs/README.md.
+// Keys of an object, and of what lies in it. `config` of a platform holds the keys of configs/keys.md.
 void collect(const std::string &report, const std::string &where, json_t *object, table &into) {
     const char *key;
     json_t *value;

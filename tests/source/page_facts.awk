@@ -1,5 +1,5 @@
 # What the page of a module says, as module_facts.awk has it, from the first cells of its tables; and "!..." for a
-# parameter whose range or default is not that of its key. configs/README.md comes first, then the page.
+# parameter whose range or default is not that of its key. configs/keys.md comes first, then the page.
 
 function cell(number,   text) {
     text = cells[number]
