@@ -9,14 +9,10 @@
 static const struct {
     const char *name;
     const tla_placement *placement;
-} policies[TLA_POLICY_COUNT] = {
-    [TLA_FIRST_FIT] = {"first_fit", &tla_first_fit},
-    [TLA_BEST_FIT] = {"best_fit", &tla_best_fit},
-    [TLA_NEXT_FIT] = {"next_fit", &tla_next_fit},
-    [TLA_WORST_FIT] = {"worst_fit", &tla_worst_fit},
-    [TLA_FIRST_FIT_TOP] = {"first_fit_top", &tla_first_fit_top},
-    [TLA_BUDDY] = {"buddy", &tla_buddy},
-    [TLA_TLSF] = {"tlsf", &tla_tlsf},
+} policies[] = {
+#define POLICY(value, name) [value] = {#name, &tla_##name},
+    TLA_POLICIES(POLICY)
+#undef POLICY
 };
 
 const char *tla_policy_name(tla_policy policy) {

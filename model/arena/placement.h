@@ -73,7 +73,8 @@ typedef struct tla_placement {
     bool whole_blocks; /* free must be told the blocks as they were allocated (buddies): runs are not joined first */
 } tla_placement;
 
-extern const tla_placement tla_first_fit, tla_best_fit, tla_next_fit, tla_worst_fit, tla_first_fit_top, tla_buddy,
-    tla_tlsf;
+#define TLA_PLACEMENT(value, name) extern const tla_placement tla_##name;
+TLA_POLICIES(TLA_PLACEMENT)
+#undef TLA_PLACEMENT
 
 #endif

@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(the_small_configuration_is_one_cube_of_four_pes) {
     BOOST_CHECK_EQUAL(c.mmu.page_size, c.va.space.page_size);
 }
 
-BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_writes_every_key) {
+BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_sets_every_key_that_comes_from_kernbench) {
     tla_config c{};
     strings findings;
     BOOST_CHECK_EQUAL(tla_config_load((configs + "kernbench.yaml").c_str(), nullptr, 0, &c, collect, &findings),
@@ -303,10 +303,11 @@ BOOST_AUTO_TEST_CASE(kernbench_is_2_x_16_x_8_and_writes_every_key) {
     BOOST_CHECK_EQUAL(c.va.space.base.value, UINT64_C(0x100000000));                     // ADR-0048 D4
     BOOST_CHECK_EQUAL(c.va.space.nbytes, UINT64_C(64) << 30);
     BOOST_CHECK_EQUAL(c.va.space.page_size, 4096u);
-    // Every key but va.page_size, which follows mmu.page_size, is written with its source beside it.
+    // va.page_size follows mmu.page_size.
     string text = read_text(configs + "kernbench.yaml");
     for (size_t i = 0; i < tla_platform_key_count; i++) {
         string key = tla_platform_keys[i].key;
+        if (string(tla_platform_keys[i].source).rfind("KernBench", 0) != 0) continue;
         BOOST_CHECK_MESSAGE(
             text.find(" " + key.substr(key.rfind('.') + 1) + ": ") != string::npos || key == "va.page_size", key);
     }
@@ -316,7 +317,8 @@ BOOST_AUTO_TEST_CASE(the_committed_reference_is_what_the_schema_says) {
     string page = read_text(configs + "keys.md"), reference = printed(tla_config_print_reference);
     size_t at = page.find("## ");
     BOOST_REQUIRE(at != string::npos);
-    BOOST_CHECK_MESSAGE(page.substr(at) == reference, "write it again with: tlmalloc check --reference");
+    BOOST_CHECK_MESSAGE(page.substr(at) == reference,
+                        "write it again with: cmake --build --preset release --target reference");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_device_fails_printing) {

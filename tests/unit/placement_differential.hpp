@@ -48,13 +48,12 @@ inline std::string to_text(const std::vector<tla_block> &blocks) {
 
 class placement_differential {
   public:
-    // reference_policy differs from config.policy only where the harness itself is tested.
-    placement_differential(const tla_arena_config &c, tla_policy reference_policy) : config(c) {
+    placement_differential(const tla_arena_config &c, reference_maker make) : config(c) {
         BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
         config = tla_arena_get_config(arena);
-        tla_arena_config other = config;
-        other.policy = reference_policy;
-        reference = make_reference(other);
+        reference = make(config);
+        tla_work ignored{};
+        reference->add({config.base, config.capacity}, ignored);
         largest_capacity = 2 * config.capacity;
     }
     ~placement_differential() { tla_arena_destroy(arena); }
@@ -283,7 +282,7 @@ class placement_differential {
 
 struct placement_case {
     tla_arena_config config;
-    tla_policy reference;
+    reference_maker reference;
     std::vector<placement_op> ops;
 };
 
@@ -369,7 +368,7 @@ inline std::vector<placement_op> random_ops(seeded_random &random, const placeme
 }
 
 // A million operations: few and many blocks, small and large alignment, an odd range high up.
-inline void check_against_reference(tla_policy policy, std::uint64_t seed) {
+inline void check_against_reference(tla_policy policy, std::uint64_t seed, reference_maker make = make_reference) {
     seeded_random random(seed);
     const placement_scenario scenarios[] = {
         {0, 4096, 1, 300},
@@ -383,7 +382,7 @@ inline void check_against_reference(tla_policy policy, std::uint64_t seed) {
         config.capacity = s.capacity;
         config.policy = policy;
         config.alignment = s.alignment;
-        placement_case c{config, policy, random_ops(random, s, 250000)};
+        placement_case c{config, make, random_ops(random, s, 250000)};
         if (first_difference(c)) {
             BOOST_FAIL(report(shrink(c)));
             return;

@@ -6,7 +6,10 @@ BOOST_AUTO_TEST_CASE(a_difference_is_shrunk_to_a_short_case) {
     tla_arena_config config{};
     config.capacity = 4096;
     config.policy = TLA_BEST_FIT;
-    placement_case c{config, TLA_FIRST_FIT, random_ops(random, {0, 4096, 1, 300}, 2000)};
+    const reference_maker first_fit = [](const tla_arena_config &c) -> std::unique_ptr<placement_reference> {
+        return std::make_unique<list_reference>(TLA_FIRST_FIT, c.base);
+    };
+    placement_case c{config, first_fit, random_ops(random, {0, 4096, 1, 300}, 2000)};
     BOOST_REQUIRE(first_difference(c).has_value());
     placement_case shortest = shrink(c);
     BOOST_TEST_MESSAGE(report(shortest));

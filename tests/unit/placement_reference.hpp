@@ -60,7 +60,8 @@ inline std::optional<tla_block> aligned_part(tla_block block, std::uint64_t nbyt
     return part;
 }
 
-// The policies whose free blocks are a list in offset order.
+// The policies whose free blocks are a list in offset order. A policy that is not in the library derives from it, in
+// its own test, and overrides `choose` and `clone`.
 class list_reference : public placement_reference {
   public:
     list_reference(tla_policy which, std::uint64_t base) : policy(which), pointer(base) {}
@@ -112,13 +113,13 @@ class list_reference : public placement_reference {
 
     void add(tla_block range, tla_work &work) override { free(range, work); }
 
-  private:
+  protected:
     bool fits(std::size_t i, std::uint64_t nbytes, std::uint64_t alignment) const {
         return aligned_part(list[i], nbytes, alignment, policy == TLA_FIRST_FIT_TOP).has_value();
     }
 
-    // The position of the block that is taken, list.size() when there is none.
-    std::size_t choose(std::uint64_t nbytes, std::uint64_t alignment, std::uint64_t &visited) const {
+    // The position of the block that is taken, list.size() if no block fits. Adds the nodes that the walk visits.
+    virtual std::size_t choose(std::uint64_t nbytes, std::uint64_t alignment, std::uint64_t &visited) const {
         std::size_t n = list.size(), best = n, start = 0;
         switch (policy) {
         case TLA_NEXT_FIT:
@@ -158,6 +159,9 @@ class list_reference : public placement_reference {
         }
     }
 
+    std::vector<tla_block> list;
+
+  private:
     void cut(std::size_t i, tla_block part, tla_work &work) {
         tla_block whole = list[i], front{whole.offset, part.offset - whole.offset},
                   back{end_of(part), end_of(whole) - end_of(part)};
@@ -180,7 +184,6 @@ class list_reference : public placement_reference {
 
     tla_policy policy;
     std::uint64_t pointer; // of next fit; the others do not look at it
-    std::vector<tla_block> list;
 };
 
 // Policies that keep lists by size: the free blocks in the order in which they became free, the newest last.
@@ -396,17 +399,13 @@ class buddy_reference : public stacked_reference {
     std::uint64_t low = UINT64_MAX, high = 0, largest_possible = 1;
 };
 
+// Makes a policy's reference without a free block.
+using reference_maker = std::unique_ptr<placement_reference> (*)(const tla_arena_config &config);
+
 inline std::unique_ptr<placement_reference> make_reference(const tla_arena_config &config) {
-    std::unique_ptr<placement_reference> reference;
-    if (config.policy == TLA_BUDDY)
-        reference = std::make_unique<buddy_reference>();
-    else if (config.policy == TLA_TLSF)
-        reference = std::make_unique<tlsf_reference>(config.alignment ? config.alignment : 1);
-    else
-        reference = std::make_unique<list_reference>(config.policy, config.base);
-    tla_work ignored{};
-    if (config.capacity) reference->add({config.base, config.capacity}, ignored);
-    return reference;
+    if (config.policy == TLA_BUDDY) return std::make_unique<buddy_reference>();
+    if (config.policy == TLA_TLSF) return std::make_unique<tlsf_reference>(config.alignment ? config.alignment : 1);
+    return std::make_unique<list_reference>(config.policy, config.base);
 }
 
 #endif

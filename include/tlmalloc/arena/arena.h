@@ -18,7 +18,8 @@ extern "C" {
 
 typedef struct tla_arena tla_arena;
 
-/* Which free block a request takes. Ties go to the lowest offset where nothing else is said.
+/* Which free block a request takes: one line for each policy, with its value and its name. The name is that of its
+ * file in model/arena and of its table there (tla_NAME). Ties go to the lowest offset unless the policy says otherwise.
  *
  * Each has its own modelled engine, and its own receipt of what that engine does (work.h):
  * first, best, next and worst fit, first fit from the top: one list of the free blocks in offset order, nothing else.
@@ -39,24 +40,33 @@ typedef struct tla_arena tla_arena;
  *     nodes_visited  1, the head of a list; 0 when nothing fits; tla_arena_reserve as with first fit
  *     probes         alloc: bitmap words read: 1, or 3 when the class's own word has nothing; 2 when nothing fits
  *     insert_nodes   0 */
-typedef enum tla_policy {
-    TLA_FIRST_FIT,     /* the lowest block that is large enough, its front (ADR-0048 D1) */
-    TLA_BEST_FIT,      /* the smallest block that is large enough, its front */
-    TLA_NEXT_FIT,      /* as first fit, from where the last allocation ended, once around. A free that joins a block
-                          around that place moves it to the front of the block; nothing else moves it */
-    TLA_WORST_FIT,     /* the largest block, its front */
-    TLA_FIRST_FIT_TOP, /* the highest block that is large enough, its end (tt-metal's L1) */
-    TLA_BUDDY,         /* binary buddies (Knuth, TAOCP 1, 2.5): sizes are rounded up to powers of two, and that is what
-                          counts as used. The smallest order that has a block, the one freed last. A range that is no
-                          power of two is several blocks */
-    TLA_TLSF,          /* two-level segregated fit (Masmano et al., ECRTS 2004): constant time. The one freed last in
-                          the lowest of 32 classes per power of two of which every block is large enough, so that a
-                          request can fail although a block of its size is free */
-    TLA_POLICY_COUNT
-} tla_policy;
+#define TLA_POLICIES(POLICY)                                                                                           \
+    /* the lowest block that is large enough, its front (ADR-0048 D1) */                                               \
+    POLICY(TLA_FIRST_FIT, first_fit)                                                                                   \
+    /* the smallest block that is large enough, its front */                                                           \
+    POLICY(TLA_BEST_FIT, best_fit)                                                                                     \
+    /* as first fit, from where the last allocation ended, once around. A free that joins a block around that place    \
+     * moves it to the front of the block; nothing else moves it */                                                    \
+    POLICY(TLA_NEXT_FIT, next_fit)                                                                                     \
+    /* the largest block, its front */                                                                                 \
+    POLICY(TLA_WORST_FIT, worst_fit)                                                                                   \
+    /* the highest block that is large enough, its end (tt-metal's L1) */                                              \
+    POLICY(TLA_FIRST_FIT_TOP, first_fit_top)                                                                           \
+    /* binary buddies (Knuth, TAOCP 1, 2.5): sizes are rounded up to powers of two, and the rounded size counts as     \
+     * used. The smallest order that has a block, the one freed last. A range that is not a power of two is several    \
+     * blocks */                                                                                                       \
+    POLICY(TLA_BUDDY, buddy)                                                                                           \
+    /* two-level segregated fit (Masmano et al., ECRTS 2004): constant time. The block freed last in the lowest of 32  \
+     * classes per power of two in which every block is large enough, so that a request can fail although a block of   \
+     * its size is free */                                                                                             \
+    POLICY(TLA_TLSF, tlsf)
 
-/* Name as in configuration files and on the command line: "first_fit", "best_fit", "next_fit", "worst_fit",
- * "first_fit_top", "buddy", "tlsf"; NULL for a value that is none. */
+#define TLA_POLICY_VALUE(value, name) value,
+typedef enum tla_policy { TLA_POLICIES(TLA_POLICY_VALUE) TLA_POLICY_COUNT } tla_policy;
+#undef TLA_POLICY_VALUE
+
+/* The name of a policy in configuration files and on the command line, as TLA_POLICIES has it ("first_fit"); NULL for
+ * any other value. */
 const char *tla_policy_name(tla_policy policy);
 
 /* The policy of a name; false (and *policy untouched) when there is none such. */
