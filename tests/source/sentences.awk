@@ -1,9 +1,10 @@
 # Prints the sentences of files, a line each: FILE:LINE, the number of words, the kind (prose, heading, picture, cell,
-# comment, text, name) and the sentence, with tabs between them. A page (.md) gives its text without code, a file in include/
-# its comments, a file in tests/ the names of its cases, any other file its string literals of at least three words.
+# comment, text, name) and the sentence, with tabs between them. A page (.md) gives its text without code, a file in
+# include/ its comments, a file in tests/ the names of its cases, any other file its string literals of at least three
+# words.
 
-# A sentence ends at a word with a full stop, where the next word may begin one, and where a paragraph, a cell or a literal
-# ends. Its line is that of its first word.
+# A sentence ends at a word with a full stop, where the next word may begin one, and where a paragraph, a cell or a
+# literal ends. Its line is that of its first word.
 function add(text,   words, count, i) {
     count = split(text, words, /[ \t]+/)
     for (i = 1; i <= count; i++) {
@@ -73,8 +74,8 @@ function page_line(line,   cells, count, i, indent) {
     }
 }
 
-# The next line continues a comment that is still open, and a comment that began in the same column. An item of a list in a
-# comment ("- ", or a name and two spaces) begins a sentence.
+# The next line continues a comment that is still open, and a comment that began in the same column. An item of a list
+# in a comment ("- ", or a name and two spaces) begins a sentence.
 function comment_text(text, column) {
     kind = "comment"
     if (text ~ /^ *(- |[a-z_0-9]+  +[^ ])/ || column != last_column || text ~ /^ *$/) flush()
@@ -145,8 +146,8 @@ function between(code) {
         flush()
     }
 }
-# A line of a text ends a sentence, unless the next line begins with a small letter. A literal continues the last word of the
-# literal in front of it, unless a space is between them.
+# A line of a text ends a sentence, unless the next line begins with a small letter. A literal continues the last word
+# of the literal in front of it, unless a space is between them.
 function literal(text,   lines, count, i) {
     kind = "text"
     gsub(/\\"/, "\"", text)
