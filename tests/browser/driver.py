@@ -62,10 +62,14 @@ class Browser:
         except urllib.error.HTTPError as problem:
             raise RuntimeError(json.load(problem)["value"]["message"]) from None
 
+    def visit(self, path):
+        """Loads a file, and an anchor in it (FILE#ANCHOR)."""
+        self._ask("POST", "/url", {"url": "file://" + path})
+
     def open(self, path):
         """Opens a page, and waits until it says that it is ready; how many seconds that took."""
         begin = time.monotonic()
-        self._ask("POST", "/url", {"url": "file://" + path})
+        self.visit(path)
         self.wait_for("window.tlmalloc && window.tlmalloc.ready")
         return time.monotonic() - begin
 
