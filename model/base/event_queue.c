@@ -173,9 +173,9 @@ static void approach(tla_event_queue *q) {
     }
 }
 
-/* Lets the next day come on which something happens. */
+/* Lets the next day come on which something happens; there is one. */
 static void settle(tla_event_queue *q) {
-    while (q->today.count == 0 && q->count > 0) {
+    while (q->today.count == 0) {
         review(q);
         const uint64_t near = q->count > q->faraway.count ? next_day(q) : UINT64_MAX;
         const uint64_t far = q->faraway.count ? q->faraway.entries[0].at_ps >> q->shift : UINT64_MAX;
@@ -257,8 +257,9 @@ tla_status tla_event_queue_post(tla_event_queue *queue, const tla_event *event) 
 }
 
 uint64_t tla_event_queue_next_ps(tla_event_queue *queue) {
+    if (queue->count == 0) return UINT64_MAX;
     if (queue->today.count == 0) settle(queue);
-    return queue->today.count ? queue->today.entries[0].at_ps : UINT64_MAX;
+    return queue->today.entries[0].at_ps;
 }
 
 bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint32_t resource) {
@@ -267,8 +268,8 @@ bool tla_event_queue_would_be_next(tla_event_queue *queue, uint64_t at_ps, uint3
 }
 
 bool tla_event_queue_take(tla_event_queue *queue, tla_event *event) {
+    if (queue->count == 0) return false;
     if (queue->today.count == 0) settle(queue);
-    if (queue->today.count == 0) return false;
     const entry e = heap_pop(&queue->today);
     queue->count--;
     *event = event_of(&e);

@@ -18,7 +18,6 @@ std::map<sc_core::sc_process_handle, actor> &actors() {
 }
 
 const actor *current_actor() {
-    if (actors().empty()) return nullptr;
     const auto found = actors().find(sc_core::sc_get_current_process_handle());
     return found == actors().end() ? nullptr : &found->second;
 }
@@ -28,10 +27,12 @@ const actor *current_actor() {
 acting_for::acting_for(time_queue::caller who, const tlm::tlm_generic_payload *payload)
     : thread_(sc_core::sc_get_current_process_handle()) {
     actors()[thread_] = {std::move(who), payload};
+    threads_ = actors().size();
 }
 
 acting_for::~acting_for() {
     actors().erase(thread_);
+    threads_ = actors().size();
 }
 
 time_queue::caller acting_for::current_caller() {
@@ -39,7 +40,7 @@ time_queue::caller acting_for::current_caller() {
     return found ? found->who : time_queue::caller{sc_core::sc_get_current_process_handle().name(), 0};
 }
 
-const requester *acting_for::current_requester() {
+const requester *acting_for::requester_of_current() {
     const actor *const found = current_actor();
     return found && found->payload ? found->payload->get_extension<requester>() : nullptr;
 }

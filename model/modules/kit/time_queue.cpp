@@ -135,7 +135,7 @@ void time_queue::allow_quantum(std::uint64_t ps) {
 }
 
 // The first time at which a process may do something, as far as the kernel knows.
-std::uint64_t time_queue::next_process_ps(std::uint64_t now_ps) const {
+inline std::uint64_t time_queue::next_process_ps(std::uint64_t now_ps) const {
     std::uint64_t next = now_ps + to_ps(sc_core::sc_time_to_pending_activity());
     if (!turns_.empty()) next = std::min(next, turns_.begin()->first.first);
     return next;
@@ -144,9 +144,9 @@ std::uint64_t time_queue::next_process_ps(std::uint64_t now_ps) const {
 // Whether nothing can be posted any more that would come before; or whether that is looked past. In its turn the queue
 // has waited for the processes of the kernel's time already. A caller that has its answer is a process that is due
 // then.
-bool time_queue::may_run(std::uint64_t at_ps) const {
+inline bool time_queue::may_run(std::uint64_t at_ps) const {
+    if (entered_) return !*entered_ && (at_ps < entry_limit_ps_ || at_ps < next_process_ps(entered_ps_));
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    if (entered_) return !*entered_ && (at_ps < entry_limit_ps_ || at_ps < next_process_ps(now));
     return at_ps <= now || (at_ps - now <= quantum_ps_ && at_ps < next_process_ps(now));
 }
 
@@ -171,8 +171,9 @@ void time_queue::act(tla_event &event) {
 void time_queue::go_on(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action,
                        void *context) {
     constexpr unsigned deepest = 16; // of a stack that is a thread's
-    if (depth_ == deepest || acting_island_ || !tla_event_queue_would_be_next(events_.get(), at_ps, resource) ||
-        !(at_ps == acting_on_->at_ps || may_run(at_ps))) {
+    const bool is_next = left_ == 0 ? tla_event_queue_next_ps(events_.get()) > at_ps
+                                    : tla_event_queue_would_be_next(events_.get(), at_ps, resource);
+    if (depth_ == deepest || acting_island_ || !is_next || !(at_ps == acting_on_->at_ps || may_run(at_ps))) {
         post(at_ps, resource, port, action, context);
         return;
     }
@@ -237,6 +238,7 @@ void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint3
         }
         time_queue &queue;
     } const here(*this, done);
+    entered_ps_ = now_ps;
     entry_limit_ps_ = look_ahead_ps == 0                    ? 0
                       : look_ahead_ps < UINT64_MAX - now_ps ? now_ps + look_ahead_ps + 1
                                                             : UINT64_MAX;

@@ -273,7 +273,7 @@ void memory_controller::accesses::arrive_in_turn(in_order_request &request) {
     arrive(request, 0, request.payload->get_extension<requester>());
 }
 
-void memory_controller::accesses::arrive(in_order_request &request, unsigned input, requester *who) {
+inline void memory_controller::accesses::arrive(in_order_request &request, unsigned input, requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     place where{};
     bool to_note = false;
@@ -288,8 +288,8 @@ void memory_controller::accesses::arrive(in_order_request &request, unsigned inp
 }
 
 // It may be made; and an exclusive write, if nobody has come between.
-void memory_controller::accesses::go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
-                                        requester *who) {
+inline void memory_controller::accesses::go_on(in_order_request &request, unsigned input, const place &where,
+                                               bool to_note, requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t span = payload_span(payload);
     if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write())) {
@@ -311,16 +311,15 @@ void memory_controller::accesses::go_on(in_order_request &request, unsigned inpu
     if (to_note && !memory.calls()) note(where, payload, request.at_ps);
     in_order_request::frame &frame = request.push(
         [](void *self, in_order_request &r) {
-            const passed_on what = r.pop().state<passed_on>();
+            auto &what = r.pop().state<passed_on>();
             auto &controller = *static_cast<accesses *>(self);
             controller.came_back(*r.payload, what);
-            if (what.write && what.write->to_note() && controller.memory() && r.payload->is_response_ok())
-                controller.note(what.where, *r.payload, r.at_ps);
-            delete what.write;
-            const std::uint64_t at_ps = r.at_ps;
+            if (what.write) {
+                controller.end_write(r, what);
+                return;
+            }
             controller.of_.ended();
             r.finish();
-            if (what.write && what.exclusive) controller.go_on_behind_exclusive_writes(at_ps);
         },
         this);
     passed_on &what = frame.state<passed_on>();
@@ -328,6 +327,17 @@ void memory_controller::accesses::go_on(in_order_request &request, unsigned inpu
     if (memory.calls() && payload.is_write())
         what.write = new write_under_way(*this, where, span, what.exclusive, to_note);
     memory.send(request, input);
+}
+
+// A write to a memory that makes its callers wait is over.
+void memory_controller::accesses::end_write(in_order_request &request, passed_on what) {
+    if (what.write->to_note() && memory() && request.payload->is_response_ok())
+        note(what.where, *request.payload, request.at_ps);
+    delete what.write;
+    const std::uint64_t at_ps = request.at_ps;
+    of_.ended();
+    request.finish();
+    if (what.exclusive) go_on_behind_exclusive_writes(at_ps);
 }
 
 // An exclusive write is over.

@@ -65,8 +65,11 @@ class memory_controller::accesses final : public untimed_target, public in_order
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
     void arrive_in_turn(in_order_request &request); // of accesses that come in order
-    void arrive(in_order_request &request, unsigned input, requester *who);
-    void go_on(in_order_request &request, unsigned input, const place &where, bool to_note, requester *who);
+    // In one piece with begin(): most accesses pass all three at once.
+    [[gnu::always_inline]] void arrive(in_order_request &request, unsigned input, requester *who);
+    [[gnu::always_inline]] void go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
+                                      requester *who);
+    void end_write(in_order_request &request, passed_on what);
     void go_on_behind_exclusive_writes(std::uint64_t at_ps);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
     static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);

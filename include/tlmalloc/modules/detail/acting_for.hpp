@@ -6,6 +6,8 @@
 #include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
+#include <cstddef>
+
 namespace tlmalloc {
 
 // As long as it exists, the calls of the current thread are those of another initiator. A foreign target that is called
@@ -22,9 +24,12 @@ class acting_for {
     static time_queue::caller current_caller();
     // Who asked for the call within which the current thread calls; NULL: unknown. What a foreign target asks for
     // meanwhile, it may ask for with payloads of its own, and they say nothing of that.
-    static const requester *current_requester();
+    static const requester *current_requester() { return threads_ == 0 ? nullptr : requester_of_current(); }
 
   private:
+    static const requester *requester_of_current();
+
+    static inline std::size_t threads_ = 0; // that act for others
     const sc_core::sc_process_handle thread_;
 };
 

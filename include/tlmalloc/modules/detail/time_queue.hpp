@@ -147,6 +147,7 @@ class time_queue {
     bool may_be_due_ = false; // it has been notified since it was cancelled
     std::uint64_t quantum_ps_ = 0;
     const bool *entered_ = nullptr;                 // a thread runs ahead: whether it has its answer
+    std::uint64_t entered_ps_ = 0;                  // entered_: the kernel's time
     std::uint64_t entry_limit_ps_ = 0;              // entered_: before it actions run, whatever processes do
     tla_event *acting_on_ = nullptr;                // the action that runs; null: none does
     std::vector<shared_resource *> without_number_; // in the order in which they were made
