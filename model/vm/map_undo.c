@@ -59,14 +59,19 @@ tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag)
     return TLA_OK;
 }
 
-static tla_status append(record *r, tla_map_entry entry) {
-    if (!tla_grow(&r->entries, &r->room, r->count + 1, sizeof *r->entries)) return TLA_NO_HOST_MEMORY;
-    r->entries[r->count++] = entry;
-    return TLA_OK;
+static tla_status make_room(record *r, size_t more) {
+    const bool made = tla_grow(&r->entries, &r->room, r->count + more, sizeof *r->entries);
+    return made ? TLA_OK : TLA_NO_HOST_MEMORY;
+}
+
+tla_status tla_map_undo_expect(tla_map_undo *undo, size_t ranges) {
+    return make_room(&undo->records[undo->current], ranges);
 }
 
 tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_map_window *window, size_t first_run) {
     record *const r = &undo->records[undo->current];
+    const tla_status status = make_room(r, tla_map_window_runs(window) - first_run);
+    if (status) return status;
     for (size_t i = first_run; i < tla_map_window_runs(window); i++) {
         const tla_map_entry run = tla_map_window_run(window, i);
         tla_map_entry *const last = i > first_run ? &r->entries[r->count - 1] : NULL;
@@ -74,8 +79,7 @@ tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_map_window *window, s
             last->nbytes += run.nbytes;
             continue;
         }
-        tla_status status = append(r, run);
-        if (status) return status;
+        r->entries[r->count++] = run;
     }
     return TLA_OK;
 }

@@ -22,6 +22,9 @@ void tla_map_undo_destroy(tla_map_undo *undo);
 /* A command of a sender (of whatever number) with a tag begins: its record before is forgotten. TLA_NO_HOST_MEMORY. */
 tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag);
 
+/* The command that has begun changes so many ranges, at least: room for them is made at once. TLA_NO_HOST_MEMORY. */
+tla_status tla_map_undo_expect(tla_map_undo *undo, size_t ranges);
+
 /* Before the command that has begun changes the table: keeps of a range what the window has kept of it, its runs from
  * this number on. TLA_NO_HOST_MEMORY. */
 tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_map_window *window, size_t first_run);

@@ -36,6 +36,8 @@ tla_table_memory mmu_table_memory(tla_mmu *m) {
 /* ---- the change ---- */
 
 static tla_status keep_old(tla_mmu *m, const mmu_change *c) {
+    if (c->what != TLA_TABLE_RESTORE && tla_map_undo_expect(m->undo, c->count))
+        return tla_error_set(c->error, TLA_NO_HOST_MEMORY, "no host memory");
     for (size_t i = 0; i < c->count; i++) { /* entries that no table accepts have nothing to keep */
         const tla_map_entry *e = &c->entries[i];
         if (e->nbytes == 0 || e->va.value > UINT64_MAX - (e->nbytes - 1)) continue;

@@ -235,7 +235,7 @@ typedef tla_status (*batch_step)(tla_page_table *t, size_t i, const tla_map_entr
 static tla_status run_batch(tla_page_table *t, const tla_map_entry *entries, size_t count, batch_step step,
                             tla_error *error) {
     t->written = t->cleared = 0;
-    radix_begin(t);
+    radix_begin(t, count);
     for (size_t i = 0; i < count; i++) {
         tla_status status = step(t, i, &entries[i], error);
         if (status) {

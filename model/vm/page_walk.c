@@ -146,7 +146,11 @@ static void read_tables(const tla_page_table *t, uint64_t va, tla_walk *walk) {
 /* Of a mapped va *piece says more than a walk does. */
 static tla_status walk_to(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk, radix_piece *piece) {
     if (asid >= t->asids) return TLA_INVALID_ARGUMENT;
-    *walk = (tla_walk){.asid = asid, .page_size = t->sizes[0], .va = {va.value & ~(t->sizes[0] - 1)}};
+    walk->asid = asid; /* `read` stays as it is behind the reads: to clear it would take longer than a walk */
+    walk->reads = walk->flags = 0;
+    walk->page_size = t->sizes[0];
+    walk->va.value = va.value & ~(t->sizes[0] - 1);
+    walk->nbytes = walk->pa.value = 0;
     bool found = find(t, asid, va.value, piece);
     if (t->config.memory.alloc) {
         if (t->va_bits == 64 || va.value >> t->va_bits == 0) read_tables(t, va.value, walk);

@@ -6,7 +6,8 @@
 
 enum { LIST_WORDS_MIN = 8 /* 64 bytes: three regions and the end */, CHANGES_KEPT = 256 };
 
-void radix_begin(tla_page_table *t) {
+void radix_begin(tla_page_table *t, size_t entries) {
+    (void)tla_grow(&t->changes, &t->change_room, entries, sizeof *t->changes); /* else when it is needed */
     t->stats_before = t->stats;
     t->touched = NULL;
     t->no_table = false;

@@ -136,7 +136,8 @@ bool radix_find_first(const tla_page_table *t, const radix_node *node, uint64_t 
 tla_status radix_map(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, uint64_t pa, uint32_t flags);
 tla_status radix_unmap(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, bool whole);
 
-void radix_begin(tla_page_table *t);
+/* Of a batch with so many entries. */
+void radix_begin(tla_page_table *t, size_t entries);
 /* A node of a level, or a list with room for `regions` regions, all slots empty. TLA_NO_HOST_MEMORY, or
  * what the table memory says. */
 tla_status radix_new(tla_page_table *t, uint8_t level, uint32_t regions, radix_node **node);
