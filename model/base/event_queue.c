@@ -93,13 +93,19 @@ static entry heap_pop(heap *h) {
 
 /* ---- the calendar ---- */
 
-static void enter(tla_event_queue *q, const entry *e) {
-    const uint32_t slot = (e->at_ps >> q->shift) % DAYS, n = q->free_node;
-    q->free_node = q->nodes[n].next;
-    q->nodes[n].event = *e;
+/* Puts a node that has its event into the calendar. */
+static void enter_node(tla_event_queue *q, uint32_t n) {
+    const uint32_t slot = (q->nodes[n].event.at_ps >> q->shift) % DAYS;
     q->nodes[n].next = q->days[slot];
     q->days[slot] = n;
     q->taken[slot / 64] |= UINT64_C(1) << slot % 64;
+}
+
+static void enter(tla_event_queue *q, const entry *e) {
+    const uint32_t n = q->free_node;
+    q->free_node = q->nodes[n].next;
+    q->nodes[n].event = *e;
+    enter_node(q, n);
 }
 
 /* Where an event belongs; there is room. */
@@ -125,12 +131,24 @@ static uint64_t next_day(const tla_event_queue *q) {
     }
 }
 
+/* The host fetches what the next day's actions will ask for, and the events of the day after that, while those of today
+ * are acted on. Looks no further than the word. */
+static void fetch_ahead(const tla_event_queue *q) {
+    const uint32_t today = q->day % DAYS, word = today / 64 * 64;
+    uint64_t days = q->taken[word / 64] & UINT64_MAX << today % 64;
+    if (!days) return;
+    uint32_t n = q->days[word + (uint32_t)__builtin_ctzll(days)];
+    for (unsigned events = 0; n != NONE && events < CROWDED; n = q->nodes[n].next, events++)
+        __builtin_prefetch(q->nodes[n].event.context);
+    days &= days - 1;
+    if (days) __builtin_prefetch(&q->nodes[q->days[word + (uint32_t)__builtin_ctzll(days)]]);
+}
+
 /* Takes the events of the current day out of the calendar. */
 static void begin_day(tla_event_queue *q) {
     const uint32_t slot = q->day % DAYS;
     for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
         next = q->nodes[n].next;
-        __builtin_prefetch(q->nodes[n].event.context); /* on its way while those before it are acted on */
         heap_push(&q->today, &q->nodes[n].event);
         q->nodes[n].next = q->free_node;
         q->free_node = n;
@@ -139,6 +157,7 @@ static void begin_day(tla_event_queue *q) {
     q->days[slot] = NONE;
     q->taken[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     q->days_seen++;
+    fetch_ahead(q);
 }
 
 /* Makes days longer or shorter when they hold too few or too many events: everything is entered anew. */
@@ -150,12 +169,12 @@ static void review(tla_event_queue *q) {
     if (seen < days * SPARSE && shift < SHIFT_MAX) shift++;
     q->days_seen = q->events_seen = 0;
     if (shift == q->shift) return;
+    uint32_t all = NONE;
     for (uint32_t slot = 0; slot < DAYS; slot++) {
         for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
             next = q->nodes[n].next;
-            heap_push(&q->faraway, &q->nodes[n].event);
-            q->nodes[n].next = q->free_node;
-            q->free_node = n;
+            q->nodes[n].next = all;
+            all = n;
         }
         q->days[slot] = NONE;
     }
@@ -163,6 +182,17 @@ static void review(tla_event_queue *q) {
         q->taken[word] = 0;
     q->day = (q->day << q->shift) >> shift;
     q->shift = shift;
+    for (uint32_t n = all, next; n != NONE; n = next) {
+        next = q->nodes[n].next;
+        const uint64_t day = q->nodes[n].event.at_ps >> shift;
+        if (day > q->day && day - q->day < DAYS) {
+            enter_node(q, n);
+            continue;
+        }
+        heap_push(day <= q->day ? &q->today : &q->faraway, &q->nodes[n].event);
+        q->nodes[n].next = q->free_node;
+        q->free_node = n;
+    }
 }
 
 /* Brings what has come within reach into the calendar. */
@@ -177,6 +207,7 @@ static void approach(tla_event_queue *q) {
 static void settle(tla_event_queue *q) {
     while (q->today.count == 0) {
         review(q);
+        if (q->today.count > 0) return;
         const uint64_t near = q->count > q->faraway.count ? next_day(q) : UINT64_MAX;
         const uint64_t far = q->faraway.count ? q->faraway.entries[0].at_ps >> q->shift : UINT64_MAX;
         q->day = near < far ? near : far;
