@@ -25,20 +25,7 @@ typedef struct node_state {
     tla_timeline worker; /* whose turn it is; of a node without overhead nobody waits for it */
 } node_state;
 
-/* A request or an answer that is under way as flits, or a request that follows another. */
-typedef struct message {
-    tla_fabric *fabric;
-    struct message *next; /* of those that follow, or that are free */
-    uint32_t flits_left;
-    uint64_t nbytes, at_ps; /* at_ps: when it enters; then when its last flit is there */
-    bool request, write, entered, opens;
-    const tla_way *way;
-    transaction_part *part;
-    uint64_t transfer;
-    group *collected;
-    tla_flit *flits;
-    void *tag;
-} message;
+typedef struct message message;
 
 struct tla_flit {
     tla_flit *next; /* of its message, of a collector, or of those that are free */
@@ -46,6 +33,22 @@ struct tla_flit {
     uint32_t node, hop;      /* where it is, and how many links it has passed */
     uint32_t nbytes, number; /* number: in its message, from 0 on */
     bool held;               /* by a collector */
+};
+
+/* A request or an answer that is under way as flits, or a request that follows another. What every flit asks for at
+ * every node lies in the first line of a cache, beside the first flit, which is most often the only one. */
+struct message {
+    tla_flit first;
+    tla_fabric *fabric;
+    const tla_way *way;
+    bool request, write, entered, opens;
+    uint32_t flits_left;
+    uint64_t transfer;
+    group *collected;
+    uint64_t nbytes, at_ps; /* at_ps: when it enters; then when its last flit is there */
+    transaction_part *part;
+    void *tag;
+    message *next; /* of those that follow, or that are free */
 };
 
 /* What a node that stores and forwards holds of a group. */
@@ -102,6 +105,7 @@ struct tla_fabric {
     tla_fabric_watch watch;
     message *free_messages;
     tla_flit *free_flits;
+    struct block *blocks; /* all memory of messages and flits */
 };
 
 void fabric_destroy_messages(tla_fabric *fabric);

@@ -6,19 +6,46 @@
 
 /* ---- messages and flits, which are used again ---- */
 
+enum { LINE = 64, BLOCK = 64 }; /* bytes of a line of a cache; messages or flits that are made at once */
+
+struct block {
+    _Alignas(LINE) struct block *next;
+    char contents[];
+};
+
+/* Room for BLOCK things of a size that is a multiple of LINE / BLOCK; NULL without host memory. */
+static void *new_block(tla_fabric *fabric, size_t size) {
+    struct block *const made = aligned_alloc(LINE, sizeof *made + BLOCK * size);
+    if (!made) return NULL;
+    made->next = fabric->blocks;
+    fabric->blocks = made;
+    return (char *)made + sizeof *made;
+}
+
+static void drop_flit(tla_fabric *fabric, tla_flit *f) {
+    if (f == &f->of->first) return; /* goes with its message */
+    f->next = fabric->free_flits;
+    fabric->free_flits = f;
+}
+
+/* Makes some more when there is none; NULL without host memory. */
 static tla_flit *new_flit(tla_fabric *fabric) {
     tla_flit *f = fabric->free_flits;
-    if (!f) return malloc(sizeof *f);
+    if (!f) {
+        tla_flit *const more = f = new_block(fabric, sizeof *f);
+        if (!f) return NULL;
+        for (size_t i = 0; i < BLOCK; i++)
+            more[i].next = i + 1 < BLOCK ? &more[i + 1] : NULL;
+    }
     fabric->free_flits = f->next;
     return f;
 }
 
-static void drop_flits(tla_fabric *fabric, tla_flit *flits) {
-    while (flits) {
-        tla_flit *const next = flits->next;
-        flits->next = fabric->free_flits;
-        fabric->free_flits = flits;
-        flits = next;
+/* All flits of a message that has not entered. */
+static void drop_flits(tla_fabric *fabric, message *m) {
+    for (tla_flit *f = &m->first, *next; f; f = next) {
+        next = f->next;
+        drop_flit(fabric, f);
     }
 }
 
@@ -27,40 +54,37 @@ static void drop_message(tla_fabric *fabric, message *m) {
     fabric->free_messages = m;
 }
 
+static bool make_messages(tla_fabric *fabric) {
+    message *const more = new_block(fabric, sizeof *more);
+    for (size_t i = 0; more && i < BLOCK; i++)
+        drop_message(fabric, &more[i]);
+    return more;
+}
+
 /* With a flit at least; NULL without host memory. */
 static message *new_message(tla_fabric *fabric, uint64_t nbytes) {
-    message *m = fabric->free_messages;
-    if (m)
-        fabric->free_messages = m->next;
-    else
-        m = malloc(sizeof *m);
-    if (!m) return NULL;
+    if (!fabric->free_messages && !make_messages(fabric)) return NULL;
+    message *const m = fabric->free_messages;
+    fabric->free_messages = m->next;
     *m = (message){.fabric = fabric, .nbytes = nbytes};
     uint64_t left = nbytes;
-    tla_flit **end = &m->flits;
-    do {
-        tla_flit *const f = *end = new_flit(fabric);
-        if (!f) {
-            drop_flits(fabric, m->flits);
-            drop_message(fabric, m);
-            return NULL;
-        }
+    for (tla_flit *f = &m->first;;) {
         *f = (tla_flit){
             .of = m, .nbytes = (uint32_t)(left < fabric->flit ? left : fabric->flit), .number = m->flits_left++};
         left -= f->nbytes;
-        end = &f->next;
-    } while (left > 0);
-    return m;
+        if (left == 0) return m;
+        if (!(f = f->next = new_flit(fabric))) {
+            drop_flits(fabric, m);
+            drop_message(fabric, m);
+            return NULL;
+        }
+    }
 }
 
 void fabric_destroy_messages(tla_fabric *fabric) {
-    for (tla_flit *f = fabric->free_flits, *next; f; f = next) {
-        next = f->next;
-        free(f);
-    }
-    for (message *m = fabric->free_messages, *next; m; m = next) {
-        next = m->next;
-        free(m);
+    for (struct block *b = fabric->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
     }
 }
 
@@ -77,7 +101,7 @@ static void let_followers_come(tla_fabric *fabric, transaction_part *part, uint6
         message *const next = follower->next;
         void *const tag = follower->tag;
         const uint64_t there_ps = later(add_saturated(follower->at_ps, part->there_ps), at_ps);
-        drop_flits(fabric, follower->flits);
+        drop_flits(fabric, follower);
         drop_message(fabric, follower);
         fabric->host.arrived(fabric->host.context, tag, there_ps);
         follower = next;
@@ -96,8 +120,7 @@ static void end_message(tla_fabric *fabric, message *m) {
 
 static void end_flit(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
-    f->next = NULL;
-    drop_flits(fabric, f);
+    drop_flit(fabric, f);
     m->at_ps = later(m->at_ps, at_ps);
     if (--m->flits_left == 0) end_message(fabric, m);
 }
@@ -188,7 +211,7 @@ static void enter(tla_fabric *fabric, message *m, uint64_t at_ps) {
         m->opens = !*left;
         *left = true;
     }
-    tla_flit *f = m->flits;
+    tla_flit *f = &m->first;
     while (f) {
         tla_flit *const next = f->next; /* the message is gone with its last flit */
         pass(fabric, f, at_ps);
@@ -233,9 +256,9 @@ static message *message_of(tla_fabric *fabric, const tla_fabric_access *access, 
 
 static void send(tla_fabric *fabric, message *m, uint32_t input, uint64_t at_ps) {
     const uint32_t node = m->request ? m->way->from : m->way->to;
-    for (tla_flit *f = m->flits; f; f = f->next)
+    for (tla_flit *f = &m->first; f; f = f->next)
         f->node = node;
-    fabric->host.post(fabric->host.context, at_ps, node, input, m->flits);
+    fabric->host.post(fabric->host.context, at_ps, node, input, &m->first);
 }
 
 tla_status tla_fabric_enter_request(tla_fabric *fabric, tla_fabric_access *access, uint64_t nbytes, uint64_t at_ps,
@@ -306,7 +329,7 @@ tla_status tla_fabric_enter_answer(tla_fabric *fabric, tla_fabric_access *access
         send(fabric, m, input, part->latest_ps);
         return TLA_OK;
     }
-    drop_flits(fabric, m->flits);
+    drop_flits(fabric, m);
     drop_message(fabric, m);
     const bool waits = !(access->write && access->transaction->posted);
     fabric->host.arrived(fabric->host.context, tag, waits ? add_saturated(at_ps, part->back_ps) : at_ps);
