@@ -119,6 +119,8 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     void note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window);
 
     config config_;
+    const std::uint32_t inputs_of_messages_ = // of a node; those of its links follow
+        static_cast<std::uint32_t>(config_.sources.size() + config_.windows.size());
     shared_resource nodes_{shared_resource::kind::fabric, name(), static_cast<std::uint32_t>(config_.nodes.size())};
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
     struct meter; // of a group of links

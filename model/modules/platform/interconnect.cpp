@@ -244,10 +244,9 @@ void interconnect::enter(in_order_request &request) {
 }
 
 void interconnect::post(std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit &flit) {
-    const std::uint64_t messages = config_.sources.size() + config_.windows.size(), link = input >> 32;
-    const std::uint64_t port = link ? messages + static_cast<std::uint32_t>(input) : input;
+    const auto port = static_cast<std::uint32_t>(input) + (input >> 32 ? inputs_of_messages_ : 0);
     time_queue::of_simulation().post(
-        at_ps, nodes_.number() + node, static_cast<std::uint32_t>(port),
+        at_ps, nodes_.number() + node, port,
         [](void *context, std::uint64_t now_ps) { tla_fabric_arrive(static_cast<tla_flit *>(context), now_ps); },
         &flit);
 }
