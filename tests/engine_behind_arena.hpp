@@ -2,10 +2,9 @@
 #ifndef TLMALLOC_TESTS_ENGINE_BEHIND_ARENA_HPP
 #define TLMALLOC_TESTS_ENGINE_BEHIND_ARENA_HPP
 
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/arena/engine.h"
-#include "tlmalloc/base/cost.h"
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/base/work.h"
 #include "unit/seeded_random.hpp"
 
 #include <boost/test/unit_test.hpp>

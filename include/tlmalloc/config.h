@@ -2,16 +2,13 @@
  *
  * Every key stands once, in the table of model/config/platform_keys.c: its name, unit, range, default, the source of
  * the default, what it means, and the member that it fills, which is one of the struct that a module takes
- * (tlmalloc/parameters). Quantities carry units ("6 GiB", "32 GB/s", "0.5 ns"); a bare number is refused where a unit
+ * (config/parameters.h). Quantities carry units ("6 GiB", "32 GB/s", "0.5 ns"); a bare number is refused where a unit
  * belongs, and a unit where none does. */
 #ifndef TLMALLOC_CONFIG_H
 #define TLMALLOC_CONFIG_H
 
-#include "tlmalloc/config/execution.h"
-#include "tlmalloc/config/memory.h"
-#include "tlmalloc/config/messages.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/config/platform.h"
-#include "tlmalloc/config/translation.h"
 
 #include <stdbool.h>
 #include <stdio.h>

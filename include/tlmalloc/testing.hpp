@@ -4,8 +4,6 @@
 
 #include "tlmalloc/testing/base_protocol_checker.hpp"
 #include "tlmalloc/testing/conformance.hpp"
-#include "tlmalloc/testing/conformance_direct.hpp"
-#include "tlmalloc/testing/conformance_phases.hpp"
 #include "tlmalloc/testing/conformance_probe.hpp"
 #include "tlmalloc/testing/conformance_transport.hpp"
 #include "tlmalloc/testing/initiator.hpp"

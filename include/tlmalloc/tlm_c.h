@@ -75,7 +75,7 @@ typedef struct tlmc_access {
     uint8_t *data;
     const uint8_t *enables; /* 0x00 or 0xff each, repeated; NULL: all bytes */
     uint32_t command, length, streaming_width, enables_length;
-    /* Who asks, as of access_rights.hpp; an asid is below 2^31 - 1. */
+    /* Who asks, as of extensions.hpp; an asid is below 2^31 - 1. */
     uint32_t has_asid, asid, core, privilege, trusted;
     uint32_t exclusive; /* in; out: 0 when an exclusive write was not made */
     uint64_t delay_ps;  /* in and out; with tlmc_now_ps() at most 2^63 */

@@ -3,7 +3,7 @@
 #include "driven.h"
 
 #include "base/phrase.h"
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/base/work.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Fragmentation measures: of the largest block, by size, and Gorman's two indices. */
-#include "tlmalloc/arena/fragmentation.h"
+#include "tlmalloc/arena/arena.h"
 
 #include "base/wide.h"
 

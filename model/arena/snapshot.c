@@ -1,6 +1,6 @@
 /* Writing the state of an arena as text; snapshot_reader.c reads it. */
 #include "arena_state.h"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Reading a snapshot: everything is read and checked before anything of the arena changes. */
 #include "driven.h"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

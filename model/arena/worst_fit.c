@@ -2,7 +2,7 @@
  * it: before the answer (nodes_visited), or by an engine that knows the largest block, behind each answer that has
  * changed the list (walks). The receipt says both. */
 #include "list_placement.h"
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/base/work.h"
 
 /* The receipt of a request that has been answered, and may have changed the list. */
 static void answered(const tla_free_list *list, bool changed, tla_work *work) {

@@ -1,7 +1,5 @@
 /* Prices of receipts. */
-#include "tlmalloc/base/cost.h"
-
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/base/work.h"
 
 static const tla_engine_work nothing;
 

@@ -1,5 +1,5 @@
 /* Sparse bytes by an anonymous mapping that reserves no swap. */
-#include "tlmalloc/base/sparse_bytes.h"
+#include "sparse_bytes.h"
 
 #include <stddef.h>
 #include <string.h>

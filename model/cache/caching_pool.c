@@ -1,5 +1,5 @@
 /* Size classes, a stack of free blocks for each, one lock a device (seed 004). */
-#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 #include "live_addresses.h"
 #include "upstream_reason.h"

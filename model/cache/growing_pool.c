@@ -1,5 +1,5 @@
 /* Best fit over upstream blocks, which are segments that go back when they are trimmed, or at the end. */
-#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 #include "live_addresses.h"
 #include "segment.h"

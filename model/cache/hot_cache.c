@@ -1,5 +1,5 @@
 /* A map from key to entry, and a list of the entries in order of use. */
-#include "tlmalloc/cache/hot_cache.h"
+#include "tlmalloc/cache/objects.h"
 
 #include "live_addresses.h"
 

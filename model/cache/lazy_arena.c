@@ -1,5 +1,5 @@
 /* Time divided by the time of a chunk is what is pinned; whole commits of it enter the arena. */
-#include "tlmalloc/cache/lazy_arena.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Counts of references and pins, and the list of pinned objects. */
-#include "tlmalloc/cache/mem_object.h"
+#include "tlmalloc/cache/objects.h"
 
 #include <stdlib.h>
 

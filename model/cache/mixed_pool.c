@@ -1,8 +1,7 @@
 /* Dispatch by format, and a lock around the arena. */
-#include "tlmalloc/cache/mixed_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include "base/host_array.h"
-#include "tlmalloc/cache/slot_pool.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* What was wanting, and what helps. */
-#include "tlmalloc/cache/shortage.h"
+#include "shortage.h"
 
 #include <stdbool.h>
 #include <stdio.h>

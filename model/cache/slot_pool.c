@@ -1,5 +1,5 @@
 /* A queue of free slot numbers in a ring, and a mark for each slot that is in it. */
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include "base/host_array.h"
 

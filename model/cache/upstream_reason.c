@@ -1,7 +1,7 @@
 /* A cache's reason and its driver's, in one text. */
 #include "upstream_reason.h"
 
-#include "tlmalloc/cache/shortage.h"
+#include "shortage.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* An queue behind a command queue. */
-#include "tlmalloc/command/command_queue.h"
 #include "base/numbers.h"
+#include "tlmalloc/command/control_port.h"
 
 static uint64_t next_edge(uint64_t ps, uint64_t clock_ps) {
     const uint64_t past = clock_ps ? ps % clock_ps : 0;

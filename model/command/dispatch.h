@@ -8,7 +8,7 @@
 #ifndef TLMALLOC_COMMAND_DISPATCH_H
 #define TLMALLOC_COMMAND_DISPATCH_H
 
-#include "tlmalloc/command/sent_command.h"
+#include "tlmalloc/command/command.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_COMMAND_FAN_OUT_H
 #define TLMALLOC_COMMAND_FAN_OUT_H
 
-#include "tlmalloc/command/sent_command.h"
+#include "tlmalloc/command/command.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_COMMAND_SLICE_OWNER_H
 #define TLMALLOC_COMMAND_SLICE_OWNER_H
 
-#include "tlmalloc/command/sent_command.h"
+#include "tlmalloc/command/command.h"
 #include "tlmalloc/stack/lockstep.h"
 
 #ifdef __cplusplus

@@ -43,7 +43,7 @@
             "beginning"                                                                                                \
     }
 
-/* A price of cost.h: the key is that of the member without its _ps. */
+/* A price of work.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
     { TIME(section.cost.event, section.cost.event##_ps, S), source, default_price, meaning }
 

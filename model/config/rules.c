@@ -2,7 +2,7 @@
 #include "platform.h"
 
 #include "tlmalloc/base/phys_addr.h"
-#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/dram/channels.h"
 #include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/kernel/declaration.h"
 #include "topology/floorplan.h"

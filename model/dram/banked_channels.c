@@ -1,6 +1,6 @@
 /* Burst-interleaved pseudo-channels with banks. */
-#include "tlmalloc/dram/banked_channels.h"
 #include "base/numbers.h"
+#include "tlmalloc/dram/channels.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Burst-interleaved channels as timelines. */
-#include "tlmalloc/dram/flat_channels.h"
 #include "base/numbers.h"
+#include "tlmalloc/dram/channels.h"
 
 #include "tlmalloc/base/timeline.h"
 

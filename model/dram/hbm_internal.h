@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODEL_DRAM_HBM_INTERNAL_H
 #define TLMALLOC_MODEL_DRAM_HBM_INTERNAL_H
 
-#include "tlmalloc/dram/hbm_pseudo_channel.h"
+#include "tlmalloc/dram/channels.h"
 
 #define NEVER UINT64_MAX
 #define NO_ROW UINT32_MAX

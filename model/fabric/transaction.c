@@ -1,5 +1,5 @@
 /* What belongs together: the parts of a transaction, and the groups that nodes which store and forward collect. */
-#include "tlmalloc/fabric/transaction.h"
+#include "tlmalloc/fabric/fabric.h"
 
 #include "base/saturate.h"
 #include "fabric/fabric_state.h"

@@ -1,6 +1,6 @@
 /* Elements of every type as numbers. Two roundings are one where the first is to odd: it keeps, in the last bit, that
  * something was lost (Boldo, Melquiond: Emulation of FMA and Correctly Rounded Sums, IEEE TC 2008). */
-#include "tlmalloc/kernel/element.h"
+#include "element.h"
 
 #include "base/little_endian.h"
 

@@ -1,5 +1,5 @@
 /* A matrix over cubes and PEs by policy: rectangles, offsets, scopes. */
-#include "tlmalloc/kernel/matrix_layout.h"
+#include "tlmalloc/kernel/tensor_shards.h"
 
 #include <string.h>
 

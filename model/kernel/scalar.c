@@ -3,7 +3,7 @@
  * 1995); a fused multiply-add is not, and is computed in its own type. */
 #include "scalar.h"
 
-#include "tlmalloc/kernel/element.h"
+#include "element.h"
 
 #include <math.h>
 

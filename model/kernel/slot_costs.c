@@ -1,5 +1,5 @@
 /* What an access to a slot takes by KernBench's tables. */
-#include "tlmalloc/kernel/slot_costs.h"
+#include "tlmalloc/kernel/message_queue.h"
 
 #include "tlmalloc/base/timeline.h"
 

@@ -1,8 +1,6 @@
 /* The layout of tensors: parts, mapping commands, pages on demand. */
 #include "tlmalloc/kernel/tensor_shards.h"
 
-#include "tlmalloc/kernel/matrix_layout.h"
-
 tla_pe_location tla_memory_of_pe(tla_memory_kind kind, tla_pe_location pe) {
     switch (tla_memory_scope_of(kind)) {
     case TLA_SCOPE_PE:

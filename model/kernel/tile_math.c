@@ -1,8 +1,8 @@
 /* Products of tiles, on bytes. The library is built without contraction of a * b + c to a fused operation, so that
  * results are the same on every host. */
-#include "tlmalloc/kernel/tile_math.h"
+#include "tile_math.h"
 
-#include "tlmalloc/kernel/element.h"
+#include "element.h"
 
 #include <string.h>
 

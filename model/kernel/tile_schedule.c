@@ -1,5 +1,5 @@
 /* The order of stages: every unit has a place in the list of operations, and looks back at when others have ended. */
-#include "tlmalloc/kernel/tile_schedule.h"
+#include "tile_schedule.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Parts of a transfer: dimensions that touch are joined, then walked like an odometer. */
-#include "tlmalloc/kernel/tile_transfer.h"
+#include "tile_transfer.h"
 
-#include "tlmalloc/kernel/element.h"
+#include "element.h"
 
 tla_status tla_tile_transfer_check(const char *call, const tl_tile *tile, const tl_tensor *tensor, tla_error *error) {
     if (tensor->rank == 0 || tensor->rank > TL_RANK_MAX)

@@ -1,8 +1,8 @@
 /* What may be computed of which shapes and types, and the walk over the elements. */
-#include "tlmalloc/kernel/tile_vector.h"
+#include "tile_vector.h"
 
+#include "element.h"
 #include "scalar.h"
-#include "tlmalloc/kernel/element.h"
 
 static tla_status check_types(const tla_matrix *out, const tla_matrix *operands, uint32_t count, const char *name,
                               tla_error *error) {

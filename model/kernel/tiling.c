@@ -1,5 +1,5 @@
 /* Tiles of a tiling by their number: nothing is stored of them. */
-#include "tlmalloc/kernel/tiling.h"
+#include "tiling.h"
 
 static uint32_t count_of(uint32_t size, uint32_t tile) {
     return size / tile + (size % tile != 0);

@@ -1,6 +1,6 @@
 /* References, and tables of requests, over the rules of vLLM or of LMCache. */
-#include "tlmalloc/kv/kv_blocks.h"
 #include "base/grow.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include "kv_blocks_rules.h"
 

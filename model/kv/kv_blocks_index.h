@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_KV_KV_BLOCKS_INDEX_H
 #define TLMALLOC_KV_KV_BLOCKS_INDEX_H
 
-#include "tlmalloc/kv/kv_blocks.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* LMCache's rules, made of its parts: slots of one queue, objects with counts, and a cache that has a reference of its
  * own to what is found in it and gives up the least recently used that nobody else refers to. */
 #include "kv_blocks_rules.h"
-#include "tlmalloc/cache/hot_cache.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/cache/objects.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-/* Whose rules say which block is taken, and what is found: vLLM's and LMCache's behind kv_blocks.h. Internal to
- * model/pool. Who has a reference is not their affair, but whether anybody has. */
+/* Whose rules say which block is taken, and what is found: vLLM's and LMCache's behind kv_cache.h. Internal to
+ * model/kv. Who has a reference is not their affair, but whether anybody has. */
 #ifndef TLMALLOC_KV_KV_BLOCKS_RULES_H
 #define TLMALLOC_KV_KV_BLOCKS_RULES_H
 
-#include "tlmalloc/kv/kv_blocks.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 typedef struct tla_kv_rules {
     /* Makes *state for so many blocks; without `index` nothing is ever entered. TLA_NO_HOST_MEMORY; *state is NULL. */

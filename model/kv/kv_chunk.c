@@ -1,5 +1,5 @@
 /* Products that are checked, and a division; what is taken of a budget. */
-#include "tlmalloc/kv/kv_chunk.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 static const uint64_t largest = (uint64_t)1 << 63;
 

@@ -1,5 +1,5 @@
 /* Small pages of several sizes in large pages of one size. */
-#include "tlmalloc/kv/kv_layers.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include "base/host_array.h"
 

@@ -1,5 +1,5 @@
 /* Virtually contiguous key-value cache, mapped on demand. */
-#include "tlmalloc/kv/kv_mapped.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include "base/host_array.h"
 

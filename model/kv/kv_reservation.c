@@ -1,5 +1,5 @@
 /* Contiguous regions of a key-value cache over an arena that counts tokens. */
-#include "tlmalloc/kv/kv_reservation.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Reservations of exclusive accesses: a short array, one entry for each initiator that has one. */
-#include "tlmalloc/memory/exclusive_monitor.h"
+#include "exclusive_monitor.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "tlmalloc/memory/guard.h"
 
 #include "base/host_array.h"
-#include "tlmalloc/base/sparse_bytes.h"
+#include "base/sparse_bytes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

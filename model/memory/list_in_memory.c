@@ -1,5 +1,5 @@
 /* A free list in memory: its nodes in offset order, their slots, and the cache in front. */
-#include "tlmalloc/memory/list_in_memory.h"
+#include "tlmalloc/memory/pe_memory.h"
 
 #include "base/host_array.h"
 #include "base/little_endian.h"

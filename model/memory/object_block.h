@@ -3,7 +3,7 @@
 #define TLMALLOC_MEMORY_OBJECT_BLOCK_H
 
 #include "cache/live_addresses.h"
-#include "tlmalloc/cache/mem_object.h"
+#include "tlmalloc/cache/objects.h"
 #include "tlmalloc/memory/object_store.h"
 
 enum { TLA_HOLD_REFERENCE, TLA_HOLD_PIN, TLA_HOLD_KINDS };

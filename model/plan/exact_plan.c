@@ -1,5 +1,5 @@
 /* Several orders of preference take turns in the search for a plan, and heights are bisected. */
-#include "tlmalloc/plan/exact_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #include "exact_search.h"
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLAN_PROBLEM_H
 #define TLMALLOC_PLAN_PROBLEM_H
 
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 static inline uint64_t plan_alignment(const tla_plan_problem *problem, size_t tensor) {
     return problem->alignments && problem->alignments[tensor] ? problem->alignments[tensor] : 1;

@@ -1,6 +1,6 @@
 /* rec_tbl, hold_edges and in_using_addr of the seed, as one array of entries and one of offsets. */
-#include "tlmalloc/plan/record_table.h"
 #include "base/grow.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <stdlib.h>
 

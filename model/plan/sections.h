@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLAN_SECTIONS_H
 #define TLMALLOC_PLAN_SECTIONS_H
 
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 /* Consecutive sections [from, to), never none. */
 typedef struct plan_span {

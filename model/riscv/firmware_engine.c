@@ -1,5 +1,5 @@
 /* A hart, an image and a mailbox. */
-#include "tlmalloc/riscv/firmware_engine.h"
+#include "firmware_engine.h"
 
 #include <assert.h>
 #include <inttypes.h>

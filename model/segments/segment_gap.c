@@ -1,5 +1,5 @@
 /* The gap between what is reserved and what is allocated, segment by segment. */
-#include "tlmalloc/segments/segment_gap.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 static const char *const names[TLA_GAP_CLASS_COUNT] = {"pending", "hard", "soft", "stream", "other_pool"};
 

@@ -1,6 +1,6 @@
 /* PYTORCH_CUDA_ALLOC_CONF: keys and values between commas and colons, read as c10/core/AllocatorConfig.cpp does. */
-#include "tlmalloc/segments/segment_settings.h"
 #include "base/numbers.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

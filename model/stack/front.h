@@ -3,7 +3,6 @@
 #define TLMALLOC_STACK_FRONT_H
 
 #include "tlmalloc/stack/stack.h"
-#include "tlmalloc/stack/stack_watch.h"
 
 typedef struct tla_front_kind {
     const char *name; /* NULL: the placement itself */
@@ -53,7 +52,7 @@ struct tla_stack {
 /* The statistics of a front that has had at most `peak_reserved` bytes from the arena, as it counts them. */
 tla_stack_stats tla_front_stats_over_arena(const tla_stack *stack, uint64_t peak_reserved);
 
-/* Tell whoever watches (stack_watch.h) of an alloc that was decided, and of a free that was done. */
+/* Tell whoever watches (stack.h) of an alloc that was decided, and of a free that was done. */
 void tla_stack_tell_alloc(const tla_stack *stack, const tla_stack_request *request, tla_status status,
                           const tla_block *granted);
 void tla_stack_tell_free(const tla_stack *stack, tla_block block);

@@ -1,7 +1,7 @@
 /* The caching pool as a front: one device, whose driver is the arena. */
 #include "front.h"
 
-#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 static tla_status make(tla_stack *stack, tla_error *error) {
     (void)error;

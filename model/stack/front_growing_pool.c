@@ -1,7 +1,7 @@
 /* The growing pool as a front: it grows by blocks of the arena, from nothing, without a maximum. */
 #include "front.h"
 
-#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 static tla_status make(tla_stack *stack, tla_error *error) {
     (void)error;

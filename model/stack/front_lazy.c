@@ -1,7 +1,7 @@
 /* The lazy arena as a front: the placement is its own, and the range under it grows. */
 #include "front.h"
 
-#include "tlmalloc/cache/lazy_arena.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include <inttypes.h>
 

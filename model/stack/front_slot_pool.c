@@ -1,7 +1,7 @@
 /* The slot pool as a front: nothing is under it, the range is its slots. */
 #include "front.h"
 
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include <inttypes.h>
 

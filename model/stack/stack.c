@@ -3,7 +3,7 @@
 #include "front.h"
 
 #include "arena/ledger.h"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TOPOLOGY_FLOORPLAN_H
 #define TLMALLOC_TOPOLOGY_FLOORPLAN_H
 
-#include "tlmalloc/topology/topology_shape.h"
+#include "tlmalloc/topology/topology.h"
 
 #ifdef __cplusplus
 extern "C" {

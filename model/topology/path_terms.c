@@ -1,6 +1,6 @@
 /* How long data take over a path that nobody else uses: every flit over every hop, and the terms of it. */
-#include "tlmalloc/topology/path_terms.h"
 #include "base/numbers.h"
+#include "tlmalloc/topology/topology.h"
 
 #include "base/saturate.h"
 #include "tlmalloc/base/timeline.h"

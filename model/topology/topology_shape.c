@@ -1,5 +1,5 @@
 /* A topology of a shape: cubes and their IO chiplet make a SIP, SIPs and the host the platform. */
-#include "tlmalloc/topology/topology_shape.h"
+#include "tlmalloc/topology/topology.h"
 
 #include "topology/topology_build.h"
 

@@ -4,7 +4,7 @@
 
 #include "map_undo.h"
 #include "map_window.h"
-#include "tlmalloc/vm/mmu_steps.h"
+#include "tlmalloc/vm/mmu.h"
 
 /* A table that a change takes. */
 typedef struct mmu_table {

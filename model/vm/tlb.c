@@ -1,6 +1,6 @@
 /* TLB levels: sets of ways ordered by age, a hash over all of them so that a lookup need not search a set. */
-#include "tlmalloc/vm/tlb.h"
 #include "base/numbers.h"
+#include "tlmalloc/vm/mmu.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
-/* Inside a pool of walkers (walker.h): what walkers know, and the requests under way. */
+/* Inside a pool of walkers (mmu.h): what walkers know, and the requests under way. */
 #ifndef TLMALLOC_MODEL_VM_WALKER_POOL_H
 #define TLMALLOC_MODEL_VM_WALKER_POOL_H
 
-#include "tlmalloc/vm/walker.h"
+#include "tlmalloc/vm/mmu.h"
 
 typedef struct walker {
     tla_walk_request *request; /* the walk under way */

@@ -4,7 +4,7 @@
  * First without a budget: each allocates chunk by chunk and comes again while there is no room, as a retrieve does.
  * Then with one of tla_kv_chunk_budget chunks, from which a loader takes what it needs before it allocates. */
 #include "senders.h"
-#include "tlmalloc/kv/kv_chunk.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "clocked_first_fit.hpp"
 
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/config/memory.h"
+#include "tlmalloc/config/parameters.h"
 
 #include <iostream>
 #include <memory>

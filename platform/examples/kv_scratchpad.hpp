@@ -2,13 +2,13 @@
 //
 // It is a memory on a bus, and it takes commands. What every memory does alike (four phases, errors, DMI, debug) comes
 // from memory_module, what every engine does alike (ports, queue, completions) from control_window; the decisions are
-// the C core's (slot_pool.h). Left to say: what an access takes, what a command does, and what is to be seen of it.
+// the C core's (buffer_pools.h). Left to say: what an access takes, what a command does, and what is to be seen of it.
 #ifndef KV_SCRATCHPAD_HPP
 #define KV_SCRATCHPAD_HPP
 
-#include "tlmalloc/base/cost.h"
 #include "tlmalloc/base/timeline.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/base/work.h"
+#include "tlmalloc/cache/buffer_pools.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/memory_module.hpp"
 

@@ -9,7 +9,7 @@
 // budget of tla_kv_chunk_budget chunks, of which a loader takes all three before it allocates the first, two load at a
 // time.
 #include "bench_main.hpp"
-#include "tlmalloc/kv/kv_chunk.h"
+#include "tlmalloc/kv/kv_cache.h"
 #include "tlmalloc/modules.hpp"
 
 #include <deque>

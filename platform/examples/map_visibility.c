@@ -1,6 +1,6 @@
 /* The window between "the map call returned" and "the PE sees it": stale bytes inside it, none after it. On the C core
  * alone; `map_visibility FILE.vcd` records it. waveforms/README.md walks through the picture. */
-#include "tlmalloc/vm/mmu_steps.h"
+#include "tlmalloc/vm/mmu.h"
 #include "tlmalloc/wave.h"
 
 #include <stdio.h>

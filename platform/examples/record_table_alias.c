@@ -7,8 +7,7 @@
  * (tla_plan_check). */
 #include "npu_bench.h"
 
-#include "tlmalloc/plan/lifetime_plan.h"
-#include "tlmalloc/plan/record_table.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>

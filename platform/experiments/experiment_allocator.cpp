@@ -1,6 +1,6 @@
 // The allocator's own traffic: commands that walk a free list beside a DMA stream and single reads of the same slice.
 #include "experiments/experiment_dma.hpp"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/modules/command_sender.hpp"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ typedef tla_status explain_recording(const explain_question *question, FILE *map
  * says with what option the program must be built. */
 void explain_recordings_by(explain_recording *explainer);
 
-/* Why an arena's snapshot (arena_snapshot.h) would refuse a request, or that it would not; JSON if wanted. TLA_SYNTAX
+/* Why an arena's snapshot (arena.h) would refuse a request, or that it would not; JSON if wanted. TLA_SYNTAX
  * for a damaged one. */
 tla_status explain_arena(const char *path, uint64_t nbytes, FILE *table, FILE *json, tla_error *error);
 

@@ -5,8 +5,8 @@
 #include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/read_text.h"
-#include "tlmalloc/arena/arena_snapshot.h"
-#include "tlmalloc/cache/shortage.h"
+#include "model/cache/shortage.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 
 #include "tlmalloc/config.h"
 #include "tlmalloc/kernel/calls.h"
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,7 +67,7 @@ bool network_needs_memory(const network *n, size_t tensor);
 
 typedef enum network_method {
     NETWORK_PLAN,        /* the lowest of all heuristics, lowered by search within NETWORK_PLAN_NODES */
-    NETWORK_RECORD_TABLE /* TPU-MLIR's, with counted offsets (record_table.h) */
+    NETWORK_RECORD_TABLE /* TPU-MLIR's, with counted offsets (plan.h) */
 } network_method;
 enum { NETWORK_PLAN_NODES = 200000 };
 

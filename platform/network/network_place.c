@@ -1,8 +1,7 @@
 /* Offsets for a network's tensors: lifetimes in steps of ops for the planners, ops for TPU-MLIR's record table. */
 #include "network/network.h"
 
-#include "tlmalloc/plan/exact_plan.h"
-#include "tlmalloc/plan/record_table.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <stdlib.h>
 

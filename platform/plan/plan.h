@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_PLAN_PLAN_H
 #define TLMALLOC_PLATFORM_PLAN_PLAN_H
 
-#include "tlmalloc/plan/exact_plan.h"
+#include "tlmalloc/plan/plan.h"
 #include "trace/lifetimes.h"
 
 #include <jansson.h>

@@ -7,7 +7,7 @@
 #include "plugin/settings.hpp"
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/version.h"
 

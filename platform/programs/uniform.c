@@ -1,7 +1,7 @@
 /* Inputs of kernels: SplitMix64. */
 #include "uniform.h"
 
-#include "tlmalloc/kernel/tile_math.h"
+#include "model/kernel/tile_math.h"
 
 static uint64_t scramble(uint64_t z) {
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);

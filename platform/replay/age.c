@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "model/base/suggest.h"
 #include "replay/aging.h"
-#include "tlmalloc/arena/fragmentation.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Arenas that have been used. */
 #include "replay/aging.h"
 
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <stdlib.h>
 

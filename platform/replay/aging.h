@@ -16,7 +16,7 @@ size_t aging_events_to_peak(const alloc_trace *trace);
 tla_status aging_play(const alloc_trace *trace, size_t events, tla_policy policy, const allocator_config *config,
                       trace_allocator *made, replay_result *result, tla_error *error);
 
-/* The state that is left, as text (arena_snapshot.h), for the caller to free. */
+/* The state that is left, as text (arena.h), for the caller to free. */
 tla_status aging_text(const trace_allocator *allocator, char **text, size_t *length, tla_error *error);
 
 #ifdef __cplusplus

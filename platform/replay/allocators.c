@@ -1,8 +1,8 @@
 /* What a trace can be replayed on without SystemC. */
 #include "replay/allocators.h"
 
-#include "tlmalloc/arena/arena_snapshot.h"
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 static tla_status make(trace_allocator *allocator, const tla_stack_config *stack, const allocator_config *asked,
                        tla_error *error) {

@@ -19,7 +19,7 @@ typedef struct allocator_config {
      * all of it is free. */
     const char *snapshot;
     size_t snapshot_length;
-    const char *segment_settings; /* of segment_cache (segment_settings.h); NULL: the defaults */
+    const char *segment_settings; /* of segment_cache (segment_cache.h); NULL: the defaults */
     const char *segment_version;  /* likewise; NULL: the newest */
 } allocator_config;
 

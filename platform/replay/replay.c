@@ -12,7 +12,7 @@
 #include "replay/recording.h"
 #include "replay/replay_files.h"
 #include "replay/segment_option.h"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Settings and versions of PyTorch's allocator on the command line. */
 #include "replay/segment_option.h"
 
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 void option_segment_settings(const struct argp_state *state, const option_row *option, const char *text, void *member) {
     tla_segment_cache_config config = {0};

@@ -2,8 +2,8 @@
 #include "replay/trace_replay.h"
 
 #include "cli/progress.h"
-#include "tlmalloc/base/engine_work.h"
-#include "tlmalloc/command/command_queue.h"
+#include "tlmalloc/base/work.h"
+#include "tlmalloc/command/control_port.h"
 
 #include <stdlib.h>
 

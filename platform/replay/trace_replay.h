@@ -4,7 +4,7 @@
 
 #include "replay/allocators.h"
 #include "replay/replay_result.h"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 
 #ifdef __cplusplus
 extern "C" {

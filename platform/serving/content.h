@@ -1,4 +1,4 @@
-/* What the blocks of requests hold, as numbers: the hashes of kv_blocks.h. */
+/* What the blocks of requests hold, as numbers: the hashes of kv_cache.h. */
 #ifndef TLMALLOC_PLATFORM_SERVING_CONTENT_H
 #define TLMALLOC_PLATFORM_SERVING_CONTENT_H
 

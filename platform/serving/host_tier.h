@@ -1,16 +1,15 @@
-/* A second tier of the key-value cache in the host's memory, by LMCache's rules (kv_blocks.h with TLA_KV_LMCACHE, seed
+/* A second tier of the key-value cache in the host's memory, by LMCache's rules (kv_cache.h with TLA_KV_LMCACHE, seed
  * 003): content that leaves a block of the first tier is moved out to a block here, and moved back in when a request
  * that is admitted finds it. It stays here then, so that the next time that it leaves nothing is moved.
  *
  * A block that is read is held (LMCache pins it) until the read has ended; where there is no room, the one goes that
  * was moved out or read least recently of those that nobody reads. What is read at one time is bounded by a budget
- * (kv_chunk.h), of which a request takes all that it brings in before it holds anything: readers cannot wait for each
+ * (kv_cache.h), of which a request takes all that it brings in before it holds anything: readers cannot wait for each
  * other. Content for which there is no room, since all is being read, is lost, as LMCache gives up a store. */
 #ifndef TLMALLOC_PLATFORM_SERVING_HOST_TIER_H
 #define TLMALLOC_PLATFORM_SERVING_HOST_TIER_H
 
-#include "tlmalloc/kv/kv_blocks.h"
-#include "tlmalloc/kv/kv_chunk.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,9 +2,8 @@
 #include "serving/kv_memory.h"
 #include "model/base/grow.h"
 
-#include "tlmalloc/cache/slot_pool.h"
-#include "tlmalloc/kv/kv_mapped.h"
-#include "tlmalloc/kv/kv_reservation.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <stdlib.h>
 

@@ -12,12 +12,12 @@ extern "C" {
 #endif
 
 typedef enum tla_kv_memory_kind {
-    TLA_KV_MEMORY_MAXIMUM, /* a region by its rule (kv_reservation.h) over buddies; so the next two */
+    TLA_KV_MEMORY_MAXIMUM, /* a region by its rule (kv_cache.h) over buddies; so the next two */
     TLA_KV_MEMORY_POWER_OF_TWO,
     TLA_KV_MEMORY_ORACLE,
     TLA_KV_MEMORY_FIRST_FIT, /* a region of exactly what will be needed, where first fit finds it */
-    TLA_KV_MEMORY_PAGED,     /* blocks out of a queue of slots (slot_pool.h), when the first of their tokens comes */
-    TLA_KV_MEMORY_MAPPED,    /* pages that are mapped when the first of their tokens comes (kv_mapped.h) */
+    TLA_KV_MEMORY_PAGED,     /* blocks out of a queue of slots (buffer_pools.h), when the first of their tokens comes */
+    TLA_KV_MEMORY_MAPPED,    /* pages that are mapped when the first of their tokens comes (kv_cache.h) */
     TLA_KV_MEMORY_COUNT
 } tla_kv_memory_kind;
 

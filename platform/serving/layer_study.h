@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_PLATFORM_SERVING_LAYER_STUDY_H
 #define TLMALLOC_PLATFORM_SERVING_LAYER_STUDY_H
 
-#include "tlmalloc/kv/kv_layers.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,7 +13,7 @@ extern "C" {
 typedef struct tla_layer_study {
     uint64_t uniform, needed; /* of tokens: where every layer holds all, and of what each needs */
     uint64_t uniform_pages;   /* of blocks that all layers share */
-    uint64_t small_pages;     /* of the small pages that kv_layers.h gave out */
+    uint64_t small_pages;     /* of the small pages that kv_cache.h gave out */
     uint64_t large_pages;     /* of the large pages that those lie in */
 } tla_layer_study;
 

@@ -1,8 +1,8 @@
 /* What a cache of prompts' blocks would hit: the requests one after the other through LMCache's cache. */
 #include "serving/prefix_study.h"
 
-#include "tlmalloc/cache/hot_cache.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/cache/objects.h"
 
 #include <stdlib.h>
 

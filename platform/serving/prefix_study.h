@@ -2,7 +2,7 @@
  *
  * Requests come in the order of the file. A request hits the leading run of its blocks that are in the cache; then each
  * of its blocks, in order, becomes the one used last, and where there is no room for a new one the least recently used
- * block goes. Nothing is pinned, outputs are not cached. The cache is LMCache's (hot_cache.h) over slots of one block.
+ * block goes. Nothing is pinned, outputs are not cached. The cache is LMCache's (objects.h) over slots of one block.
  */
 #ifndef TLMALLOC_PLATFORM_SERVING_PREFIX_STUDY_H
 #define TLMALLOC_PLATFORM_SERVING_PREFIX_STUDY_H

@@ -1,10 +1,10 @@
 /* Steps that wait for the memory's manager: a law of steps, and what every decision about memory takes by a table of
- * prices (cost.h) and a driver's call. What is decided while a step is formed comes before it. */
+ * prices (work.h) and a driver's call. What is decided while a step is formed comes before it. */
 #ifndef TLMALLOC_PLATFORM_SERVING_PRICED_LAW_H
 #define TLMALLOC_PLATFORM_SERVING_PRICED_LAW_H
 
 #include "serving/step_law.h"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,7 @@
 
 #include "serving/host_tier.h"
 #include "serving/kv_memory.h"
-#include "tlmalloc/kv/kv_blocks.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #include "model/config/value.h"
 #include "tlmalloc/base/timeline.h"
 #include "tlmalloc/fabric/fabric.h"
-#include "tlmalloc/topology/path_terms.h"
+#include "tlmalloc/topology/topology.h"
 #include "topology/topology_output.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "trace/builder.h"
 #include "trace/table.h"
 
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

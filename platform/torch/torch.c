@@ -4,7 +4,7 @@
 #include "torch/parts.h"
 #include "trace/builder.h"
 
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * What `tlmalloc run --record` writes has four columns more: references, format, stream, offset. Format and stream are
  * those of the request; how many references a block has, and where the run put it, are for whoever looks: lines of ref
  * and unref, which leave a block with that many, are checked and say nothing to a replay. */
-#include "tlmalloc/cache/mixed_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 #include "trace/builder.h"
 #include "trace/table.h"
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_LIFETIMES_H
 #define TLMALLOC_PLATFORM_TRACE_LIFETIMES_H
 
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 #include "trace/trace.h"
 
 #include <stdio.h>

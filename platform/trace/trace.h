@@ -23,7 +23,7 @@ typedef struct trace_allocation {
     uint64_t id;         /* as in the file; unique among the allocations that live at the same time */
     uint64_t nbytes;     /* as asked for: 1 .. 2^63 */
     uint64_t stream;     /* of the device; 0 where a format has none */
-    uint32_t format;     /* of the memory (mem_object.h); likewise */
+    uint32_t format;     /* of the memory (objects.h); likewise */
     const char *id_text; /* the id as the file writes it, where that is no number; else NULL */
 } trace_allocation;
 
@@ -41,7 +41,7 @@ typedef struct alloc_trace {
     size_t allocation_count;
     char *id_texts;                /* behind id_text, or NULL */
     char remark[TRACE_REMARK_MAX]; /* what a user should know about how the file was read; may be empty */
-    char settings[200];            /* those that PyTorch's allocator had (segment_settings.h); may be empty */
+    char settings[200];            /* those that PyTorch's allocator had (segment_cache.h); may be empty */
 } alloc_trace;
 
 /* Reads a trace file. TLA_IO when it cannot be read; TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of something that does not

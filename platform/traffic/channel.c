@@ -1,7 +1,7 @@
 /* A pseudo-channel with banks or without, offered one burst after the other. */
 #include "traffic/channel.h"
 
-#include "tlmalloc/dram/flat_channels.h"
+#include "tlmalloc/dram/channels.h"
 
 #include <stdlib.h>
 

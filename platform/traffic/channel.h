@@ -1,9 +1,9 @@
-/* What traffic drives: one pseudo-channel with banks, or the two that share a row-command bus (hbm_pseudo_channel.h),
- * or a channel without banks (flat_channels.h) whose reads under way a window limits. */
+/* What traffic drives: one pseudo-channel with banks, or the two that share a row-command bus (channels.h),
+ * or a channel without banks whose reads under way a window limits. */
 #ifndef TLMALLOC_PLATFORM_TRAFFIC_CHANNEL_H
 #define TLMALLOC_PLATFORM_TRAFFIC_CHANNEL_H
 
-#include "tlmalloc/dram/hbm_pseudo_channel.h"
+#include "tlmalloc/dram/channels.h"
 
 typedef struct traffic_channel traffic_channel;
 

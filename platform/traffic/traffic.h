@@ -6,7 +6,7 @@
 #ifndef TLMALLOC_PLATFORM_TRAFFIC_H
 #define TLMALLOC_PLATFORM_TRAFFIC_H
 
-#include "tlmalloc/dram/hbm_pseudo_channel.h"
+#include "tlmalloc/dram/channels.h"
 
 #ifdef __cplusplus
 extern "C" {

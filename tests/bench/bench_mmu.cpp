@@ -1,5 +1,5 @@
 // Translations per second on a TLB hit and on a page-table hit, and what the size of a table costs, in one run.
-#include "tlmalloc/vm/tlb.h"
+#include "tlmalloc/vm/mmu.h"
 
 #ifdef TLMALLOC_BENCH_PATH
 #include "mmu_path.hpp"

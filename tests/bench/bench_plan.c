@@ -5,7 +5,7 @@
  * Random instances of N buffers, of which some `live` live at once, are planned by what takes about n log n time; those
  * of the MiniMalloc benchmark, where their folder is given, by every method, by search at 1 MiB, and minimised for S
  * seconds each. Every row is a process of its own, and its plan has passed the checker. */
-#include "tlmalloc/plan/exact_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 // platform.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "measuring.hpp"
+#include "model/base/sparse_bytes.h"
 #include "modules/bare.hpp"
-#include "tlmalloc/base/sparse_bytes.h"
 #include "tlmalloc/modules/npu.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 /* What the hart costs on the host: millions of instructions a second, alone and as an engine of the firmware. */
-#include "tlmalloc/riscv/firmware_engine.h"
+#include "model/riscv/firmware_engine.h"
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 // A stream of operations on an arena of one policy (TLMALLOC_FUZZ_POLICY), with validation on and with a map of the
 // live blocks beside it: whatever the bytes say, both agree, and what validation must catch it catches.
 #include "fuzz.hpp"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Any text as a snapshot: refused with a status and nothing changed, or taken and then written as the same state.
-#include "tlmalloc/arena/arena_snapshot.h"
 #include "fuzz.hpp"
+#include "tlmalloc/arena/arena.h"
 
 #include <string>
 

@@ -1,10 +1,10 @@
 /* What the core decides, as text: it must be the same on every host. */
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "model/riscv/firmware_engine.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/base/timeline.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 #include "tlmalloc/command/command.h"
-#include "tlmalloc/kv/kv_mapped.h"
-#include "tlmalloc/riscv/firmware_engine.h"
+#include "tlmalloc/kv/kv_cache.h"
 #include "tlmalloc/stack/stack.h"
 #include "tlmalloc/vm/page_table.h"
 

@@ -1,7 +1,7 @@
 // Collectives on whole platforms: bit by bit beside a reference that adds in the documented order, messages counted,
 // over random grids, types and lengths.
 #include "message_bench.hpp"
-#include "tlmalloc/kernel/element.h"
+#include "model/kernel/element.h"
 
 #include <algorithm>
 #include <cstdlib>

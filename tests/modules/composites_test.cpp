@@ -2,10 +2,10 @@
 #include "../unit/naive_stages.hpp"
 #include "../unit/seeded_random.hpp"
 #include "element_bench.hpp"
-#include "tlmalloc/kernel/element.h"
+#include "model/kernel/element.h"
+#include "model/kernel/tile_math.h"
 #include "tlmalloc/kernel/pipeline.h"
 #include "tlmalloc/kernel/tensor.h"
-#include "tlmalloc/kernel/tile_math.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // The order in which modules are constructed and bound changes no time, though accesses meet at equal times.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "bare.hpp"
-#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/testing/initiator.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // Guarded memory at the memory controller: what is reported, what is answered, what DMI sees, poison.
 #include "controller_bench.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 
 #include <algorithm>
 #include <tlm_utils/simple_target_socket.h>

@@ -2,8 +2,8 @@
 // memory, waveform and report.
 #include "../unit/seeded_random.hpp"
 #include "object_commands.hpp"
-#include "tlmalloc/arena/arena_snapshot.h"
-#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/modules/instrumented.hpp"
 
 #include <fstream>
 #include <map>

@@ -2,7 +2,7 @@
 // and with which bytes or which error, and what the host is asked, beside a plain event model.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "plain_paging.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
 
 #include <random>
 #include <tlm_utils/multi_passthrough_target_socket.h>

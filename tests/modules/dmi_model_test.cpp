@@ -2,10 +2,10 @@
 // random: no pointer that it holds may lead where translation does not, no refusal that it remembers may have ended.
 #include "bare.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/testing/initiator.hpp"
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_FAULT_HANDLER_HPP
 #define TLMALLOC_TESTS_MODULES_FAULT_HANDLER_HPP
 
-#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 #include <functional>

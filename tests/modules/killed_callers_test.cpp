@@ -6,7 +6,7 @@
 #include "test_initiator.hpp"
 #include "tlmalloc/config.h"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 
 #include <memory>
 

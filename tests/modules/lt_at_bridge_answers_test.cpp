@@ -3,9 +3,8 @@
 #include "bare.hpp"
 #include "scratch_directory.hpp"
 #include "test_initiator.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
-#include "tlmalloc/modules/requester.hpp"
 
 #include <tlm_utils/simple_target_socket.h>
 

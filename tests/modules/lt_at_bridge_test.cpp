@@ -3,7 +3,7 @@
 #include "bridge_bench.hpp"
 #include "random_accesses.hpp"
 #include "test_initiator.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 
 using namespace tlmalloc;

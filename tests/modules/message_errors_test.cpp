@@ -1,7 +1,7 @@
 // Messages that go wrong: deadlocks, messages that nobody takes, wrong calls, no memory, kernels that crash.
 #include "message_bench.hpp"
 #include "scratch_directory.hpp"
-#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 
 namespace {
 

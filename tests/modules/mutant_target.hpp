@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_MODULES_MUTANT_TARGET_HPP
 #define TLMALLOC_TESTS_MODULES_MUTANT_TARGET_HPP
 
-#include "tlmalloc/modules/detail/at_target.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
 
 #include <array>
 #include <cstring>

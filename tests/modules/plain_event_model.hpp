@@ -108,7 +108,7 @@ struct stretch {
     std::shared_ptr<batch> collecting; // that more may join
 };
 
-// A transfer. It has `most` accesses under way at most (transaction.h).
+// A transfer. It has `most` accesses under way at most (fabric.h).
 struct transaction {
     bool posted = false; // nobody waits for the acknowledgements of its writes
     std::uint64_t issued = 0, entered = 0;

@@ -1,13 +1,13 @@
 // A whole NPU by the plain event model: transfers of its PEs' DMA engines, its host and its end points over the same
 // topology, and where banks are modelled the same timing core, with nothing else of the library.
 //
-// Resources are numbered in the order in which they act at one time (shared_resource.hpp), inputs of links as
+// Resources are numbered in the order in which they act at one time (time_queue.hpp), inputs of links as
 // interconnect does, so that even ties fall out as they do there.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 #define TLMALLOC_TESTS_MODULES_PLAIN_NPU_HPP
 
 #include "plain_network.hpp"
-#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/dram/channels.h"
 #include "tlmalloc/modules/npu.hpp"
 
 #include <deque>

@@ -3,7 +3,7 @@
 #include "scratch_directory.hpp"
 #include "slow_lane.hpp"
 #include "test_initiator.hpp"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/npu.hpp"

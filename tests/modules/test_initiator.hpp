@@ -4,7 +4,7 @@
 #define TLMALLOC_TESTS_MODULES_TEST_INITIATOR_HPP
 
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

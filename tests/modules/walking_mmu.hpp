@@ -4,10 +4,10 @@
 
 #include "bare.hpp"
 #include "test_initiator.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/modules/requester.hpp"
 
 using namespace tlmalloc;
 

@@ -1,6 +1,6 @@
 // The least capacity that `explain` tells, against the naive allocator on devices of that size and of 2 MiB less.
 #include "tests/torch/recording.hpp"
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 #include "torch/program.h"
 
 #include <boost/test/unit_test.hpp>

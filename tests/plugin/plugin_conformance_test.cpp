@@ -2,7 +2,7 @@
 // with a SystemC of its own beside that of the battery.
 #include "tlmalloc/tlm_c.h"
 
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/testing/conformance.hpp"
 

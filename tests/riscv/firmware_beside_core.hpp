@@ -5,7 +5,7 @@
 #include "start_firmware.hpp"
 
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 #include "tlmalloc/config.h"
 
 #include <boost/test/unit_test.hpp>

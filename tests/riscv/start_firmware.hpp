@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_RISCV_START_FIRMWARE_HPP
 #define TLMALLOC_TESTS_RISCV_START_FIRMWARE_HPP
 
-#include "tlmalloc/riscv/firmware_engine.h"
+#include "model/riscv/firmware_engine.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,8 +4,8 @@
 
 #include "engine_plays.hpp"
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/base/engine_work.h"
-#include "tlmalloc/command/command_queue.h"
+#include "tlmalloc/base/work.h"
+#include "tlmalloc/command/control_port.h"
 #include "tlmalloc/config.h"
 
 #include <boost/test/unit_test.hpp>
@@ -119,7 +119,7 @@ struct engine_facts {
 };
 
 // The engine and the core side by side; what differs first is told in words. Of the core's receipts the command engine
-// (command_queue.h) says when a command is taken and answered.
+// (control_port.h) says when a command is taken and answered.
 template <class Engine>
 class side_by_side {
   public:

@@ -1,6 +1,6 @@
 // Snapshots: what is written is read again and goes on as before; damaged text changes nothing.
 #include "seeded_random.hpp"
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Pseudo-channels with banks, interleaved by burst, beside each of them alone with the bursts that are its own.
 #include "tlmalloc/config.h"
-#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/dram/channels.h"
 
 #include <boost/test/unit_test.hpp>
 

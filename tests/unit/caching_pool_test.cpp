@@ -1,6 +1,6 @@
 // The size-class cache against the text of seed 004 and what follows from it.
 #include "seeded_random.hpp"
-#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 #include <condition_variable>
 #include <deque>

@@ -1,7 +1,7 @@
 // tla_controller: random commands about many blocks and keys, beside the calls to a store that they stand for.
 #include "commander.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 
 #include <algorithm>
 #include <iterator>

@@ -3,7 +3,7 @@
 #include "commander.hpp"
 #include "object_model.hpp"
 #include "stacks.hpp"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 
 #include <iterator>
 

@@ -1,7 +1,6 @@
 // Prices of receipts, and the texts of the error taxonomy.
-#include "tlmalloc/base/cost.h"
-#include "tlmalloc/base/engine_work.h"
 #include "tlmalloc/base/status.h"
+#include "tlmalloc/base/work.h"
 
 #include <boost/test/unit_test.hpp>
 

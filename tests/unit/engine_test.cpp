@@ -1,9 +1,8 @@
 // engine: what stands behind an arena is asked what the core decides, and its cycles are the price.
 #include "naive_engine.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/arena/arena_snapshot.h"
-#include "tlmalloc/base/cost.h"
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/arena/arena.h"
+#include "tlmalloc/base/work.h"
 #include "tlmalloc/memory/pe_memory.h"
 
 #include <boost/test/unit_test.hpp>

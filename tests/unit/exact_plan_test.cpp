@@ -1,5 +1,5 @@
 // The exact planner against brute force, against the checker, and on the instances of the MiniMalloc benchmark.
-#include "tlmalloc/plan/exact_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #include "minimalloc_instance.hpp"
 #include "naive_plan.hpp"

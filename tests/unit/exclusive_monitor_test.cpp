@@ -1,6 +1,6 @@
 // Exclusive accesses: reservations against an array with an entry for each byte, and the promise of LR and SC.
+#include "model/memory/exclusive_monitor.h"
 #include "seeded_random.hpp"
-#include "tlmalloc/memory/exclusive_monitor.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

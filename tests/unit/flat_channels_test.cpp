@@ -1,8 +1,7 @@
 // Channels without banks: KernBench's timeline of bursts, by its bandwidth and by a timing profile.
 #include "tlmalloc/base/timeline.h"
 #include "tlmalloc/config.h"
-#include "tlmalloc/dram/banked_channels.h"
-#include "tlmalloc/dram/flat_channels.h"
+#include "tlmalloc/dram/channels.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Fragmentation measures, on an arena of 1000 bytes with free blocks of 10, 20 and 70 bytes.
-#include "tlmalloc/arena/fragmentation.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 #include "seeded_random.hpp"
 #include "stacks.hpp"
 
-#include "tlmalloc/cache/lazy_arena.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 using namespace stacks;
 

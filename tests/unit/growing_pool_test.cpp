@@ -1,6 +1,6 @@
 // The growing pool against what rmm's tests assert and a naive list.
 #include "seeded_random.hpp"
-#include "tlmalloc/cache/growing_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 #include <map>
 #include <vector>

@@ -1,6 +1,6 @@
 // The event-driven pseudo-channel against a naive one: every command, every acceptance, every end of data.
 #include "tlmalloc/config.h"
-#include "tlmalloc/dram/hbm_pseudo_channel.h"
+#include "tlmalloc/dram/channels.h"
 #include "traffic/traffic.h"
 
 #include "tests/data/hbm_references.h"

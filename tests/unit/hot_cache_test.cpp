@@ -1,7 +1,7 @@
 // The cache of evictable objects against LMCache's rules, over a real arena.
 #include "seeded_random.hpp"
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/cache/hot_cache.h"
+#include "tlmalloc/cache/objects.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,7 +1,7 @@
 // Blocks of a key-value cache: the queue, references and the index, beside a naive manager.
 #include "naive_kv_blocks.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/kv/kv_blocks.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 // Chunk sizes and budgets: the examples of LMCache's documentation.
-#include "tlmalloc/kv/kv_chunk.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <boost/test/unit_test.hpp>
 

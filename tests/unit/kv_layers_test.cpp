@@ -1,6 +1,6 @@
 // Layers of several types: what they need, small pages in large ones, windows, and a naive model.
 #include "seeded_random.hpp"
-#include "tlmalloc/kv/kv_layers.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <algorithm>
 #include <map>

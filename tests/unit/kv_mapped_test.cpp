@@ -1,6 +1,6 @@
 // Key-value cache mapped on demand: pages for what is needed, all or none, and back in order.
 #include "seeded_random.hpp"
-#include "tlmalloc/kv/kv_mapped.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <deque>
 #include <memory>

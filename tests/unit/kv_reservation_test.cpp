@@ -1,6 +1,6 @@
 // Contiguous regions of a key-value cache against a naive model, and the rules by hand.
 #include "seeded_random.hpp"
-#include "tlmalloc/kv/kv_reservation.h"
+#include "tlmalloc/kv/kv_cache.h"
 
 #include <map>
 #include <memory>

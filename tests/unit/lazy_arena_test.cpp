@@ -1,6 +1,6 @@
 // Capacity that grows with the caller's clock.
 #include "seeded_random.hpp"
-#include "tlmalloc/cache/lazy_arena.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include <vector>
 

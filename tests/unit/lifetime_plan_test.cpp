@@ -2,7 +2,7 @@
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // A free list in memory: the accesses of single operations, and random ones played on a model of the memory.
-#include "tlmalloc/memory/list_in_memory.h"
+#include "tlmalloc/memory/pe_memory.h"
 
 #include "seeded_random.hpp"
 

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_UNIT_LONE_MMU_HPP
 #define TLMALLOC_TESTS_UNIT_LONE_MMU_HPP
 
-#include "tlmalloc/vm/mmu_steps.h"
+#include "tlmalloc/vm/mmu.h"
 
 #include <boost/test/unit_test.hpp>
 

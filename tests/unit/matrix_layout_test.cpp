@@ -1,5 +1,5 @@
 // Placement of a matrix by policy, beside a plain model that deals out every element by itself.
-#include "tlmalloc/kernel/matrix_layout.h"
+#include "tlmalloc/kernel/tensor_shards.h"
 
 #include "seeded_random.hpp"
 

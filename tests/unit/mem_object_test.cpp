@@ -1,8 +1,8 @@
 // Reference counts, pins and the pin monitor against what LMCache's tests assert.
 #include "seeded_random.hpp"
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/cache/mem_object.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/cache/objects.h"
 
 #include <algorithm>
 #include <map>

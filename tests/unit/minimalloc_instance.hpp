@@ -3,7 +3,7 @@
 #define TLMALLOC_TESTS_MINIMALLOC_INSTANCE_HPP
 
 #include "shared_data.hpp"
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Dispatch by format, and what LMCache's tests assert of its tensor allocators.
 #include "seeded_random.hpp"
-#include "tlmalloc/cache/mixed_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include <atomic>
 #include <cstring>

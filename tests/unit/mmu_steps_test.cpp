@@ -1,6 +1,6 @@
 // Translations and changes in steps: any number under way, in a memory that takes its time, beside the versions of a
 // map.
-#include "tlmalloc/vm/mmu_steps.h"
+#include "tlmalloc/vm/mmu.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 // that looks at every request in every cycle. Slow, and written without a look at the event-driven model's bookkeeping.
 #pragma once
 
-#include "tlmalloc/dram/hbm_pseudo_channel.h"
+#include "tlmalloc/dram/channels.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #define TLMALLOC_TESTS_UNIT_NAIVE_ENGINE_HPP
 
 #include "tlmalloc/arena/engine.h"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 
 #include <cstdint>
 #include <functional>

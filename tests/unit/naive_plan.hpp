@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_TESTS_NAIVE_PLAN_HPP
 #define TLMALLOC_TESTS_NAIVE_PLAN_HPP
 
-#include "tlmalloc/plan/lifetime_plan.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <sstream>
 #include <string>

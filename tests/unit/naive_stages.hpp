@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_NAIVE_STAGES_HPP
 #define TLMALLOC_TESTS_NAIVE_STAGES_HPP
 
-#include "tlmalloc/kernel/tile_schedule.h"
+#include "model/kernel/tile_schedule.h"
 
 #include <algorithm>
 #include <cstdint>

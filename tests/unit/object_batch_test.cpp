@@ -1,6 +1,6 @@
 // Batches of blocks: all or nothing, over placements, fronts, guarded memory and lists that are followed.
 #include "object_store_bench.hpp"
-#include "tlmalloc/stack/stack_watch.h"
+#include "tlmalloc/stack/stack.h"
 
 #include <algorithm>
 

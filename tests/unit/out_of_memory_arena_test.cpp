@@ -3,7 +3,6 @@
 #include "seeded_random.hpp"
 
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/arena/arena_snapshot.h"
 
 #include <memory>
 #include <vector>

@@ -1,12 +1,9 @@
 // Caches, slots and objects on a host without memory: a call that fails has done nothing, and can be made again.
 #include "host_memory/owner.hpp"
 
-#include "tlmalloc/cache/caching_pool.h"
-#include "tlmalloc/cache/growing_pool.h"
-#include "tlmalloc/cache/hot_cache.h"
-#include "tlmalloc/cache/lazy_arena.h"
-#include "tlmalloc/cache/mixed_pool.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/cache/driver_pools.h"
+#include "tlmalloc/cache/objects.h"
 #include "tlmalloc/segments/segment_cache.h"
 #include "tlmalloc/stack/lockstep.h"
 

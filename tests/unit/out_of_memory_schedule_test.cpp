@@ -1,6 +1,6 @@
 // A schedule of stages when the host's memory ends.
 #include "host_memory/failing.hpp"
-#include "tlmalloc/kernel/tile_schedule.h"
+#include "model/kernel/tile_schedule.h"
 
 #include <boost/test/unit_test.hpp>
 

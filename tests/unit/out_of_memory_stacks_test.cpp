@@ -3,7 +3,7 @@
 #include "host_memory/owner.hpp"
 #include "stacks.hpp"
 
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 using namespace host_memory;
 using namespace stacks;

@@ -1,7 +1,7 @@
 // How long data take over a path, beside a reference that follows every flit by itself.
 #include "seeded_random.hpp"
 
-#include "tlmalloc/topology/path_terms.h"
+#include "tlmalloc/topology/topology.h"
 
 #include <algorithm>
 #include <vector>

@@ -3,7 +3,7 @@
 #define TLMALLOC_TESTS_PLACEMENT_ARENA_HPP
 
 #include "tlmalloc/arena/arena.h"
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/base/work.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Worst fit.
 #include "placement_arena.hpp"
 #include "placement_differential.hpp"
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 
 BOOST_AUTO_TEST_CASE(worst_fit_takes_the_largest_block_and_the_lowest_of_equals) {
     placement_arena a(TLA_WORST_FIT, 1000);

@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_TESTS_PLAIN_KERNEL_HPP
 #define TLMALLOC_TESTS_PLAIN_KERNEL_HPP
 
+#include "model/kernel/element.h"
+#include "model/kernel/tile_math.h"
+#include "model/kernel/tile_transfer.h"
+#include "model/kernel/tile_vector.h"
 #include "programs/program.h"
-#include "tlmalloc/kernel/element.h"
-#include "tlmalloc/kernel/tile_math.h"
-#include "tlmalloc/kernel/tile_transfer.h"
-#include "tlmalloc/kernel/tile_vector.h"
 
 #include <boost/test/unit_test.hpp>
 

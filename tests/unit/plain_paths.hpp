@@ -2,7 +2,6 @@
 #ifndef TLMALLOC_TESTS_UNIT_PLAIN_PATHS_HPP
 #define TLMALLOC_TESTS_UNIT_PLAIN_PATHS_HPP
 
-#include "tlmalloc/topology/path_terms.h"
 #include "tlmalloc/topology/topology.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,6 @@
 // A cache that fails tells its own reason: what it asked its driver for, and what the driver says of that.
-#include "tlmalloc/cache/caching_pool.h"
-#include "tlmalloc/cache/growing_pool.h"
-#include "tlmalloc/cache/lazy_arena.h"
-#include "tlmalloc/cache/mixed_pool.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/cache/driver_pools.h"
 #include "tlmalloc/segments/segment_cache.h"
 #include "tlmalloc/stack/lockstep.h"
 

@@ -1,8 +1,7 @@
 // TPU-MLIR's record table against seed 002.
 #include "minimalloc_instance.hpp"
 #include "seeded_random.hpp"
-#include "tlmalloc/plan/lifetime_plan.h"
-#include "tlmalloc/plan/record_table.h"
+#include "tlmalloc/plan/plan.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,9 +1,8 @@
 // A refusal advises a TRIM if and only if the TRIM helps: every refusal of random traffic is followed by one.
+#include "model/cache/shortage.h"
 #include "seeded_random.hpp"
 #include "stacks.hpp"
-#include "tlmalloc/cache/caching_pool.h"
-#include "tlmalloc/cache/growing_pool.h"
-#include "tlmalloc/cache/shortage.h"
+#include "tlmalloc/cache/driver_pools.h"
 
 #include <boost/test/unit_test.hpp>
 

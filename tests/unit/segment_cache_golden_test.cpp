@@ -1,6 +1,6 @@
 // Numbers that PyTorch's allocator is known for, to the byte: the growth of #123548 and what #193400 would make of it,
 // a sequence of expandable segments by hand, the three causes of a gap between reserved and allocated.
-#include "tlmalloc/base/cost.h"
+#include "tlmalloc/base/work.h"
 #include "tlmalloc/segments/segment_cache.h"
 
 #include <array>

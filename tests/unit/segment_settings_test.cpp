@@ -1,5 +1,5 @@
 // PYTORCH_CUDA_ALLOC_CONF in and out, and the versions of PyTorch.
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Every byte of the gap in one class: by hand, and against what the cache really gives back.
+#include "model/cache/shortage.h"
 #include "seeded_random.hpp"
-#include "tlmalloc/cache/shortage.h"
-#include "tlmalloc/segments/segment_gap.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <cstdlib>
 #include <memory>

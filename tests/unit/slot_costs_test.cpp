@@ -1,5 +1,5 @@
 // KernBench's tables of what slots cost, against the differences between its published tables of an all-reduce.
-#include "tlmalloc/kernel/slot_costs.h"
+#include "tlmalloc/kernel/message_queue.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The slot pool against seed 003 and what LMCache's tests assert.
 #include "seeded_random.hpp"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 
 #include <atomic>
 #include <deque>

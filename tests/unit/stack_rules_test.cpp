@@ -1,7 +1,7 @@
 // Stacks one call at a time: names, receipts, errors, what validation knows, snapshots, trimming.
 #include "stacks.hpp"
 
-#include "tlmalloc/arena/arena_snapshot.h"
+#include "tlmalloc/arena/arena.h"
 
 #include <map>
 

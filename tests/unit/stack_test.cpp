@@ -3,9 +3,8 @@
 #include "shared_data.hpp"
 #include "stacks.hpp"
 
-#include "tlmalloc/cache/caching_pool.h"
-#include "tlmalloc/cache/growing_pool.h"
-#include "tlmalloc/cache/slot_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
+#include "tlmalloc/cache/driver_pools.h"
 #include "trace/trace.h"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // What a stack tells its watcher: enough to do the same again, on every front.
 #include "seeded_random.hpp"
-#include "tlmalloc/stack/stack_watch.h"
+#include "tlmalloc/stack/stack.h"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_TESTS_UNIT_STEPPED_WALKERS_HPP
 #define TLMALLOC_TESTS_UNIT_STEPPED_WALKERS_HPP
 
-#include "tlmalloc/vm/walker.h"
+#include "tlmalloc/vm/mmu.h"
 
 #include <boost/test/unit_test.hpp>
 

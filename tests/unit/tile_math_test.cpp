@@ -1,5 +1,5 @@
 // f16 conversions over all halves and every rounding boundary; tile operations against plain loops.
-#include "tlmalloc/kernel/tile_math.h"
+#include "model/kernel/tile_math.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // What is moved between tensors and tiles: every element once and to its place, beside a naive walk; what touches at
 // once.
+#include "model/kernel/tile_transfer.h"
 #include "seeded_random.hpp"
 #include "tlmalloc/kernel/tensor.h"
-#include "tlmalloc/kernel/tile_transfer.h"
 
 #include <boost/test/unit_test.hpp>
 

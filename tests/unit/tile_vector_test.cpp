@@ -1,7 +1,7 @@
 // The vector engine's arithmetic: every operation and type beside references in double precision.
+#include "model/kernel/element.h"
+#include "model/kernel/tile_vector.h"
 #include "seeded_random.hpp"
-#include "tlmalloc/kernel/element.h"
-#include "tlmalloc/kernel/tile_vector.h"
 
 #include <boost/test/unit_test.hpp>
 

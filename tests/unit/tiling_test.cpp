@@ -1,6 +1,6 @@
 // Tiles of a tiling beside loops that enumerate them.
+#include "model/kernel/tiling.h"
 #include "seeded_random.hpp"
-#include "tlmalloc/kernel/tiling.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // The TLB: replacement, mixed page sizes, ASIDs, invalidation; against a naive TLB, and in front of a page table.
-#include "tlmalloc/vm/tlb.h"
+#include "tlmalloc/vm/mmu.h"
 
 #include <boost/test/unit_test.hpp>
 

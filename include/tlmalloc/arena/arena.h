@@ -212,6 +212,60 @@ tla_status tla_arena_check_leaks(const tla_arena *arena, tla_error *error);
  * was misplaced, or that this library has a defect; TLA_NO_HOST_MEMORY. */
 tla_status tla_arena_check(const tla_arena *arena, tla_error *error);
 
+/* --- Fragmentation ---
+ *
+ * How broken up the free space of an arena is, beyond tla_arena_fragmentation_permille. */
+
+/* Free blocks by size: bucket i holds those of 2^i .. 2^(i+1) - 1 bytes. */
+typedef struct tla_free_histogram {
+    uint64_t blocks[64];
+    uint64_t nbytes[64];
+} tla_free_histogram;
+
+/* Fills *histogram. O(n). */
+void tla_arena_histogram(const tla_arena *arena, tla_free_histogram *histogram);
+
+/* Gorman's fragmentation index for a request of nbytes (> 0), in permille, as Linux computes it (mm/vmstat.c): -1000
+ * when the request would succeed; otherwise towards 0 it fails for lack of memory, towards 1000 because of
+ * fragmentation: 1000 - (1000 + 1000 * free / nbytes) / free_blocks, not below 0. */
+int tla_fragmentation_index(const tla_arena *arena, uint64_t nbytes);
+
+/* Gorman's unusable free space index in permille: the share of the free bytes that lies in blocks smaller than nbytes;
+ * 0 when nothing is free. O(n). */
+unsigned tla_unusable_permille(const tla_arena *arena, uint64_t nbytes);
+
+/* --- Snapshots ---
+ *
+ * The state of an arena as text, so that a platform can start with an aged heap.
+ *
+ *     tlmalloc-arena 1          format and its version
+ *     policy first_fit
+ *     base 0                    bytes, decimal, as all numbers
+ *     capacity 65536
+ *     alignment 1
+ *     peak 8192
+ *     cursor 4096               where the next search of next fit begins; 0 for the others
+ *     free 1                    how many lines follow: offset nbytes, in the order in which the placement keeps them
+ *     8192 57344
+ *     live 1                    only with validation: offset nbytes tag who time, by offset
+ *     0 8192 7 0 120000
+ *     end */
+
+/* Writes the snapshot and a final 0, as snprintf does: at most room bytes, and *length is the length of the whole text
+ * without the 0. TLA_LIMIT when it did not fit (the text is cut then), TLA_NO_HOST_MEMORY. */
+tla_status tla_arena_snapshot(const tla_arena *arena, char *text, size_t room, size_t *length);
+
+/* The configuration that a snapshot was taken with; validate says whether it lists live blocks. TLA_SYNTAX with the
+ * line in error (may be NULL). */
+tla_status tla_arena_snapshot_config(const char *text, size_t length, tla_arena_config *config, tla_error *error);
+
+/* Replaces the state of an arena with a snapshot's. The range must be the same (TLA_INVALID_ARGUMENT); the policy may
+ * be another, which then takes over the free blocks. The same policy continues exactly as the original would have.
+ * TLA_SYNTAX for damaged text, with line, what was found and what was expected; TLA_UNSUPPORTED when the arena
+ * validates and the snapshot has no live blocks, or when the snapshot's sizes are off the arena's alignment;
+ * TLA_NO_HOST_MEMORY. The arena is as it was then. */
+tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, tla_error *error);
+
 #ifdef __cplusplus
 }
 #endif

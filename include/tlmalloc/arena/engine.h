@@ -1,7 +1,7 @@
 /* An engine that stands behind an arena: hardware in RTL, or firmware on a processor.
  *
  * The core decides, and the engine is asked the same: its answer must be the core's, and what it took, in cycles of its
- * clock, is the operation's price (engine_work.h) in place of what the receipt would cost; what it does
+ * clock, is the operation's price (work.h) in place of what the receipt would cost; what it does
  * behind its answer keeps the next request waiting (.cycles_behind). Only what reaches the free list is asked: what a
  * front serves from its own, and what is refused before the list is looked at, is not, nor is a request for more than
  * the whole capacity, which the receipt prices. */

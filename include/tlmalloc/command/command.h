@@ -30,9 +30,9 @@
  *                        arguments u64
  *   PE_DMA               u64 pa, u64 nbytes, u64 target start, u32 write, u32 pattern, 16 u16 PEs
  *
- * The format of an ALLOC is a tla_memory_format (mixed_pool.h), 0: the default tensor; fronts that do not tell formats
- * apart (stack.h) look at neither it nor the stream. TRIM has the front of a memory give what it keeps free back to
- * the list below it.
+ * The format of an ALLOC is a tla_memory_format (buffer_pools.h), 0: the default tensor; fronts that do not tell
+ * formats apart (stack.h) look at neither it nor the stream. TRIM has the front of a memory give what it keeps free
+ * back to the list below it.
  *
  * REF, UNREF, PIN and UNPIN count what refers to the block that begins at pa (object_store.h): an ALLOC makes one
  * reference, a FREE gives one up, and the block is given back with the last reference when no pin holds it.
@@ -68,7 +68,7 @@
 #define TLMALLOC_COMMAND_COMMAND_H
 
 #include "tlmalloc/base/memory_kind.h"
-#include "tlmalloc/cache/mem_object.h"
+#include "tlmalloc/cache/objects.h"
 #include "tlmalloc/stack/stack.h"
 #include "tlmalloc/vm/page_table.h"
 
@@ -278,6 +278,35 @@ void tla_completion_encode(const tla_completion *completion, uint8_t bytes[TLA_C
 /* TLA_BAD_COMMAND for a wrong magic (so there is no completion yet), status, opcode or place; *completion is untouched.
  * Opcode 0 is allowed: the answer to a descriptor whose opcode could not be read. */
 tla_status tla_completion_decode(const uint8_t bytes[TLA_COMPLETION_BYTES], tla_completion *completion);
+
+/* --- Sent commands ---
+ *
+ * A command on its way to a control port, and what became of it. Who decides about commands fills in the first half,
+ * who moves transactions the second. */
+
+typedef struct tla_sent_command {
+    uint64_t port_address;
+    const tla_command *command; /* NULL: nothing is written, only the completion of what was posted before is read */
+    uint64_t at_ps;             /* when that begins */
+    bool gather;                /* the completion is read as soon as the command is written */
+
+    /* Of the completion, or where none is read of the write. TLA_BUS_ERROR: a transaction was refused, or what came
+     * back is no completion; TLA_INVALID_ARGUMENT: the command cannot be encoded. */
+    tla_status status;
+    uint64_t written_ps, answered_ps; /* the latter is the former where no completion is read */
+    tla_completion completion;        /* where one was read */
+} tla_sent_command;
+
+/* What a sender does when a command is refused for now (its completion says TLA_BUSY): it sends it again, `retries`
+ * times at most, each delay_ps after the refusal was known. */
+typedef struct tla_retry_policy {
+    uint32_t retries;
+    uint64_t delay_ps;
+} tla_retry_policy;
+
+/* A FREE that is refused in spite of all retries is owed: nothing would free the block any more. Whoever owes it sends
+ * it again before its work is told to be done, so many times in vain at most: more than a plan has faults. */
+enum { TLA_OWED_TRIES = 16 };
 
 #ifdef __cplusplus
 }

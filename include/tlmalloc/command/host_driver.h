@@ -47,7 +47,7 @@ typedef struct tla_host_driver_parameters {
 } tla_host_driver_parameters;
 
 /* What the host keeps in front of its driver: nothing, or freed blocks by size class for each memory of a device
- * (caching_pool.h). */
+ * (driver_pools.h). */
 typedef enum tla_host_pool { TLA_HOST_POOL_NONE, TLA_HOST_POOL_CACHING, TLA_HOST_POOL_COUNT } tla_host_pool;
 
 /* "none", "caching_pool"; NULL for a value that is none. */

@@ -1,11 +1,11 @@
 /* What a platform as a whole is told: its topology, how time is taken, what fails, what runs
- * (config/memory.h says where the defaults are). */
+ * (config/parameters.h says where the defaults are). */
 #ifndef TLMALLOC_CONFIG_PLATFORM_H
 #define TLMALLOC_CONFIG_PLATFORM_H
 
+#include "tlmalloc/dram/channels.h"
 #include "tlmalloc/dram/fault_injection.h"
-#include "tlmalloc/dram/hbm_pseudo_channel.h"
-#include "tlmalloc/topology/topology_shape.h"
+#include "tlmalloc/topology/topology.h"
 
 #ifdef __cplusplus
 extern "C" {

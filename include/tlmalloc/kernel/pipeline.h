@@ -48,7 +48,7 @@ static inline tla_status tl_wait_all(tl_context *tl) {
 /* --- Composites ---
  *
  * tl_composite gives the PE's scheduler a whole product of matrices, or a chain of element-wise operations, which it
- * cuts into tiles of pe.tile_m x pe.tile_k x pe.tile_n. Each goes through the stages of tile_schedule.h: fed by the
+ * cuts into tiles of pe.tile_m x pe.tile_k x pe.tile_n. Each goes through these stages: fed by the
  * scheduler (pe.scheduler), read by DMA, fetched through the TCM's read port, multiplied (2 m k n operations at
  * pe.gemm_rate), worked on by the steps (an operation for each element and step at pe.vector_rate; a TL_MATH without
  * steps is one), stored through the TCM's write port, where it is rounded to the type of the result, and written by

@@ -7,12 +7,12 @@
 #ifndef TLMALLOC_MEMORY_CONTROLLER_H
 #define TLMALLOC_MEMORY_CONTROLLER_H
 
-#include "tlmalloc/base/engine_work.h"
+#include "tlmalloc/base/work.h"
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/memory/object_store.h"
 #include "tlmalloc/memory/pe_memory.h"
-#include "tlmalloc/stack/stack_watch.h"
+#include "tlmalloc/stack/stack.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,7 +92,7 @@ void tla_controller_reset(tla_controller *controller, uint64_t at_ps);
 /* Creates the memories if they do not exist yet. TLA_NO_HOST_MEMORY; the next call tries again. */
 tla_status tla_controller_begin(tla_controller *controller);
 
-/* Puts a memory's free list into a recorded state (arena_snapshot.h); `name` is the controller's, for texts.
+/* Puts a memory's free list into a recorded state (arena.h); `name` is the controller's, for texts.
  * TLA_UNSUPPORTED for a slice with an owner; else as tla_stack_restore, and TLA_LIMIT where a list in memory is too
  * short for its free blocks. */
 tla_status tla_controller_restore(tla_controller *controller, tla_memory_kind memory, const char *name,

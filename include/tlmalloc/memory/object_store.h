@@ -3,7 +3,7 @@
  * A block comes into being with one reference, that of its allocation; further ones are taken and given up one by one.
  * A pin holds a block too, until it is taken away or its time-out has passed. With the last reference, and when no pin
  * holds it, the block is given back: LMCache's rule, so that a block without references lives on as long as a pin does,
- * and what ends that pin gives it back. Counts and the watch over pins are those of mem_object.h.
+ * and what ends that pin gives it back. Counts and the watch over pins are those of objects.h.
  *
  * Who holds what: references and pins are those of the context that took them (the address space of tla_who). A known
  * context gives up its own, or one that nobody said the holder of; to give up another's is TLA_NOT_OWNER. Who is
@@ -11,7 +11,7 @@
  * known, then one of the context that came first among those that have one. To take a reference or a pin nothing is
  * asked but the address. On guarded memory the contexts that hold a block may access it, and nobody else.
  *
- * In front of each memory stands a cache of objects under keys (hot_cache.h), which has a reference of its own to each:
+ * In front of each memory stands a cache of objects under keys (objects.h), which has a reference of its own to each:
  * a key is entered once, found by anybody, and goes when somebody removes it or an allocation that may evict wants its
  * bytes. What nobody but the cache has a reference to, and nobody has pinned, can be evicted, the entry first that was
  * not used for the longest time. To a guard it is nobody's until it is found again.
@@ -22,7 +22,7 @@
 #ifndef TLMALLOC_MEMORY_OBJECT_STORE_H
 #define TLMALLOC_MEMORY_OBJECT_STORE_H
 
-#include "tlmalloc/cache/hot_cache.h"
+#include "tlmalloc/cache/objects.h"
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/memory/pe_memory.h"
 

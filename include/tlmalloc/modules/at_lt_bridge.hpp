@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 #define TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 
-#include "tlmalloc/modules/detail/arrival_gate.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
@@ -12,8 +12,8 @@
 
 namespace tlmalloc {
 
-// Serves the four phases at `in` as every target of ours does (at_target.hpp), and calls b_transport at `out` with the
-// payloads as they arrived, from threads, so that the target may wait. Blocking calls, DMI and debug accesses pass
+// Serves the four phases at `in` as every target of ours does (target_socket.hpp), and calls b_transport at `out` with
+// the payloads as they arrived, from threads, so that the target may wait. Blocking calls, DMI and debug accesses pass
 // through unchanged. Of several initiators that call at one time that one goes first whose name comes first as text.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/AT_LT_BRIDGE.md.

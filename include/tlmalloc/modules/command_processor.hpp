@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 #define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 
-#include "tlmalloc/base/cost.h"
-#include "tlmalloc/config/execution.h"
+#include "tlmalloc/base/work.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/instrumented.hpp"

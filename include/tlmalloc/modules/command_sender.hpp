@@ -2,20 +2,30 @@
 #ifndef TLMALLOC_MODULES_COMMAND_SENDER_HPP
 #define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
+#include "tlmalloc/command/command.h"
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/command/sent_command.h"
-#include "tlmalloc/modules/detail/message_token.hpp"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
-#include "tlmalloc/modules/forward_path.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
 namespace tlmalloc {
 
-// All of them: `target` is an initiator socket, as in `send_command(control, 0, ...)`, or an interface
-// (forward_path.hpp). `who` is the extension that says who asks, if there is one; it stays the caller's. A thread that
-// is killed or reset in a call leaves what it has sent on its way (target_socket.hpp).
+// The functions that make transactions for their caller take one: pass them a socket or an interface, both convert.
+// Every initiator socket of TLM's base protocol for one target is accepted, whatever its width and its class. A socket
+// that is not bound yet is SystemC's error report at the call. The path must not outlive the socket or the interface.
+class forward_path {
+  public:
+    forward_path(tlm::tlm_fw_transport_if<> &target) : target_(target) {}
+    forward_path(sc_core::sc_port_b<tlm::tlm_fw_transport_if<>> &socket) : target_(*socket.operator->()) {}
+
+    tlm::tlm_fw_transport_if<> *operator->() const { return &target_; }
+
+  private:
+    tlm::tlm_fw_transport_if<> &target_;
+};
+
+// All of them: `target` is an initiator socket, as in `send_command(control, 0, ...)`, or an interface. `who` is the
+// extension that says who asks, if there is one; it stays the caller's. A thread that is killed or reset in a call
+// leaves what it has sent on its way (target_socket.hpp).
 
 // Writes the descriptor to the port whose registers begin at `port_address`; delay grows by the time of the write.
 // TLA_BUS_ERROR when the write is answered with an error, TLA_INVALID_ARGUMENT when the command cannot be encoded.

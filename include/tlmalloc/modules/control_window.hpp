@@ -2,11 +2,8 @@
 #ifndef TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 #define TLMALLOC_MODULES_CONTROL_WINDOW_HPP
 
-#include "tlmalloc/command/command_queue.h"
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/modules/detail/arrival_gate.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
-#include "tlmalloc/modules/detail/turnstile.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 
@@ -124,7 +121,7 @@ class control_window : private access_target, public target_socket<0> {
         if (!in_reset()) work();
     }
 
-    // Who sent the command that is being executed (requester.hpp); during command_handler::execute.
+    // Who sent the command that is being executed (extensions.hpp); during command_handler::execute.
     std::uint64_t sender() const { return sender_; }
 
     std::uint64_t rejected() const { return rejected_; } // writes that were answered with an error

@@ -5,7 +5,7 @@
 
 #include "tlmalloc/base/status.h"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 

@@ -2,10 +2,9 @@
 #ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
-#include "tlmalloc/config/memory.h"
-#include "tlmalloc/dram/banked_channels.h"
+#include "tlmalloc/config/parameters.h"
+#include "tlmalloc/dram/channels.h"
 #include "tlmalloc/dram/fault_injection.h"
-#include "tlmalloc/dram/flat_channels.h"
 #include "tlmalloc/modules/memory_module.hpp"
 
 #include <memory>

@@ -2,11 +2,10 @@
 #ifndef TLMALLOC_MODULES_HOST_HPP
 #define TLMALLOC_MODULES_HOST_HPP
 
-#include "tlmalloc/modules/detail/arrival_gate.hpp"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/detail/turnstile.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/host_driver.hpp"
-#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
@@ -22,7 +21,7 @@ namespace tlmalloc {
 
 // Every call of the runtime blocks its thread (`main`) until the simulated work is done; call them from there only.
 // `out` leads into the fabric, `va` to va_manager.control. The transactions name initiator 0 as requester, trusted, for
-// the address space of its tensors (requester.hpp).
+// the address space of its tensors (extensions.hpp).
 //
 // A reset (resettable.hpp) drops everything that the host holds, and numbers commands from 1 again; devices keep what
 // they were given unless they are reset too. A call in progress or during the reset returns TLA_RESET. `main`
@@ -40,7 +39,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     tlm_utils::simple_initiator_socket<host> out{"out"};
     tlm_utils::simple_initiator_socket<host> va{"va"};
 
-    // Page faults (page_fault.hpp) of the MMUs, bound in the order of config::pes; answered with OK when there is
+    // Page faults (pe_mmu.hpp) of the MMUs, bound in the order of config::pes; answered with OK when there is
     // memory. One is served at a time, in the order in which they come: fault_latency_ps, then ALLOC and MAP as they
     // come. A fault of a page that is under way already is answered when that is there; one of a tensor that is mapped,
     // but not visibly where the fault is, after fault_latency_ps: the MMU waits for what it has been sent.

@@ -3,7 +3,7 @@
 #define TLMALLOC_MODULES_HOST_DRIVER_HPP
 
 #include "tlmalloc/command/host_driver.h"
-#include "tlmalloc/modules/detail/turnstile.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 

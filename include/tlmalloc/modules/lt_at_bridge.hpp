@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 #define TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 
-#include "tlmalloc/modules/detail/arrival_gate.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/resettable.hpp"

@@ -3,7 +3,7 @@
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
-#include "tlmalloc/config/memory.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/memory/controller.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
@@ -87,7 +87,7 @@ class memory_controller : public instrumented, public resettable, private comman
     std::uint64_t data_errors() const;
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
 
-    // Told of every request that a memory has decided (stack_watch.h), and of every command that leaves a block with
+    // Told of every request that a memory has decided (stack.h), and of every command that leaves a block with
     // this many references; to be set before the first command and before restore(). For recordings.
     struct watch {
         std::function<void(tla_memory_kind, const tla_stack_deed &)> decided;
@@ -101,7 +101,7 @@ class memory_controller : public instrumented, public resettable, private comman
     // at which the commit is done. It must neither wait nor send commands. Empty: not called.
     std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
 
-    // Puts a memory's free list into a recorded state (arena_snapshot.h), before the simulation runs. Errors as
+    // Puts a memory's free list into a recorded state (arena.h), before the simulation runs. Errors as
     // tla_controller_restore.
     tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);
 

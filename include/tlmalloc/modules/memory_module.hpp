@@ -4,7 +4,7 @@
 
 #include "tlmalloc/base/time_account.h"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 
@@ -59,7 +59,7 @@ class memory_module : public instrumented, public resettable, private untimed_ta
     // A reset: what the memory has beside its bytes is made anew.
     virtual void make_idle() {}
 
-    // The resource (shared_resource.hpp) of a request that is on its way: lower ones of one time go first.
+    // The resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
     virtual std::uint32_t resource_of(const in_order_request &) { return resource_.number(); }
 
     // Moves the bytes of an access, and counts it as done at done_ps, which is returned.

@@ -10,7 +10,6 @@
 #include "tlmalloc/modules/host.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/message_ledger.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/pe_ipcq.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
@@ -85,7 +84,7 @@ class host_memory : public sc_core::sc_module {
     memory_controller controller;
 };
 
-// The fabric is the topology of the configuration (topology_shape.h). Mappings and launches go from the host to the
+// The fabric is the topology of the configuration (topology.h). Mappings and launches go from the host to the
 // IO_CPU of a SIP, the M_CPU of a cube, and the MMU or element of a PE; their answers return the same way. A reset
 // (resettable.hpp) resets all parts, from senders to servers. All are in reset until the last has completed; then the
 // platform is as one that was never used: without tensors, and without snapshots (age). Counts continue.
@@ -121,7 +120,7 @@ class npu : public sc_core::sc_module, public resettable {
     // Of the VA manager, with the routes of the command processors that could not be restored.
     va_manager::statistics mapping_statistics() const;
 
-    // Lets the HBM free list of every controller begin in a recorded state (arena_snapshot.h) instead of as one block;
+    // Lets the HBM free list of every controller begin in a recorded state (arena.h) instead of as one block;
     // before the simulation runs. Errors as tla_arena_restore.
     tla_status age(const std::string &snapshot, tla_error *error);
 

@@ -4,14 +4,11 @@
 
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/base/time_account.h"
-#include "tlmalloc/config/execution.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/detail/message_token.hpp"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/resettable.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 

@@ -2,23 +2,66 @@
 #ifndef TLMALLOC_MODULES_PE_MMU_HPP
 #define TLMALLOC_MODULES_PE_MMU_HPP
 
-#include "tlmalloc/config/translation.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
+#include "tlmalloc/vm/page_table.h"
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
 #include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
+
+// --- Page faults ---
+//
+// What an MMU writes to the host when it wants memory for an address: 16 bytes, little-endian.
+
+//   0 u64 virtual address of the first byte that is not mapped   8 u32 access (TLA_READ, TLA_WRITE; again)   12 u32
+//   asid
+struct page_fault {
+    // Or-ed to the access: an answer for this byte came before, all that the MMU knows of can be seen, and the byte is
+    // not mapped still. A mapping that was acknowledged before it was visible may have been lost on its way.
+    static constexpr std::uint32_t again = std::uint32_t{1} << 31;
+
+    std::uint64_t va;
+    std::uint32_t access, asid;
+
+    using bytes = std::array<std::uint8_t, 16>;
+
+    bytes encode() const {
+        bytes result;
+        for (unsigned i = 0; i < 8; i++)
+            result[i] = static_cast<std::uint8_t>(va >> 8 * i);
+        for (unsigned i = 0; i < 4; i++) {
+            result[8 + i] = static_cast<std::uint8_t>(access >> 8 * i);
+            result[12 + i] = static_cast<std::uint8_t>(asid >> 8 * i);
+        }
+        return result;
+    }
+
+    static page_fault decode(const std::uint8_t *bytes) {
+        page_fault result{};
+        for (unsigned i = 0; i < 8; i++)
+            result.va |= std::uint64_t{bytes[i]} << 8 * i;
+        for (unsigned i = 0; i < 4; i++) {
+            result.access |= std::uint32_t{bytes[8 + i]} << 8 * i;
+            result.asid |= std::uint32_t{bytes[12 + i]} << 8 * i;
+        }
+        return result;
+    }
+};
+
+// --- The module ---
 
 class dmi_record;
 
@@ -28,7 +71,7 @@ class dmi_record;
 //
 // An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE, an access that the mapping forbids with
 // TLM_COMMAND_ERROR_RESPONSE, a walk that fails with TLM_GENERIC_ERROR_RESPONSE. config::unmapped may use the address
-// as physical instead, or ask the host over `fault` (page_fault.hpp).
+// as physical instead, or ask the host over `fault`.
 //
 // `control` takes MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h). A command that fails changes nothing. An access
 // before a MAP or UNMAP is done uses the old mapping. DMI is what `out` grants, page by page; a MAP or UNMAP withdraws
@@ -46,7 +89,7 @@ class pe_mmu : public instrumented,
         explicit config(const tla_mmu_parameters &parameters) : tla_mmu_parameters(parameters) {}
 
         unsigned allocator_port = 0; // memory: the control port that is this MMU's
-        std::uint32_t initiator = 0; // memory: its number (requester.hpp), trusted hardware that works for every asid
+        std::uint32_t initiator = 0; // memory: its number (extensions.hpp), trusted hardware that works for every asid
         unsigned outstanding = 64;   // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
         bool dmi = true;             // pass on DMI
         // How long an access waits for the mapping, once the host has answered its fault with OK: a posted

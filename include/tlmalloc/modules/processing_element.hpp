@@ -4,16 +4,15 @@
 
 #include "tlmalloc/base/time_account.h"
 #include "tlmalloc/base/timeline.h"
-#include "tlmalloc/config/execution.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/kernel/language.h"
-#include "tlmalloc/kernel/tile_vector.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/detail/arrival_gate.hpp"
-#include "tlmalloc/modules/detail/unit_load.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,7 +20,28 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
+struct tla_operation; // of the vector engine
+
 namespace tlmalloc {
+
+// How long an engine of a module works: a signal while it does, and a sum.
+
+class unit_load {
+  public:
+    // The signal counts what the engine has been given and not ended: more than 1 waits for it, as accesses to a port.
+    unit_load(instrumented &of, const char *name) : under_way_(of, name, 4) {}
+
+    void begin(std::uint64_t at_ps) { under_way_.add(at_ps, 1); }
+    void end(std::uint64_t since_ps, std::uint64_t at_ps) {
+        under_way_.add(at_ps, -1);
+        busy_ps_ += at_ps - since_ps;
+    }
+    std::uint64_t busy_ps() const { return busy_ps_; }
+
+  private:
+    figure under_way_;
+    std::uint64_t busy_ps_ = 0;
+};
 
 class kernel_program;
 class kernel_stack;

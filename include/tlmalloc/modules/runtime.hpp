@@ -2,9 +2,8 @@
 #ifndef TLMALLOC_MODULES_RUNTIME_HPP
 #define TLMALLOC_MODULES_RUNTIME_HPP
 
-#include "tlmalloc/command/sent_command.h"
-#include "tlmalloc/config/execution.h"
-#include "tlmalloc/kernel/matrix_layout.h"
+#include "tlmalloc/command/command.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/kernel/tensor_shards.h"
 #include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
 
@@ -42,7 +41,7 @@ struct tensor {
     std::uint64_t alloc_service_ps = 0; // of alloc_ps what the engine took whose command was served longest
 };
 
-// A tensor of a plan (lifetime_plan.h): in every PE's slice `nbytes`, `offset` above where the plan begins there.
+// A tensor of a plan (plan.h): in every PE's slice `nbytes`, `offset` above where the plan begins there.
 struct planned_tensor {
     std::string name;
     std::uint64_t nbytes, offset;
@@ -93,7 +92,7 @@ class runtime {
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const sharding &where, tensor **made, tla_error *error);
 
-    // A matrix over cubes and PEs of one SIP by policy (matrix_layout.h), in the order of its shards: bytes that are
+    // A matrix over cubes and PEs of one SIP by policy (tensor_shards.h), in the order of its shards: bytes that are
     // written and read are in that order too (tla_matrix_layout_pack). TLA_NOT_FOUND for a PE that is not in the
     // configuration.
     tla_status create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made, tla_error *error);
@@ -248,7 +247,7 @@ class runtime {
     virtual void launch_ended() {}
 
     // Serves a page fault of a PE, which is known at *at_ps; it is answered at *at_ps then. One at a time. Allocates
-    // and maps the page of a tensor on demand, unless another PE's fault did it before; `again` as page_fault.hpp has
+    // and maps the page of a tensor on demand, unless another PE's fault did it before; `again` as pe_mmu.hpp has
     // it.
     tla_status bring_page(const pe_location &pe, std::uint64_t va, bool again, std::uint64_t &at_ps);
 

@@ -3,8 +3,8 @@
 #define TLMALLOC_MODULES_TCM_HPP
 
 #include "tlmalloc/base/timeline.h"
-#include "tlmalloc/config/memory.h"
-#include "tlmalloc/modules/detail/writes_under_way.hpp"
+#include "tlmalloc/config/parameters.h"
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/memory_module.hpp"
 
 namespace tlmalloc {

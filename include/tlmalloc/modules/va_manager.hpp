@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_VA_MANAGER_HPP
 #define TLMALLOC_MODULES_VA_MANAGER_HPP
 
-#include "tlmalloc/config/translation.h"
+#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/instrumented.hpp"

@@ -4,19 +4,19 @@
  * front stands before it and keeps blocks for the next request of their kind; it asks the arena for more when it has
  * none, as the systems that are modelled ask their driver. The fronts are the pools of this directory, by their rules:
  *
- *     caching_pool   size classes, one list each, nothing merged (caching_pool.h, xtrain)
+ *     caching_pool   size classes, one list each, nothing merged (driver_pools.h, xtrain)
  *     segment_cache  segments, split and joined (segment_cache.h, PyTorch)
- *     growing_pool   blocks of an upstream, best fit in them (growing_pool.h, rmm)
- *     slot_pool      slots of one size; stands alone, without a placement (slot_pool.h, LMCache)
- *     mixed          by format: tensors in one region, plain buffers in a second one (mixed_pool.h, LMCache)
- *     lazy           the placement, in a range that is committed in the background of time (lazy_arena.h, LMCache)
+ *     growing_pool   blocks of an upstream, best fit in them (driver_pools.h, rmm)
+ *     slot_pool      slots of one size; stands alone, without a placement (buffer_pools.h, LMCache)
+ *     mixed          by format: tensors in one region, plain buffers in a second one (buffer_pools.h, LMCache)
+ *     lazy           the placement, in a range that is committed in the background of time (buffer_pools.h, LMCache)
  *
  * A memory controller serves each of its memories by a stack (pe_memory.h), `tlmalloc replay` plays traces on one, and
  * both name it alike: model/stack/stack_policy.c has the one list. Not thread safe; one owner at a time. */
 #ifndef TLMALLOC_STACK_STACK_H
 #define TLMALLOC_STACK_STACK_H
 
-#include "tlmalloc/cache/mixed_pool.h"
+#include "tlmalloc/cache/buffer_pools.h"
 #include "tlmalloc/segments/segment_cache.h"
 
 #ifdef __cplusplus
@@ -190,11 +190,31 @@ const tla_arena *tla_stack_live(const tla_stack *stack);
  * took. */
 tla_arena *tla_stack_arena(tla_stack *stack);
 
-/* Puts the list below an untouched front, or the placement alone, into a recorded state (arena_snapshot.h); what lived
+/* Puts the list below an untouched front, or the placement alone, into a recorded state (arena.h); what lived
  * in it stays used for ever below a front. TLA_UNSUPPORTED for slot_pool, mixed and lazy, TLA_BUSY when the front has
  * blocks; else as tla_arena_restore. Nothing is changed then, but after TLA_NO_HOST_MEMORY with a front and validation.
  */
 tla_status tla_stack_restore(tla_stack *stack, const char *text, size_t length, tla_error *error);
+
+/* --- Watching ---
+ *
+ * Who wants to know what a stack is asked for, as it happens: for recordings. */
+
+/* A request that the stack has decided. */
+typedef struct tla_stack_deed {
+    bool is_free;
+    tla_status status;         /* of an alloc; of frees only those are told that were done */
+    tla_stack_request request; /* of an alloc, as it was made */
+    tla_block block;           /* of a free, as it was asked for; of an alloc what was granted, or nothing */
+    tla_owner owner;           /* whom the call was made for */
+} tla_stack_deed;
+
+typedef void (*tla_stack_watch)(void *context, const tla_stack_deed *deed);
+
+/* Has `watch` called at the end of every alloc, and of every reserve (as an alloc) and free that was done; it must not
+ * call the stack. One at a time; NULL: nobody. What is refused before the stack looks at it (0 bytes, no format) is not
+ * told. */
+void tla_stack_set_watch(tla_stack *stack, tla_stack_watch watch, void *context);
 
 #ifdef __cplusplus
 }

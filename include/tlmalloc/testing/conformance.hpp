@@ -15,8 +15,7 @@
 #ifndef TLMALLOC_TESTING_CONFORMANCE_HPP
 #define TLMALLOC_TESTING_CONFORMANCE_HPP
 
-#include "tlmalloc/testing/conformance_direct.hpp"
-#include "tlmalloc/testing/conformance_phases.hpp"
+#include "tlmalloc/testing/conformance_probe.hpp"
 #include "tlmalloc/testing/conformance_transport.hpp"
 
 #include <csignal>
@@ -26,7 +25,324 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace tlmalloc::testing::conformance {
+
+// --- DMI and debug accesses ---
+//
+// The battery's rules D1 to D6 and G1 to G4: direct memory pointers and debug transport.
+
+// --- DMI -------------------------------------------------------------------------------------------------------------
+
+inline void d1(probe &p) {
+    if (p.target->writable) {
+        p.write(p.first(), probe::pattern(1, 64));
+        p.write(p.last() - 63, probe::pattern(2, 64));
+    }
+    for (const std::uint64_t address : {p.first(), p.first() + 5, p.first() + (p.last() - p.first()) / 2, p.last()}) {
+        const tlm::tlm_dmi data = p.granted(address);
+        require(data.get_start_address() <= address && address <= data.get_end_address(),
+                "the region does not contain the address");
+        require(!p.target->bounded || data.get_end_address() <= p.last(), "the region ends behind the memory");
+        for (const std::uint64_t at :
+             {std::uint64_t{data.get_start_address()}, address, std::uint64_t{data.get_end_address()}}) {
+            if (at < p.first() || at > p.last()) continue;
+            std::uint8_t *const byte = data.get_dmi_ptr() + (at - data.get_start_address());
+            require(*byte == p.read(at, 1)[0], "the pointer does not lead to the bytes of its address");
+            if (!p.target->writable || !data.is_write_allowed()) continue;
+            *byte ^= 0xff;
+            require(*byte == p.read(at, 1)[0], "what is written through the pointer is not what is read");
+        }
+    }
+}
+
+inline void d2(probe &p) {
+    const tlm::tlm_dmi data = p.granted(p.first());
+    require(data.is_read_allowed(), "DMI is granted for a read and does not allow reads");
+    sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(4)};
+    const sc_core::sc_time begin = sc_core::sc_time_stamp();
+    p.send(r);
+    const sc_core::sc_time cost = sc_core::sc_time_stamp() - begin;
+    require((cost == sc_core::SC_ZERO_TIME) == (data.get_read_latency() == sc_core::SC_ZERO_TIME),
+            "an access takes time and DMI does not, or the other way round");
+    require(data.get_read_latency() <= cost, "DMI is slower than the access that it replaces");
+}
+
+inline void d3(probe &p) {
+    if (!p.target->bounded || p.last() == UINT64_MAX) throw not_applicable{"nothing is there to be refused"};
+    tlm::tlm_dmi data;
+    require(!p.dmi(tlm::TLM_READ_COMMAND, p.last() + 1, data), "DMI is granted behind the memory");
+    require(data.get_start_address() <= p.last() + 1 && p.last() + 1 <= data.get_end_address(),
+            "the region that is refused does not contain the address");
+}
+
+inline void d4(probe &p) {
+    const tlm::tlm_dmi fresh = p.granted(p.first());
+    std::uint8_t elsewhere = 0;
+    tlm::tlm_dmi used;
+    used.set_dmi_ptr(&elsewhere);
+    used.set_start_address(p.first() + 1);
+    used.set_end_address(p.first() + 2);
+    used.set_read_latency(sc_core::sc_time(1, sc_core::SC_SEC));
+    used.set_write_latency(sc_core::sc_time(1, sc_core::SC_SEC));
+    require(p.dmi(tlm::TLM_READ_COMMAND, p.first(), used), "the same request is refused the second time");
+    require(used.get_dmi_ptr() == fresh.get_dmi_ptr() && used.get_start_address() == fresh.get_start_address() &&
+                used.get_end_address() == fresh.get_end_address() &&
+                used.get_read_latency() == fresh.get_read_latency() &&
+                used.get_write_latency() == fresh.get_write_latency() &&
+                used.get_granted_access() == fresh.get_granted_access(),
+            "a member of tlm_dmi that was set before is not overwritten");
+}
+
+inline void d5(probe &p) {
+    p.granted(p.first());
+    std::vector<conformance_target::range> withdrawn;
+    p.from.on_invalidate = [&](std::uint64_t first, std::uint64_t last) { withdrawn.push_back({first, last}); };
+    const std::optional<conformance_target::range> wanted = p.target->withdraw_dmi();
+    if (!wanted) throw not_applicable{"nothing makes this target withdraw DMI"};
+    const bool covered = std::any_of(withdrawn.begin(), withdrawn.end(),
+                                     [&](const auto &w) { return w.first <= wanted->first && wanted->last <= w.last; });
+    require(covered, "DMI is not withdrawn");
+}
+
+inline void d6(probe &p) {
+    p.granted(p.first());
+    probe::request r{tlm::TLM_READ_COMMAND, p.first() + 4, bytes(8)};
+    tlm::tlm_generic_payload &payload = p.make(r);
+    const sc_core::sc_time before = sc_core::sc_time_stamp();
+    tlm::tlm_dmi data;
+    p.from.out->get_direct_mem_ptr(payload, data);
+    const bool same = payload.get_address() == r.address && payload.get_command() == r.command &&
+                      payload.get_data_ptr() == r.data.data() && payload.get_data_length() == 8;
+    p.from.give_back(payload);
+    require(sc_core::sc_time_stamp() == before, "get_direct_mem_ptr took time");
+    require(same, "get_direct_mem_ptr changed the payload");
+}
+
+// --- debug -----------------------------------------------------------------------------------------------------------
+
+inline bytes debug_read(probe &p, std::uint64_t address, std::size_t length) {
+    bytes data(length, 0xa5);
+    const unsigned moved = p.debug(tlm::TLM_READ_COMMAND, address, data);
+    if (moved == 0) throw not_applicable{"the target has no debug transport"};
+    require(moved == length, "a debug read of legal addresses is cut short");
+    return data;
+}
+
+inline void g1(probe &p) {
+    const sc_core::sc_time before = sc_core::sc_time_stamp();
+    const sc_dt::uint64 delta = sc_core::sc_delta_count();
+    debug_read(p, p.first(), 64);
+    require(sc_core::sc_time_stamp() == before && sc_core::sc_delta_count() == delta, "transport_dbg took time");
+}
+
+inline void g2(probe &p) {
+    debug_read(p, p.first(), 64);
+    bytes none;
+    require(p.debug(tlm::TLM_READ_COMMAND, p.first(), none) == 0, "a debug read of 0 bytes moved some");
+    if (!p.target->bounded || p.last() == UINT64_MAX) return;
+    bytes data(8, 0xa5);
+    require(p.debug(tlm::TLM_READ_COMMAND, p.last() + 1, data) == 0, "a debug read behind the memory moved bytes");
+    require(data == bytes(8, 0xa5), "a debug read that moved nothing changed the buffer");
+    require(p.debug(tlm::TLM_READ_COMMAND, p.last() - 3, data) <= 4, "a debug read moved bytes from behind the memory");
+}
+
+inline void g3(probe &p) {
+    const bytes plain = debug_read(p, p.first(), 16);
+    probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(16, 0xa5), {}, 4u, bytes(4, TLM_BYTE_DISABLED)};
+    tlm::tlm_generic_payload &payload = p.make(r);
+    const unsigned moved = p.from.out->transport_dbg(payload);
+    p.from.give_back(payload);
+    require(moved == 16 && r.data == plain, "transport_dbg minds byte enables or streaming");
+}
+
+inline void g4(probe &p) {
+    const bytes seen = debug_read(p, p.first() + 3, 61);
+    require(seen == p.read(p.first() + 3, 61), "debug and transport do not see the same bytes");
+    if (!p.target->writable) return;
+    bytes data = probe::pattern(5, 61);
+    if (p.debug(tlm::TLM_WRITE_COMMAND, p.first() + 3, data) == 0) throw not_applicable{"debug cannot write"};
+    require(p.read(p.first() + 3, 61) == data, "transport does not see what debug wrote");
+    p.write(p.last() - 60, data);
+    require(debug_read(p, p.last() - 60, 61) == data, "debug does not see what transport wrote");
+}
+
+// --- Four phases ---
+//
+// The battery's rules A1 to A13: the four phases.
+
+// --- four phases -----------------------------------------------------------------------------------------------------
+
+constexpr response_end all_endings[] = {response_end::completed, response_end::updated, response_end::call};
+
+inline void a1(probe &p) {
+    for (const response_end ending : all_endings) {
+        p.from.ending = ending;
+        for (int i = 0; i < 4; i++)
+            p.read(p.first(), 16);
+    }
+}
+
+inline void a2(probe &p) {
+    p.from.response_delay = sc_core::sc_time(200, sc_core::SC_NS);
+    for (const response_end ending : {response_end::call, response_end::updated}) {
+        p.from.ending = ending;
+        p.many(16);
+    }
+}
+
+inline void a3(probe &p) {
+    for (const sc_core::sc_time &delay : {sc_core::SC_ZERO_TIME, sc_core::sc_time(7, sc_core::SC_NS)}) {
+        probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(8), {}, {}, {}, delay};
+        p.send(r); // the checker compares arguments with the answers
+    }
+    p.many(8);
+}
+
+inline void a4(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    const sc_core::sc_time begin = sc_core::sc_time_stamp(), delay(1, sc_core::SC_US);
+    p.from.begin(payload, delay);
+    const sc_core::sc_time responded = p.from.finish(payload);
+    p.from.give_back(payload);
+    require(responded >= begin + delay, "a response comes before the annotated time of its request");
+}
+
+inline void a5(probe &p) {
+    for (const response_end ending : all_endings) {
+        p.from.ending = ending;
+        bytes data(8);
+        tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+        p.from.begin(payload);
+        p.from.finish(payload);
+        sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
+        const int references = payload.get_ref_count();
+        p.from.give_back(payload);
+        require(references >= 1, "the target released a reference that was not its own");
+        require(references == 1, "the target holds a payload whose response has ended");
+    }
+}
+
+inline void a6(probe &p) {
+    p.from.ending = response_end::call;
+    p.read(p.first(), 8);
+    require(p.from.last_end_response_answer() == tlm::TLM_COMPLETED, "END_RESP is not answered with TLM_COMPLETED");
+}
+
+inline void a7(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    sc_core::sc_spawn_options method;
+    method.spawn_method();
+    sc_core::sc_event sent;
+    sc_core::sc_spawn(
+        [&] {
+            p.from.begin(payload); // a wait() in here is an error
+            sent.notify(sc_core::SC_ZERO_TIME);
+        },
+        nullptr, &method);
+    sc_core::wait(sent);
+    p.from.ending = response_end::call; // END_RESP comes from a method as well
+    p.from.finish(payload);
+    p.from.give_back(payload);
+}
+
+inline void a8(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    for (const bool under_way : {false, true}) {
+        if (under_way) p.from.begin(payload);
+        tlm::tlm_phase phase = conformance_unknown_phase;
+        sc_core::sc_time delay;
+        require(p.from.out->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED,
+                "an unknown phase is not answered with TLM_ACCEPTED");
+    }
+    p.from.finish(payload);
+    require(payload.is_response_ok(), "an unknown phase spoilt the access");
+    p.from.give_back(payload);
+}
+
+inline void a9(probe &p) {
+    bytes data(8);
+    tlm::tlm_generic_payload &payload = p.from.make(tlm::TLM_READ_COMMAND, p.first(), data.data(), data.size());
+    const std::vector<const void *> before = extensions(payload);
+    p.from.begin(payload);
+    p.from.finish(payload);
+    sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
+    const bool same = extensions(payload) == before;
+    p.from.give_back(payload);
+    require(same, "the target leaves an extension on the payload");
+}
+
+inline void a10(probe &p) {
+    p.many(200);
+}
+
+inline void a11(probe &p) {
+    if (!p.target->writable) throw not_applicable{"the target is read only"};
+    for (const coding style : {coding::loosely_timed, coding::approximately_timed}) {
+        p.from.style = style;
+        p.write(p.first(), probe::pattern(6 + (style == coding::loosely_timed)));
+        p.from.style = style == coding::loosely_timed ? coding::approximately_timed : coding::loosely_timed;
+        require(p.read(p.first(), 32) == probe::pattern(6 + (style == coding::loosely_timed)),
+                "blocking and non-blocking accesses do not see the same bytes");
+    }
+}
+
+// Requests that touch the same bytes, all under way together, each of another length: what each read must bring.
+inline void a12(probe &p) {
+    if (!p.target->writable) throw not_applicable{"the target is read only"};
+    for (unsigned round = 0; round < 8; round++)
+        for (const std::uint64_t at : {p.first() + 3, p.last() - 203}) {
+            const std::uint64_t end = at + 184; // the last 16 of 200 bytes
+            const bytes before = p.read(end, 16), all = probe::pattern(round, 200),
+                        few = probe::pattern(round + 50, 16);
+            bytes buffers[] = {bytes(16), all, bytes(16), few, bytes(16)};
+            std::vector<tlm::tlm_generic_payload *> sent;
+            for (bytes &b : buffers) {
+                const bool write = sent.size() % 2 == 1;
+                sent.push_back(&p.from.make(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
+                                            b.size() > 16 ? at : end, b.data(), b.size()));
+                p.from.begin(*sent.back());
+            }
+            for (tlm::tlm_generic_payload *payload : sent) {
+                p.from.finish(*payload);
+                require(payload->is_response_ok(), "one of several requests is refused");
+                p.from.give_back(*payload);
+            }
+            require(buffers[0] == before, "a read brings what a later request writes");
+            require(buffers[2] == bytes(all.begin() + 184, all.end()), "a read overtakes the write before it");
+            require(buffers[4] == few && p.read(end, 16) == few, "a write overtakes the write before it");
+        }
+}
+
+inline void a13(probe &p) {
+    std::vector<bytes> buffers(8, bytes(32, 0xa5));
+    if (p.target->writable) p.write(p.first(), probe::pattern(3));
+    std::vector<tlm::tlm_generic_payload *> sent;
+    p.from.style = coding::loosely_timed; // what is not said to begin
+    for (bytes &b : buffers) {
+        sent.push_back(&p.from.make(tlm::TLM_READ_COMMAND, p.first(), b.data(), b.size()));
+        p.from.begin(*sent.back());
+        const bytes beside = p.read(p.first(), 32);
+        require(!p.target->writable || beside == probe::pattern(3), "a blocking read brings the wrong bytes");
+        if (p.target->writable) p.write(p.first() + 64, probe::pattern(static_cast<unsigned>(sent.size())));
+    }
+    for (std::size_t i = 0; i < sent.size(); i++) {
+        p.from.finish(*sent[i]);
+        const bool ok = sent[i]->is_response_ok();
+        p.from.give_back(*sent[i]);
+        require(ok, "a request is refused beside blocking calls");
+        require(!p.target->writable || buffers[i] == probe::pattern(3), "a request beside blocking calls goes wrong");
+    }
+}
+
+} // namespace tlmalloc::testing::conformance
+
 namespace tlmalloc::testing {
+
+// --- The battery ---
 
 struct conformance_rule {
     const char *name, *text;

@@ -1,5 +1,5 @@
 // What a platform's extension says, as the requester that all modules know.
-#include "tlmalloc/modules/access_rights.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 
 namespace tlmalloc {
 

@@ -1,5 +1,5 @@
 // On whose behalf a thread calls.
-#include "tlmalloc/modules/detail/acting_for.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
 
 #include <map>
 

@@ -1,7 +1,7 @@
 // The order of threads that arrive at one time.
-#include "tlmalloc/modules/detail/arrival_gate.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 
-#include "tlmalloc/modules/detail/acting_for.hpp"
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

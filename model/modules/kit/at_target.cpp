@@ -1,6 +1,6 @@
 // The approximately timed side of a target: four phases around its b_transport.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
-#include "tlmalloc/modules/detail/at_target.hpp"
+#include "tlmalloc/modules/target_socket.hpp"
 
 namespace tlmalloc {
 

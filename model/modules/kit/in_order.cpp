@@ -2,8 +2,7 @@
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/detail/in_order.hpp"
 
-#include "tlmalloc/modules/detail/acting_for.hpp"
-#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <map>

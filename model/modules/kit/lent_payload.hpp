@@ -2,10 +2,7 @@
 #ifndef TLMALLOC_MODULES_KIT_LENT_PAYLOAD_HPP
 #define TLMALLOC_MODULES_KIT_LENT_PAYLOAD_HPP
 
-#include "tlmalloc/modules/detail/message_token.hpp"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 
 #include <tlm>
 

@@ -4,7 +4,7 @@
 #include "dmi.hpp"
 #include "lt_at_request.hpp"
 #include "payload.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

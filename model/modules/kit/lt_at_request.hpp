@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_KIT_LT_AT_REQUEST_HPP
 #define TLMALLOC_MODEL_MODULES_KIT_LT_AT_REQUEST_HPP
 
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 
 #include <utility>

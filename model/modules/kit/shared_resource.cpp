@@ -1,6 +1,4 @@
 // Resources get their numbers by what they are and how they are called.
-#include "tlmalloc/modules/detail/shared_resource.hpp"
-
 #include "tlmalloc/modules/detail/time_queue.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The ordered VCD of a simulation.
-#include "tlmalloc/modules/waveform.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 
 #include "tlmalloc/modules/time.hpp"
 

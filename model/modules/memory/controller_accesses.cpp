@@ -3,7 +3,7 @@
 
 #include "modules/kit/dmi.hpp"
 #include "modules/kit/payload.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 #ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_ACCESSES_HPP
 #define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_ACCESSES_HPP
 
-#include "tlmalloc/memory/exclusive_monitor.h"
+#include "memory/exclusive_monitor.h"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
-#include "tlmalloc/modules/requester.hpp"
 
 #include <list>
 

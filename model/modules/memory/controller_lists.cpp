@@ -2,7 +2,7 @@
 #include "controller_work.hpp"
 
 #include "modules/kit/payload.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "firmware_engine.hpp"
 
 #if TLMALLOC_HAS_FIRMWARE
-#include "tlmalloc/riscv/firmware_engine.h"
+#include "riscv/firmware_engine.h"
 #endif
 
 namespace tlmalloc {

@@ -1,10 +1,10 @@
 // Bytes behind a target socket.
 #include "tlmalloc/modules/memory_module.hpp"
 
+#include "base/sparse_bytes.h"
 #include "modules/kit/dmi.hpp"
 #include "modules/kit/payload.hpp"
-#include "tlmalloc/base/sparse_bytes.h"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 namespace tlmalloc {

@@ -3,7 +3,7 @@
 #define TLMALLOC_MODULES_MEMORY_OWED_FREES_HPP
 
 #include "tlmalloc/base/status.h"
-#include "tlmalloc/command/sent_command.h"
+#include "tlmalloc/command/command.h"
 
 #include <vector>
 

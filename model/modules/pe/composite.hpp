@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODULES_PE_COMPOSITE_HPP
 #define TLMALLOC_MODULES_PE_COMPOSITE_HPP
 
+#include "kernel/tile_schedule.h"
 #include "kernel_operation.hpp"
-#include "tlmalloc/kernel/tile_schedule.h"
 
 #include <map>
 #include <vector>

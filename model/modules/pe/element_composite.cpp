@@ -1,7 +1,8 @@
 // Composites of a kernel: what is refused, the room that they take in the TCM, how they end.
+#include "kernel/element.h"
+#include "kernel/tile_vector.h"
 #include "stage_units.hpp"
 #include "tile_shape.hpp"
-#include "tlmalloc/kernel/element.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // A kernel's scratch tiles: a block of the TCM that is given out from the front, and freed when the kernel ends.
-#include "tlmalloc/kernel/element.h"
+#include "kernel/element.h"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/time.hpp"
 

@@ -1,6 +1,6 @@
 // What a kernel moves between tensors and tiles: strides, masks, rows by index.
+#include "kernel/element.h"
 #include "tensor_requests.hpp"
-#include "tlmalloc/kernel/element.h"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "transfer_queue.hpp"

@@ -1,9 +1,9 @@
 // A kernel's tiles: allocated, held and freed, and what is said of one that is none, was freed, or is in use.
+#include "kernel/element.h"
 #include "kernel_operation.hpp"
 #include "modules/memory/owed_frees.hpp"
 #include "modules/platform/runtime_text.hpp"
 #include "tile_shape.hpp"
-#include "tlmalloc/kernel/element.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

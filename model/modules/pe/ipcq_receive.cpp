@@ -1,10 +1,10 @@
 // What a message unit receives for its kernel, which waits for it or goes on meanwhile.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
+#include "kernel/element.h"
 #include "kernel_stack.hpp"
 #include "modules/kit/lent_payload.hpp"
 #include "tile_shape.hpp"
-#include "tlmalloc/kernel/element.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The table of calls of kernel.h on a processing_element, and what is said of a kernel that was ended.
 #include "kernel_program.hpp"
 
+#include "kernel/tile_vector.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <cinttypes>

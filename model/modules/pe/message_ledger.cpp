@@ -1,6 +1,4 @@
 // The programs of launches, their messages, and the moment when none of them can go on.
-#include "tlmalloc/modules/message_ledger.hpp"
-
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include <algorithm>

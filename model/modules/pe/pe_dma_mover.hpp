@@ -5,7 +5,7 @@
 #include "kernel_stack.hpp"
 #include "modules/kit/lent_payload.hpp"
 #include "tlmalloc/base/timeline.h"
-#include "tlmalloc/modules/detail/shared_resource.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
 #include "tlmalloc/modules/time.hpp"
 

@@ -1,12 +1,13 @@
 // Runs kernels in a thread and charges for what they call.
 #include "tlmalloc/modules/processing_element.hpp"
 
+#include "kernel/element.h"
+#include "kernel/tile_math.h"
+#include "kernel/tile_vector.h"
 #include "kernel_operation.hpp"
 #include "kernel_program.hpp"
 #include "stage_units.hpp"
 #include "tile_shape.hpp"
-#include "tlmalloc/kernel/element.h"
-#include "tlmalloc/kernel/tile_math.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/pe_ipcq.hpp"
 #include "tlmalloc/modules/time.hpp"

@@ -3,11 +3,10 @@
 #define TLMALLOC_MODULES_PE_SCATTER_HPP
 
 #include "modules/kit/lent_payload.hpp"
+#include "tlmalloc/command/command.h"
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/command/sent_command.h"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 
 #include <deque>
 #include <functional>

@@ -2,9 +2,10 @@
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "stage_units.hpp"
 
+#include "kernel/tile_math.h"
+#include "kernel/tile_vector.h"
 #include "tensor_requests.hpp"
 #include "tile_shape.hpp"
-#include "tlmalloc/kernel/tile_math.h"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

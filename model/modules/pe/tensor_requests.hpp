@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_PE_TENSOR_REQUESTS_HPP
 #define TLMALLOC_MODULES_PE_TENSOR_REQUESTS_HPP
 
-#include "tlmalloc/kernel/tile_transfer.h"
+#include "kernel/tile_transfer.h"
 #include "tlmalloc/modules/pe_dma.hpp"
 
 #include <vector>

@@ -2,8 +2,8 @@
 #ifndef TLMALLOC_MODULES_PE_TRANSFER_QUEUE_HPP
 #define TLMALLOC_MODULES_PE_TRANSFER_QUEUE_HPP
 
-#include "tlmalloc/modules/detail/unit_load.hpp"
 #include "tlmalloc/modules/pe_dma.hpp"
+#include "tlmalloc/modules/processing_element.hpp"
 
 #include <deque>
 #include <functional>

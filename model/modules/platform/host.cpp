@@ -3,7 +3,7 @@
 
 #include "modules/pe/bulk_transfer.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The host's pool: xtrain's (caching_pool.h), whose driver is the platform's.
+// The host's pool: xtrain's (driver_pools.h), whose driver is the platform's.
 #include "host_pool.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_PLATFORM_HOST_POOL_HPP
 #define TLMALLOC_MODULES_PLATFORM_HOST_POOL_HPP
 
-#include "tlmalloc/cache/caching_pool.h"
+#include "tlmalloc/cache/driver_pools.h"
 #include "tlmalloc/modules/runtime.hpp"
 
 #include <deque>

@@ -4,7 +4,7 @@
 #include "modules/kit/dmi.hpp"
 #include "modules/kit/payload.hpp"
 #include "tlmalloc/base/timeline.h"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

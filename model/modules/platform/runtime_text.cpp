@@ -1,7 +1,7 @@
 // Texts of the runtime's errors.
 #include "runtime_text.hpp"
 
-#include "tlmalloc/cache/shortage.h"
+#include "cache/shortage.h"
 
 #include <algorithm>
 

@@ -5,8 +5,7 @@
 #include "modules/kit/payload.hpp"
 #include "pe_mmu_steps.hpp"
 #include "split_access.hpp"
-#include "tlmalloc/modules/detail/transaction_part.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

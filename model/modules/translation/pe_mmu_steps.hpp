@@ -1,13 +1,12 @@
-// What a pe_mmu does in time: accesses and commands that take their time step by step (mmu_steps.h).
+// What a pe_mmu does in time: accesses and commands that take their time step by step (mmu.h).
 #ifndef TLMALLOC_MODULES_TRANSLATION_PE_MMU_STEPS_HPP
 #define TLMALLOC_MODULES_TRANSLATION_PE_MMU_STEPS_HPP
 
 #include "split_access.hpp"
 #include "tlmalloc/modules/detail/in_order.hpp"
-#include "tlmalloc/modules/detail/shared_resource.hpp"
-#include "tlmalloc/modules/page_fault.hpp"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/vm/mmu_steps.h"
+#include "tlmalloc/vm/mmu.h"
 
 #include <deque>
 #include <memory>

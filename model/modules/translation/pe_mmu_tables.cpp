@@ -3,8 +3,8 @@
 #include "modules/memory/owed_frees.hpp"
 #include "pe_mmu_steps.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/modules/requester.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>

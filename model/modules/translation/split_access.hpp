@@ -4,7 +4,7 @@
 
 #include "base/passes.h"
 #include "modules/kit/lent_payload.hpp"
-#include "tlmalloc/modules/detail/transfer_extent.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/vm/mmu.h"
 
 #include <systemc>

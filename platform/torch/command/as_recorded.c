@@ -3,7 +3,7 @@
 
 #include "cli/config_json.h"
 #include "cli/json_writer.h"
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 #include "torch/recorded.h"
 
 #include <inttypes.h>

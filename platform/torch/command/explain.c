@@ -3,7 +3,7 @@
 
 #include "cli/json_writer.h"
 #include "cli/output.h"
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 #include "torch/command/explained.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The same program under other settings, on the same device. */
 #include "torch/command/explained.h"
 
-#include "tlmalloc/segments/segment_settings.h"
+#include "tlmalloc/segments/segment_cache.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define TLMALLOC_PLATFORM_TORCH_COMMAND_EXPLAINED_H
 
 #include "explain/explain.h"
-#include "tlmalloc/segments/segment_gap.h"
+#include "tlmalloc/segments/segment_cache.h"
 #include "torch/program.h"
 #include "torch/recorded.h"
 

@@ -136,7 +136,7 @@ static bool is_timing_profile(const char *text, size_t length) {
     return false;
 }
 
-/* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (flat_channels.h). */
+/* One pseudo-channel of a platform: its profile, or a timeline of bursts, exact in ps (channels.h). */
 static tla_status platform_timing(const tla_config *config, tla_hbm_config *timing, tla_error *error) {
     if (config->hbm_timing.has_profile) {
         *timing = config->hbm_timing.profile;

@@ -3,9 +3,10 @@
 #define TLMALLOC_MODULES_DETAIL_IN_ORDER_HPP
 
 #include "tlmalloc/modules/detail/time_queue.hpp"
-#include "tlmalloc/modules/requester.hpp"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tlmalloc {
@@ -184,6 +186,72 @@ class outlet {
 // and delay is zero then.
 void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
            std::uint64_t look_ahead_ps);
+
+// --- Threads ---
+//
+// On whose behalf a thread calls: what decides between threads that come at one time.
+
+// As long as it exists, the calls of the current thread are those of another initiator. A foreign target that is called
+// may call our modules in turn, from the same thread.
+class acting_for {
+  public:
+    // `payload`: of the call, or NULL. It must live as long as this.
+    acting_for(time_queue::caller who, const tlm::tlm_generic_payload *payload);
+    ~acting_for();
+    acting_for(const acting_for &) = delete;
+    acting_for &operator=(const acting_for &) = delete;
+
+    // Of the current thread. A thread that acts for nobody else is known by its own name.
+    static time_queue::caller current_caller();
+    // Who asked for the call within which the current thread calls; NULL: unknown. What a foreign target asks for
+    // meanwhile, it may ask for with payloads of its own, and they say nothing of that.
+    static const requester *current_requester() { return threads_ == 0 ? nullptr : requester_of_current(); }
+
+  private:
+    static const requester *requester_of_current();
+
+    static inline std::size_t threads_ = 0; // that act for others
+    const sc_core::sc_process_handle thread_;
+};
+
+// --- Writes under way ---
+//
+// Which bytes writes will still change that have been sent and have not arrived: for what must not overtake them.
+
+// Of one initiator, in the order of sending. Mostly few, and the first to be sent is mostly the first to arrive.
+class writes_under_way {
+  public:
+    void add(const in_order_request &write) {
+        const auto [first, last] = bytes_of(*write.payload);
+        all_.push_back({&write, first, last});
+    }
+
+    void arrived(const in_order_request &write) {
+        all_.erase(std::find_if(all_.begin(), all_.end(), [&](const entry &e) { return e.write == &write; }));
+    }
+
+    // The latest that touches bytes of the payload; null: none.
+    const in_order_request *before(const tlm::tlm_generic_payload &payload) const {
+        if (all_.empty()) return nullptr;
+        const auto [first, last] = bytes_of(payload);
+        for (auto e = all_.rbegin(); e != all_.rend(); ++e)
+            if (e->first <= last && first <= e->last) return e->write;
+        return nullptr;
+    }
+
+  private:
+    struct entry {
+        const in_order_request *write;
+        std::uint64_t first, last;
+    };
+
+    static std::pair<std::uint64_t, std::uint64_t> bytes_of(const tlm::tlm_generic_payload &payload) {
+        const std::uint64_t span = std::min(payload.get_streaming_width(), payload.get_data_length());
+        return {payload.get_address(), payload.get_address() + (std::max<std::uint64_t>(span, 1) - 1)};
+    }
+
+    std::vector<entry> all_;
+};
 
 } // namespace tlmalloc
 #endif

@@ -35,7 +35,7 @@ class time_queue {
     time_queue &operator=(const time_queue &) = delete;
 
     // action(context, at_ps) is called at at_ps, which must not lie before now_ps(). What comes at one time is called
-    // in the order of the resources (shared_resource.hpp; 0 is that of threads which call a module), then of the ports,
+    // in the order of the resources (shared_resource; 0 is that of threads which call a module), then of the ports,
     // then of the posts.
     void post(std::uint64_t at_ps, std::uint32_t resource, std::uint32_t port, tla_event_action action, void *context);
 
@@ -172,6 +172,147 @@ class time_queue {
     static volatile std::sig_atomic_t still_;
     static const sc_core::sc_simcontext *last_asked_;
     static time_queue *last_given_;
+};
+
+// --- Resources ---
+//
+// Which of several resources acts first of what happens at one time.
+
+// A resource, or several side by side, that accept requests in the order of time. What they are and how they are called
+// decides between those of one time, and not when they were made.
+class shared_resource {
+  public:
+    // In the order in which they act.
+    enum class kind { memory, controller, translation, dma, gate, fabric, messages, foreign_target };
+
+    // `name`: of the module, or of a part of it with a name of its own. Resources of one kind and name are the module's
+    // own, and act in the order in which it makes them.
+    shared_resource(kind what, std::string name, std::uint32_t count = 1);
+    ~shared_resource();
+    shared_resource(const shared_resource &) = delete;
+    shared_resource &operator=(const shared_resource &) = delete;
+
+    // The number of the first in the event queue; the others follow it. When one is asked for its number, all that were
+    // made by then get theirs: first when all modules are there, which is when something happens. What is made later
+    // comes behind.
+    std::uint32_t number() const {
+        if (number_ == 0) give_numbers();
+        return number_;
+    }
+
+    // The resource `which` lies on this island instead of the one that was being built when it was made; before it has
+    // a number.
+    void put_on_island(std::uint32_t which, std::uint32_t island) { elsewhere_.emplace_back(which, island); }
+
+  private:
+    void give_numbers() const;
+
+    time_queue &queue_;
+    const kind kind_;
+    const std::string name_;
+    const std::uint32_t count_, island_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> elsewhere_; // which ones, and their islands
+    std::uint32_t number_ = 0;                                       // 0: none yet
+};
+
+// --- Threads of one time ---
+//
+// Threads that arrive at one time, in the order of the event queue's ties instead of the kernel's.
+
+// Which of the processes that are due at one time the kernel runs first is arbitrary, and differs with what else there
+// is to do. Whoever arrives at a gate goes on in no time, but one after the other: by time, then by port, then by the
+// name of the caller (in_order.hpp).
+class arrival_gate {
+    struct place {
+        explicit place(arrival_gate &of) : gate(of) {}
+        arrival_gate &gate;
+        sc_core::sc_event go;
+        bool arrived = false, left = false;
+    };
+
+  public:
+    // In the gate from construction to leave(); others that have arrived wait meanwhile, so leave before you wait.
+    class passage {
+      public:
+        passage(arrival_gate &gate, unsigned port);
+        ~passage() { leave(); }
+        passage(const passage &) = delete;
+        passage &operator=(const passage &) = delete;
+
+        void leave();
+
+      private:
+        place *place_; // null: has left
+    };
+
+    // `name`: of whoever has the gate.
+    explicit arrival_gate(std::string name) : resource_(shared_resource::kind::gate, std::move(name)) {}
+
+  private:
+    place *new_place();
+    void admit(place &arriving, std::uint64_t at_ps);
+    void leave(place &leaving);
+
+    shared_resource resource_;
+    std::deque<place *> inside_; // the first goes on, the others wait
+    std::vector<std::unique_ptr<place>> places_;
+    std::vector<place *> idle_;
+};
+
+// --- Threads that wait for each other ---
+//
+// One after the other: for operations that call out of a module, where whoever is called may wait.
+
+// Lets one operation in at a time, the others in the order in which they came. Where nobody waits inside it costs two
+// pointers. Not for methods: who comes while somebody is inside waits.
+class turnstile {
+  public:
+    // Inside from construction to destruction, which may be that of a process that is killed.
+    class turn {
+      public:
+        explicit turn(turnstile &gate) : turn(gate, [] {}) {}
+        // `joined` is called when it stands in the row, before it waits.
+        template <typename Joined>
+        turn(turnstile &gate, Joined joined) : gate_(gate), process_(sc_core::sc_get_current_process_handle()) {
+            turn **last = &gate_.first_;
+            while (*last)
+                last = &(*last)->next_;
+            *last = this;
+            joined();
+            try {
+                while (gate_.first_ != this)
+                    sc_core::wait(gate_.left_);
+            } catch (...) {
+                leave();
+                throw;
+            }
+        }
+        ~turn() { leave(); }
+        turn(const turn &) = delete;
+        turn &operator=(const turn &) = delete;
+
+      private:
+        friend class turnstile;
+        void leave() {
+            turn **me = &gate_.first_;
+            while (*me != this)
+                me = &(*me)->next_;
+            *me = next_;
+            if (gate_.first_) gate_.left_.notify();
+        }
+        turnstile &gate_;
+        const sc_core::sc_process_handle process_;
+        turn *next_ = nullptr;
+    };
+
+    bool busy() const { return first_ != nullptr; }
+
+    // The calling process itself is inside: it would wait for itself.
+    bool entered_by_caller() const { return first_ && first_->process_ == sc_core::sc_get_current_process_handle(); }
+
+  private:
+    turn *first_ = nullptr; // inside; those behind it wait
+    sc_core::sc_event left_;
 };
 
 } // namespace tlmalloc
