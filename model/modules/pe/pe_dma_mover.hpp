@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <list>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -150,6 +151,20 @@ class pe_dma::mover {
         in_order_request request;
         lent_payload payload;
         std::vector<std::uint8_t> bytes;
+    };
+
+    // Of all engines: the chunk that is over is the next to be used, whoever needs one, so that the host's caches have
+    // it.
+    struct chunk_pool {
+        std::deque<moving> all;
+        std::vector<moving *> idle;
+
+        static std::shared_ptr<chunk_pool> common() {
+            static std::weak_ptr<chunk_pool> known; // goes with the last engine
+            std::shared_ptr<chunk_pool> pool = known.lock();
+            if (!pool) known = pool = std::make_shared<chunk_pool>();
+            return pool;
+        }
     };
 
     void post(dma_transfer &what, std::uint64_t at_ps, turn as) {
@@ -293,7 +308,7 @@ class pe_dma::mover {
         j.under_way--;
         done_ps_[c.slot] = r.at_ps;
         dma_.count(way_, ok, c.start_ps, r.at_ps, static_cast<std::uint32_t>(c.bytes.size()));
-        idle_.push_back(&c);
+        chunks_->idle.push_back(&c);
         if (!ok && !j.status) fail(j, TLA_BUS_ERROR, r.at_ps);
         if (j.all_issued && j.under_way == 0) end(j);
         issue_next(time_queue::of_simulation().now_ps());
@@ -332,14 +347,14 @@ class pe_dma::mover {
     }
 
     moving &new_chunk() {
-        if (idle_.empty()) {
-            chunks_.emplace_back();
-            chunks_.back().owner = this;
-            chunks_.back().request.payload = &chunks_.back().payload;
-            idle_.push_back(&chunks_.back());
+        if (chunks_->idle.empty()) {
+            moving &made = chunks_->all.emplace_back();
+            made.request.payload = &made.payload;
+            chunks_->idle.push_back(&made);
         }
-        moving &c = *idle_.back();
-        idle_.pop_back();
+        moving &c = *chunks_->idle.back();
+        chunks_->idle.pop_back();
+        c.owner = this;
         return c;
     }
 
@@ -351,8 +366,7 @@ class pe_dma::mover {
     std::vector<std::uint64_t> done_ps_;   // of the last `outstanding` chunks
     std::uint64_t issued_ = 0, free_ps_ = 0;
     bool issuing_ = false; // the issue of the next chunk is posted
-    std::deque<moving> chunks_;
-    std::vector<moving *> idle_;
+    const std::shared_ptr<chunk_pool> chunks_ = chunk_pool::common();
     sc_core::sc_event finished_;
 };
 
