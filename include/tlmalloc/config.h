@@ -95,7 +95,8 @@ bool tla_config_equal(const tla_config *one, const tla_config *other);
 /* Prints the resolved configuration as YAML that tla_config_load reads back to the same struct. */
 tla_status tla_config_print(const tla_config *config, FILE *out);
 
-/* Prints the reference of all keys (Markdown table: key, unit and range, default, source, meaning). */
+/* Prints the reference of all keys (Markdown, a table for each section: key, unit and range, default, source, meaning).
+ */
 tla_status tla_config_print_reference(FILE *out);
 
 /* Reads a timing profile of an HBM pseudo-channel (configs/timing/hbm2.yaml), as tla_config_load reads a platform: keys

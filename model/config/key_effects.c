@@ -1,5 +1,5 @@
-/* When a key has an effect: a row for every key that has none while others say so. A key without a row always counts,
- * and a test shows a run for every key that depends on it. */
+/* Keys without an effect: a row for every key that has no effect with certain values of other keys. A key without a row
+ * always has an effect, and a test shows a run that depends on it. */
 #include "platform.h"
 
 #include "tlmalloc/kernel/declaration.h"
@@ -36,7 +36,7 @@ static bool uses_sram(const tla_config *c) {
     return may_use(c, TL_USES_SRAM) || (sends(c) && c->messages.memory == TLA_SLOTS_SRAM);
 }
 
-/* What `tlmalloc run` never does, whatever the kernel: a program of one's own may. */
+/* Features that `tlmalloc run` never uses, with any kernel; a program of your own can. */
 static bool never_in_a_run(const tla_config *c) {
     (void)c;
     return false;

@@ -1,5 +1,5 @@
-/* Every key of a platform: unit, range, default, the source of the default, what it means, and the member that it
- * fills. Nothing else in the project states a default. In a section plain keys stand before sub-sections. */
+/* Every key of a platform: unit, range, default, source of the default, meaning, and the member that it fills. No other
+ * file states a default. In a section plain keys stand before sub-sections. */
 #define ROW_STRUCT tla_config
 #include "platform.h"
 #include "platform_words.h"

@@ -1,5 +1,5 @@
-/* Every key of a timing profile: unit, range, and what it means. The values are a part's own: the profiles in
- * configs/timing state them with their sources, and a value that is needed and not written is a finding. */
+/* Every key of a timing profile: unit, range, and meaning. The values are specific to a part: the profiles in
+ * configs/timing state them with their sources, and a required value that is missing is reported. */
 #define ROW_STRUCT struct profile
 #include "loader.h"
 #include "row.h"
