@@ -1,4 +1,4 @@
-# Which tests are a component's (platform/README.md#components). They have its label, and are left out with it.
+# Which tests are a component's (platform/components.md). They have its label, and are left out with it.
 
 # Whole programs, by the name of their file.
 set(torch_tests as_recorded_course_test as_recorded_test explain_command_test least_capacity_test

@@ -1,4 +1,4 @@
-// The one file that knows which components a build may leave out (../README.md#components).
+// The one file that knows which components a build may leave out (../components.md).
 #include "main/components.hpp"
 
 #include "cli/commands.h"

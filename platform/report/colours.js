@@ -1,7 +1,7 @@
 "use strict";
 // Colours that colour-blind people tell apart: Okabe and Ito's, for kinds; a scale of lightness, for loads.
 
-// What the time of kernels is told apart by, of the kinds of the report (platform/README.md).
+// What the time of kernels is told apart by, of the kinds of the report (platform/run/README.md).
 const GROUPS = [
   {name: "allocator", colour: "#d55e00", kinds: ["alloc", "alloc_queue", "host_alloc"]},
   {name: "mapping", colour: "#cc79a7", kinds: ["host_map", "lookup"]},

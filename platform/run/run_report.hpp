@@ -17,7 +17,7 @@ void print_waits(std::FILE *out, const npu &platform);
 // Says when mappings failed after they were acknowledged, or are not the same in all MMUs.
 void warn_of_lost_mappings(std::FILE *out, const npu &platform);
 
-// The report; a new reference. Keys: platform/README.md.
+// The report; a new reference. Keys: platform/report_keys.md.
 json_t *run_json(const npu &platform, const workload &work, const tla_config &config);
 
 } // namespace tlmalloc

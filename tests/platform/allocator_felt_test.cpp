@@ -1,4 +1,4 @@
-// `tlmalloc reproduce allocator_felt`: the first page has the figures that come out, and so has its picture.
+// `tlmalloc reproduce allocator_felt`: platform/results.md has the figures that it prints, and so has the picture.
 #include "platform/command_line.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string &file) {
 } // namespace
 
 // Some rows of the file: the memory with banks and large pages.
-BOOST_AUTO_TEST_CASE(prices_and_an_aged_heap_change_a_kernel_as_the_first_page_says) {
+BOOST_AUTO_TEST_CASE(prices_and_an_aged_heap_change_a_kernel_as_the_results_say) {
     std::string some;
     std::istringstream file(read_text(experiment));
     for (std::string line; std::getline(file, line);) {
@@ -52,13 +52,13 @@ BOOST_AUTO_TEST_CASE(prices_and_an_aged_heap_change_a_kernel_as_the_first_page_s
     scratch_directory scratch;
     const std::vector<std::string> lines = lines_of(scratch.write("some.yaml", some));
     BOOST_CHECK_EQUAL(lines.size(), 4u);
-    const std::string page = read_text(source + "README.md");
+    const std::string page = read_text(source + "platform/results.md");
     for (const std::string &line : lines)
         BOOST_CHECK_MESSAGE(contains(page, "\n" + line + "\n"), line);
 }
 
-BOOST_AUTO_TEST_CASE(every_figure_of_the_first_page_comes_out_again_and_stands_in_its_picture) {
-    const std::string page = read_text(source + "README.md"),
+BOOST_AUTO_TEST_CASE(every_figure_of_the_results_is_reproduced_and_stands_in_their_picture) {
+    const std::string page = read_text(source + "platform/results.md"),
                       picture = read_text(source + "waveforms/allocator_felt.svg");
     const std::vector<std::string> lines = lines_of(experiment);
     BOOST_CHECK_GE(lines.size(), 18u);

@@ -1,5 +1,4 @@
-// "Every key of the reports" in platform/README.md: all commands that write JSON, in all their modes, against the
-// table.
+// platform/report_keys.md: all commands that write JSON, in all their modes, against the table.
 #include "platform/command_line.hpp"
 #include "tests/torch/recording.hpp"
 
@@ -58,11 +57,9 @@ std::vector<std::string> quoted_words(const std::string &cell) {
 // Rows of three columns: report, where in it, keys.
 table table_of_the_page() {
     table read;
-    bool inside = false;
     std::string line;
-    for (std::istringstream page(read_text(source + "platform/README.md")); std::getline(page, line);) {
-        if (line.rfind("## ", 0) == 0) inside = line == "## Every key of the reports";
-        if (!inside || line.rfind("| `", 0) != 0) continue;
+    for (std::istringstream page(read_text(source + "platform/report_keys.md")); std::getline(page, line);) {
+        if (line.rfind("| `", 0) != 0) continue;
         std::vector<std::string> cells;
         std::istringstream in(line.substr(1));
         for (std::string cell; std::getline(in, cell, '|');)
@@ -169,9 +166,9 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     const table told = table_of_the_page();
     for (const auto &[place, names] : found)
         BOOST_CHECK_MESSAGE(told.count(place) && told.at(place) == names,
-                            "platform/README.md, \"Every key of the reports\": "
-                                << (told.count(place) ? row(place, told.at(place)) : "no row") << "; expected\n"
-                                << row(place, names));
+                            "platform/report_keys.md: " << (told.count(place) ? row(place, told.at(place)) : "no row")
+                                                        << "; expected\n"
+                                                        << row(place, names));
     for (const auto &[place, names] : told)
-        BOOST_CHECK_MESSAGE(found.count(place), "platform/README.md: no report has " << row(place, names));
+        BOOST_CHECK_MESSAGE(found.count(place), "platform/report_keys.md: no report has " << row(place, names));
 }

@@ -51,7 +51,7 @@ tla_status serve_times_of(const tla_serving_requests *requests, const tla_served
 json_t *serve_to_json(const serve_report *report, const serve_times *times);
 void serve_print(FILE *out, const serve_report *report, const serve_times *times);
 
-/* The tables of section "tlmalloc serve" of ../README.md; NULL: nothing happens. */
+/* The tables of README.md; NULL: nothing happens. */
 void serve_steps_header(FILE *out);
 void serve_steps_row(FILE *out, const tla_served_step *step);
 void serve_requests_write(FILE *out, const tla_serving_requests *requests, const tla_served *served);
