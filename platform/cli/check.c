@@ -27,8 +27,8 @@ static const option_row option_table[] = {{"set", 's', "KEY=VALUE", option_each,
 
 static const command_line parser = {
     .usage = "CONFIG\n--reference",
-    .description =
-        "Checks a configuration and prints it resolved, defaults included. Findings go to standard error, status 2.",
+    .description = "Checks a configuration and prints it resolved, with its defaults. Errors go to standard error, "
+                   "with exit status 2.",
     .options = option_table,
     .argument = {"CONFIG", .read = argument_once, .member = offsetof(check_options, path)},
     .check = check_arguments,

@@ -46,12 +46,12 @@ struct arguments {
 const option_row option_table[] = {
     {"json", 'j', "FILE", option_text, offsetof(arguments, json), "write the rows as JSON"},
     {"plot", 'p', "DIR", option_text, offsetof(arguments, plot),
-     "write data, a gnuplot script and, where gnuplot is there, an SVG for each experiment"},
+     "write data, a gnuplot script and, if gnuplot is installed, an SVG for each experiment"},
     {"from", 'f', "DIR", option_text, offsetof(arguments, from),
-     "where the experiments are (default: configs/experiments, here or as installed with tlmalloc)"},
+     "directory of the experiments (default: configs/experiments, here or as installed with tlmalloc)"},
     {"data", 'd', "DIR", option_text, offsetof(arguments, data),
-     "where data are that do not come with tlmalloc (default: shared/data beside the repository); rows without theirs "
-     "are skipped"},
+     "directory of data that tlmalloc does not include (default: shared/data beside the repository); rows without "
+     "their data are skipped"},
     {}};
 
 void read_name(const argp_state *state, const option_row *option, const char *text, void *name) {
@@ -61,9 +61,9 @@ void read_name(const argp_state *state, const option_row *option, const char *te
 
 const command_line parser = {
     "[NAME]",
-    "Runs the experiment NAME, or all of them, and compares each row with the published value. NAME is "
-    "that of a file in --from without .yaml, what some have before an underscore, or a path. What takes long runs only "
-    "when it is named. Exit status 1: a bound was missed.",
+    "Runs the experiment NAME, or all short experiments, and compares each row with the published value. NAME is the "
+    "name of a file in --from without .yaml, the part of that name in front of an underscore, or a path. Long "
+    "experiments run only by name. Exit status 1: a row is outside its bound.",
     option_table,
     {"NAME", 0, nullptr, read_name, offsetof(arguments, name)},
     nullptr};

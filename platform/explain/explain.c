@@ -62,35 +62,38 @@ static void check_arguments(const struct argp_state *state, const void *read) {
 #define AT(member) offsetof(explain_options, member)
 
 static const option_row option_table[] = {
-    {"device", 0, "N", option_device, AT(device), "of the recording (default: the first that recorded something)"},
+    {"device", 0, "N", option_device, AT(device), "device of the recording (default: the first with recorded entries)"},
     {"at", 0, "ENTRY|oom|peak", read_when, 0,
-     "the request at an entry, counted from 0; the last oom; or when most was allocated (default: oom, else peak)"},
+     "moment to explain: an entry, counted from 0; the last oom; or the peak of allocated bytes (default: oom, else "
+     "peak)"},
     {"capacity", 0, "SIZE", option_size, AT(capacity),
-     "what the allocator may reserve (default: what the recording tells)"},
+     "bytes that the allocator may reserve (default: from the recording)"},
     {"compare", 0, NULL, option_flag, AT(compare),
-     "play the program under other settings, also when memory was not out"},
+     "replay the program with other settings, even if memory did not run out"},
     {"settings", 0, "TEXT", read_settings, 0,
      "one more setting to compare, as in PYTORCH_CUDA_ALLOC_CONF (repeatable)"},
     {"pytorch", 0, "VERSION", option_segment_version, AT(version),
-     "whose rules it had: a version from 2.1 on, newest (default), or 193400"},
+     "version of PyTorch whose rules apply: 2.1 or later, newest (default), or 193400"},
     {"request", 0, "SIZE", option_size, AT(request),
-     "of an arena that `tlmalloc age` wrote: why would it refuse so much?"},
+     "for an arena that `tlmalloc age` wrote: explain why a request of SIZE fails"},
     {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the segments at that moment"},
     {"kernel", 0, "NAME|FILE", option_text, AT(kernel),
-     "of a report of `tlmalloc run': the kernel; or the file of your own that it ran, to try changes with it"},
+     "for a report of `tlmalloc run': the kernel; or your own kernel file that the run used, to try changes with it"},
     {"pe", 0, "N", option_number, AT(pe),
-     "of a report: where the time of this PE's kernel went (default: of the critical path)", 0, INT32_MAX,
+     "for a report: explain the time of this PE's kernel (default: of the critical path)", 0, INT32_MAX,
      "the number of a PE, from 0"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
     {0}};
 
 static const char description[] =
-    "Says what a PyTorch recording (torch.cuda.memory._dump_snapshot) had reserved and could not use when memory was "
-    "out, or at another moment, what kept it, and which settings would have served the request; or, with --request, "
-    "why an arena that `tlmalloc age` wrote cannot serve it; or, of a report that `tlmalloc run --json` wrote, where "
-    "the "
-    "time of its kernels went along the critical path, what each part costs at most, and what to change first.\v"
-    "Exit status: 0 it was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording or report.";
+    "Explains a PyTorch recording, an aged arena, or the report of a run. For a recording "
+    "(torch.cuda.memory._dump_snapshot) it prints the memory that was reserved but unusable when memory ran out, or at "
+    "another moment. It also prints what kept that memory, and which settings would have served the request. For an "
+    "arena that `tlmalloc age` wrote, and --request, it prints why the arena cannot serve the request. For a report "
+    "that `tlmalloc run --json` wrote, it prints where the kernels spent their time along the critical path, the most "
+    "that each part costs, and what to change first.\v"
+    "Exit status: 0 the file was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording or "
+    "report.";
 
 /* Who explains recordings; NULL: nobody. */
 static explain_recording *recording;

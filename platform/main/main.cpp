@@ -38,7 +38,7 @@ void print_help(FILE *out) {
         if (c->run) std::fprintf(out, "  %-10s %s\n", c->name, c->summary);
     std::fprintf(out, "  %-10s %s\n", "help", "describe a command: `tlmalloc help COMMAND'");
     std::fprintf(out, "\n`tlmalloc COMMAND --help' describes a command too. `tlmalloc --version' prints the versions.\n"
-                      "Exit status: 0 it ran, 1 it failed, 2 bad input; ended by a signal: 128 and its number.\n");
+                      "Exit status: 0 success, 1 failure, 2 bad input; after a signal: 128 plus its number.\n");
 }
 
 int refuse(const char *text) {

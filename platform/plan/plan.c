@@ -70,30 +70,28 @@ static void check_combination(const struct argp_state *state, const void *read) 
 #define AT(member) offsetof(plan_options, member)
 
 static const option_row option_table[] = {
-    {"capacity", 0, "SIZE", option_size, AT(request.capacity), "where the plan has to fit (\"1 MiB\", or bytes)"},
+    {"capacity", 0, "SIZE", option_size, AT(request.capacity), "size that the plan must fit (\"1 MiB\", or bytes)"},
     {"method", 0, "NAME", read_method, AT(request),
-     "exact (the default): search for a plan, or for the proof that there is none; best: the lowest of all heuristics; "
-     "or one of them: stack, fit_first, size_order, tflm_greedy, greedy_area, greedy_lifetime, greedy_conflicts, "
-     "lowest_first"},
-    {"minimize", 0, NULL, option_flag, AT(request.minimize),
-     "search for the lowest plan; --capacity may be left out then"},
+     "exact (the default): search for a plan, or for a proof that no plan exists; best: the lowest plan of all "
+     "heuristics; or one heuristic: stack, fit_first, size_order, tflm_greedy, greedy_area, greedy_lifetime, "
+     "greedy_conflicts, lowest_first"},
+    {"minimize", 0, NULL, option_flag, AT(request.minimize), "search for the lowest plan; --capacity is optional then"},
     {"time-limit", 0, "S", read_limit, 0,
-     "of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)"},
+     "time limit of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)"},
     {"device", 0, "N", option_device, AT(device),
-     "of PyTorch's recording (default: the first that recorded something)"},
+     "device of PyTorch's recording (default: the first with recorded entries)"},
     {"output", 'o', "OUT.csv", option_text, AT(csv_path), "write the table with the offset of every buffer"},
     {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the occupied addresses over time"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
     {0}};
 
 static const char description[] =
-    "Plans offsets for buffers whose lifetimes are known: MiniMalloc's table (id,lower,upper,size and, where it has "
-    "them, alignment, hint, gaps, offset; an offset that is given stays), or any trace that `replay' reads, with "
-    "lifetimes as they happened.\v"
-    "Whatever limits say, a plan that is found is always the same. It has been checked, and is never above the "
-    "capacity.\n"
-    "Exit status: 0 a plan, 1 there is none (it is proved), or a file cannot be read or written, 2 bad usage or a bad "
-    "file, 3 none was found, by the heuristic or in the time.";
+    "Plans offsets for buffers with known lifetimes. FILE is MiniMalloc's table: id,lower,upper,size and, optionally, "
+    "alignment, hint, gaps, offset. A given offset stays. FILE may also be any trace that `replay' reads, with its "
+    "recorded lifetimes.\v"
+    "A plan that is found is the same for every limit. Every plan is checked and fits the capacity.\n"
+    "Exit status: 0 a plan was found, 1 no plan exists (proved), or a file cannot be read or written, 2 bad usage or a "
+    "bad file, 3 neither the heuristic nor the search within its time found a plan.";
 
 static const command_line parser = {"FILE",
                                     description,

@@ -52,16 +52,16 @@ static const option_row option_table[] = {
     {"policy", 0, "NAME", read_policy, AT(policy), "placement policy (default first_fit)"},
     {"align", 0, "N", option_align, AT(align), "round requests up to a multiple of N, a power of two (default 1)"},
     {"events", 0, "N|peak", read_events, AT(events),
-     "stop after N events, or when the trace has most in use (default: play all)"},
-    {"output", 0, "SNAPSHOT", option_text, AT(output_path), "where the state is written"},
+     "stop after N events, or when the most bytes are in use (default: replay all events)"},
+    {"output", 0, "SNAPSHOT", option_text, AT(output_path), "file for the state"},
     {0}};
 
 static const char description[] =
-    "Plays an allocation trace on an arena and writes the state that it leaves, for `tlmalloc replay --from`. What "
-    "lives then stays occupied.\v"
-    "Prints how broken up the free space is: the share of it outside the largest block, and for each size of free "
-    "blocks their number, their bytes, and the share of the free bytes that a request of that size could not use "
-    "(Gorman's unusable free space index).";
+    "Replays an allocation trace on an arena and writes the final state for `tlmalloc replay --from`. Live blocks stay "
+    "occupied.\v"
+    "Prints the fragmentation of the free space: the share of it outside the largest block. For each size of free "
+    "blocks it prints their number, their bytes, and the share of the free bytes that a request of that size cannot "
+    "use (Gorman's unusable free space index).";
 
 static const command_line parser = {
     "TRACE", description, option_table, {"TRACE", .read = argument_once, .member = AT(trace_path)}, check_arguments};

@@ -118,48 +118,48 @@ static void check_combination(const struct argp_state *state, const void *read) 
 #define AT(member) offsetof(replay_options, member)
 
 static const option_row option_table[] = {
-    {.help = "Where (one of these):"},
+    {.help = "Target (one of these):"},
     {"capacity", 0, "SIZE", option_size, AT(capacity),
-     "an arena of this size (\"1 GiB\", or bytes), on the core alone: fast"},
+     "an arena of this size (\"1 GiB\", or bytes), in the core alone: fast, without simulated time"},
     {"from", 0, "SNAPSHOT", option_text, AT(snapshot_path),
-     "an aged arena that `tlmalloc age` wrote; with --config for its free list"},
-    {"config", 0, "CONFIG", option_text, AT(config_path), "the simulated controller of PE 0, HBM channel: with time"},
+     "an aged arena that `tlmalloc age` wrote; with --config, the initial free list"},
+    {"config", 0, "CONFIG", option_text, AT(config_path),
+     "the simulated controller of PE 0 and a memory (--memory), with simulated time"},
     {"memory", 0, "NAME", read_memory, 0,
      "with --config: hbm (default) or tcm of PE 0, sram or m_cpu of its cube, or host"},
-    {.help = "How:"},
+    {.help = "Replay:"},
     {"policy", 0, "NAME", read_policy, 0,
-     "placement, front, or FRONT/PLACEMENT (default first_fit, or what CONFIG says)"},
+     "placement, front, or FRONT/PLACEMENT (default first_fit, or that of CONFIG)"},
     {"compare", 0, "all|every|NAME,...", option_allocators, AT(compared),
-     "placements and fronts in turn (every: every front over every placement), on the core, one table; --placements "
-     "and --map write a file for each: p.NAME.csv"},
+     "compare placements and fronts (every: each front over each placement), in the core, in one table; --placements "
+     "and --map write a file for each, such as p.NAME.csv"},
     {"align", 0, "N", option_align, AT(align), "round requests up to a multiple of N, a power of two (default 1)"},
     {"speed", 0, "X", read_speed, AT(speed), "commands arrive X times as fast as recorded (default 1)"},
     {"as-recorded", 0, NULL, option_flag, AT(as_recorded),
-     "PyTorch's recording on segment_cache with the driver's answers of then, compared entry by entry"},
+     "replay PyTorch's recording on segment_cache with the recorded answers of the driver, and compare entry by entry"},
     {"device", 0, "N|all", read_device, AT(device),
-     "of PyTorch's recording (default: the first that recorded something); all with --as-recorded",
+     "device of PyTorch's recording (default: the first with recorded entries); all with --as-recorded",
      .expected = ", or all"},
     {"settings", 0, "TEXT", option_segment_settings, AT(settings),
-     "of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)"},
+     "settings of segment_cache, as in PYTORCH_CUDA_ALLOC_CONF (default: those of the recording)"},
     {"pytorch", 0, "VERSION", option_segment_version, AT(version),
-     "whose rules segment_cache has: a version from 2.1 on, newest (default), or 193400"},
+     "version of PyTorch whose rules segment_cache follows: 2.1 or later, newest (default), or 193400"},
     {"set", 0, "KEY=VALUE", option_each, AT(set),
      "override a key of the configuration: path.to.key=value (repeatable)"},
-    {.help = "What comes out:"},
+    {.help = "Output:"},
     {"placements", 0, "FILE", option_text, AT(placements_path),
      "write id,offset,bytes,nodes_visited for each allocation"},
     {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the occupied addresses over time"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
-    {"table", 0, "FILE", option_text, AT(table_path),
-     "with --compare: write the rows in markdown, but for times of the host"},
+    {"table", 0, "FILE", option_text, AT(table_path), "with --compare: write the rows in Markdown, without host times"},
     {"vcd", 0, "FILE", option_text, AT(vcd_path), "with --config: write the waveform of the controller and its slice"},
     {0}};
 
 static const char description[] =
     "Replays an allocation trace: events (time_ns,op,id,bytes with op alloc or free), a memory snapshot of PyTorch "
-    "(pickle), or MiniMalloc's buffers (id,lower,upper,size); plain or compressed with gzip.\v"
-    "An allocation that does not fit is a result, not an error: it is counted and its free is ignored.\n"
-    "Exit status: 0 the trace was played, 1 a file cannot be read or written, 2 bad usage, a bad trace, a bad "
+    "(pickle), or MiniMalloc's buffers (id,lower,upper,size); plain or gzip.\v"
+    "An allocation that does not fit is a result, not an error: the command counts it and ignores its free.\n"
+    "Exit status: 0 the trace was replayed, 1 a file cannot be read or written, 2 bad usage, a bad trace, a bad "
     "configuration.";
 
 static const command_line parser = {

@@ -50,19 +50,19 @@ void check_arguments(const argp_state *state, const void *read) {
 
 const option_row option_table[] = {
     {"output", 'o', "FILE.html", option_text, offsetof(options, output), "the page (default: report.html)"},
-    {"events", 'e', "FILE", read_log, 0, "the event log of the run (`run --events'); repeated, of the second report's"},
-    {"limit", 0, "SIZE", option_size, offsetof(options, limit), "write no page that is larger (default: 256 MiB)"},
+    {"events", 'e', "FILE", read_log, 0,
+     "event log of the run (`run --events'); a second --events is the log of REPORT2"},
+    {"limit", 0, "SIZE", option_size, offsetof(options, limit), "write no page larger than SIZE (default: 256 MiB)"},
     {"d3", 0, "DIR", option_text, offsetof(options, d3),
-     "where d3.min.js of d3 3.5 is and its licence, copyright (default: Debian's libjs-d3)"},
+     "directory of d3.min.js (d3 3.5) and of its licence, the file copyright (default: Debian's libjs-d3)"},
     {}};
 
 const command_line parser = {
     "REPORT [REPORT2]",
-    "Writes a page for the browser, one file that loads nothing from anywhere, of a report that "
-    "another command wrote as JSON; with a second report of the same command both stand in it "
-    "side by side, with what differs.\v"
-    "Exit status: 0 the page is written, 1 a file cannot be read or written, 2 bad usage or a "
-    "bad report, or a page larger than the limit.",
+    "Writes a page for the browser from a report that another command wrote as JSON. The page is one file and loads no "
+    "other. With a second report of the same command, the page shows both side by side, with their differences.\v"
+    "Exit status: 0 the page was written, 1 a file cannot be read or written, 2 bad usage, a bad report, or a page "
+    "larger than the limit.",
     option_table,
     {"REPORT", 0, nullptr, read_report},
     check_arguments};

@@ -44,28 +44,28 @@ void read_scope(const argp_state *state, const option_row *option, const char *t
 
 const option_row option_table[] = {
     {"kernel", 'k', "KERNEL", option_text, offsetof(run_options, kernel),
-     "the kernel to run: a name, or a file of your own, FILE.c or FILE.so (default: workload.kernel of the "
-     "configuration)"},
+     "kernel to run: a name, or your own FILE.c or FILE.so (default: workload.kernel of the configuration)"},
     {"parameter", 'p', "NAME=VALUE", option_each, offsetof(run_options, parameters),
-     "of the kernel: a size, a choice (repeatable)"},
-    {"json", 'j', "FILE", option_text, offsetof(run_options, json), "write the report, every figure of it, as JSON"},
+     "set a parameter of the kernel: a size, a choice (repeatable)"},
+    {"json", 'j', "FILE", option_text, offsetof(run_options, json), "write the report with all figures as JSON"},
     {"vcd", 'v', "FILE", option_text, offsetof(run_options, vcd), "write the waveform"},
     {"vcd-scope", 'w', "PATTERN", read_scope, offsetof(run_options, vcd_scopes),
-     "of the waveform only the scopes and signals that match, as sip0.cube0.pe3 or '*.hbm_used_bytes' (repeatable)"},
+     "write only the matching scopes and signals of the waveform, such as sip0.cube0.pe3 or '*.hbm_used_bytes' "
+     "(repeatable)"},
     {"from", 'f', "SNAPSHOT", option_text, offsetof(run_options, from),
-     "let every HBM free list begin as `tlmalloc age' left it"},
+     "start every HBM free list in the state that `tlmalloc age' wrote"},
     {"record", 'r', "DIR", option_text, offsetof(run_options, record),
-     "write what every memory was asked for, a trace each for `tlmalloc replay'"},
+     "write the requests to each memory as a trace for `tlmalloc replay'"},
     {"events", 'e', "FILE", option_text, offsetof(run_options, events),
-     "write the event log: commands, mappings, transfers, messages, where the time went, loads of links; compressed if "
+     "write the event log: commands, mappings, transfers, messages, where the time went, link loads; compressed if "
      "FILE ends in .gz"},
     {"events-limit", 'l', "N", option_number, offsetof(run_options, events_limit),
-     "tell at most N events, the first ones (default 1000000)", 1, limit_max},
+     "write only the first N events (default 1000000)", 1, limit_max},
     {"trace", 't', "FILE", option_text, offsetof(run_options, trace),
      "write a timeline for Perfetto, chrome://tracing or speedscope: kernels, engines, MMUs, memories, links; "
      "compressed if FILE ends in .gz"},
     {"trace-limit", 'm', "N", option_number, offsetof(run_options, trace_limit),
-     "show at most N events in it, the first ones (default 500000)", 1, limit_max},
+     "write only the first N events of the timeline (default 500000)", 1, limit_max},
     {"set", 's', "KEY=VALUE", option_each, offsetof(run_options, set),
      "override a key: path.to.key=value (repeatable)"},
     {}};
@@ -78,13 +78,12 @@ void check_arguments(const argp_state *state, const void *read) {
     if (!options.trace && options.trace_limit) argument_error(state, "--trace-limit needs --trace");
 }
 
-const command_line parser = {
-    "CONFIG",
-    "Builds the platform that CONFIG describes, runs a kernel on every PE and compares the result with "
-    "a reference. Exit status 0: the numbers are right and nothing leaked.",
-    option_table,
-    {"CONFIG", 0, nullptr, argument_once, offsetof(run_options, config)},
-    check_arguments};
+const command_line parser = {"CONFIG",
+                             "Builds the platform of CONFIG, runs a kernel on every PE and compares the result with a "
+                             "reference. Exit status 0: the result is right and no memory leaked.",
+                             option_table,
+                             {"CONFIG", 0, nullptr, argument_once, offsetof(run_options, config)},
+                             check_arguments};
 
 int fail(const char *text) {
     std::fprintf(stderr, "tlmalloc run: %s\n", text);

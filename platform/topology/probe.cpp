@@ -27,8 +27,8 @@ struct options {
 
 const option_row option_table[] = {
     {"case", 'c', "NAME", option_text, offsetof(options, only),
-     "one case: h2d, d2h, local, same_half, cross_half, cross_cube_best, cross_cube_worst, cross_sip, to_host"},
-    {"json", 'j', "FILE", option_text, offsetof(options, json), "write every figure as JSON"},
+     "run one case: h2d, d2h, local, same_half, cross_half, cross_cube_best, cross_cube_worst, cross_sip, to_host"},
+    {"json", 'j', "FILE", option_text, offsetof(options, json), "write all figures as JSON"},
     {"set", 's', "KEY=VALUE", option_each, offsetof(options, set), "override a key: path.to.key=value (repeatable)"},
     {}};
 
@@ -38,9 +38,9 @@ void check_arguments(const argp_state *state, const void *read) {
 
 const command_line parser = {
     "CONFIG",
-    "Moves 32 KiB, and 4 KiB to 1 MiB, over an idle platform: between host and device, and from PE 0 to slices nearer "
-    "and farther. Prints what each transfer takes beside what a formula says, and checks that farther is not faster "
-    "and long transfers fill their slowest link. Exit status 1: a check failed.",
+    "Transfers 32 KiB, and 4 KiB to 1 MiB, over an idle platform: between host and device, and from PE 0 to near and "
+    "far slices. Prints the time of each transfer next to the time by a formula. Checks that no farther slice is "
+    "faster, and that long transfers saturate their slowest link. Exit status 1: a check failed.",
     option_table,
     {"CONFIG", 0, nullptr, argument_once, offsetof(options, config)},
     check_arguments};

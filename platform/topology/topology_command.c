@@ -48,11 +48,11 @@ static void check_arguments(const struct argp_state *state, const void *read) {
 
 static const option_row option_table[] = {
     {"path", 'p', "FROM TO", read_path, 0,
-     "print every term of the time that data take from one node to another alone"},
-    {"bytes", 'b', "SIZE", read_bytes, 0, "of the path's data (default 16 KiB; 0: a message without data)"},
-    {"svg", 'v', "FILE", option_text, AT(svg_path), "draw it, by Graphviz; with --path the path is drawn thick"},
+     "print each term of the time that a transfer between two nodes takes on an idle fabric"},
+    {"bytes", 'b', "SIZE", read_bytes, 0, "size of the data on the path (default 16 KiB; 0: a message without data)"},
+    {"svg", 'v', "FILE", option_text, AT(svg_path), "draw the fabric with Graphviz; with --path, draw the path thick"},
     {"load", 'l', "REPORT", option_text, AT(load_path),
-     "colour the links of --svg by their load in a run, out of its report"},
+     "colour the links of --svg by their load in the run that wrote REPORT"},
     {"yaml", 'y', NULL, option_flag, AT(yaml), "print all nodes and links as a file for system.topology_file instead"},
     {"set", 's', "KEY=VALUE", option_each, AT(set), "override a key: path.to.key=value (repeatable)"},
     {0}};
@@ -60,7 +60,7 @@ static const option_row option_table[] = {
 static const command_line parser = {
     .usage = "CONFIG",
     .description =
-        "Prints the nodes and links of a platform's fabric. Names of nodes are such as sip0.cube0.pe0, "
+        "Prints the nodes and links of a platform's fabric. Examples of node names: sip0.cube0.pe0, "
         "sip0.cube0.hbm_ctrl.pe0, sip0.cube0.r2c5, sip0.cube0.ucie-W.conn0, sip0.pcie_ep, sip0.io_cpu, host.",
     .options = option_table,
     .argument = {"CONFIG", .read = argument_once, .member = AT(config_path)},

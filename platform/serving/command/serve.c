@@ -38,27 +38,27 @@ static void check_arguments(const struct argp_state *state, const void *read) {
 #define AT(member) offsetof(serve_options, member)
 
 static const option_row option_table[] = {
-    {"settings", 0, "FILE", option_text, AT(settings_path), "of the engine and the model, JSON or YAML"},
+    {"settings", 0, "FILE", option_text, AT(settings_path), "settings of the engine and the model, JSON or YAML"},
     {"set", 0, "KEY=VALUE", option_each, AT(set), "override a key of the settings (repeatable)"},
     {"step-time", 0, "LAW", option_text, AT(law_text),
-     "how long a step takes: \"fixed 10 ms + 100 us/token\", \"profile DIR\" with tables of measured times, or "
-     "\"platform CONFIG + LAW\": one of these, after commands about its blocks on a platform, which alone are "
-     "\"platform CONFIG\""},
+     "time of a step: \"fixed 10 ms + 100 us/token\"; \"profile DIR\" with tables of measured times; \"platform "
+     "CONFIG\": the commands for its blocks on a platform; or \"platform CONFIG + LAW\": those commands, then one of "
+     "the first two"},
     {"from", 0, "SNAPSHOT", option_text, AT(from_path),
-     "let every HBM free list of a platform begin as `tlmalloc age' left it"},
+     "start every HBM free list of a platform in the state that `tlmalloc age' wrote"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
     {"steps", 0, "CSV", option_text, AT(steps_path), "write every step: its end, tokens, requests, blocks"},
     {"requests", 0, "CSV", option_text, AT(served_path),
-     "write when every request was queued, scheduled and got its tokens"},
+     "write the times when each request was queued, was scheduled and got its tokens"},
     {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the used blocks over time"},
     {0}};
 
 static const char description[] =
-    "Serves requests on an engine that batches continuously over a paged key-value cache, by the rules of vLLM V1: "
-    "when each gets its tokens, and what the cache's blocks did.\v"
-    "REQUESTS is a measured run's or Mooncake's JSON lines, Azure's table, or input,output lengths; plain or gzip. The "
-    "settings may have keys that the engine does not know, which are passed over; --set must name one that it knows. "
-    "The same inputs give the same files, whatever the host, but for its own time in the report.";
+    "Serves requests on an engine with continuous batching over a paged key-value cache, by the rules of vLLM V1. "
+    "Reports when each request gets its tokens, and how the cache's blocks were used.\v"
+    "REQUESTS is JSON lines of a measured run or of Mooncake, Azure's table, or input,output lengths; plain or gzip. "
+    "The engine ignores unknown keys in the settings file; --set accepts known keys only. The same inputs give the "
+    "same files on every host, except for the host time in the report.";
 
 static const command_line parser = {"REQUESTS",
                                     description,

@@ -23,23 +23,21 @@ static void check_arguments(const struct argp_state *state, const void *read) {
 
 static const option_row option_table[] = {
     {"goal", 0, "FIGURE", option_text, AT(goal),
-     "what is to be small, or large: FIGURE, \"max FIGURE\" (default: the first)"},
+     "figure to minimise, or to maximise with \"max FIGURE\" (default: the first figure)"},
     {"pareto", 0, "FIGURE,...", option_text, AT(pareto),
-     "the points that are best in these figures together; each may have max"},
+     "print the points that are best in these figures together; each figure may have max"},
     {"json", 0, "FILE", option_text, AT(json), "write the study as JSON"},
-    {"csv", 0, "FILE", option_text, AT(csv), "write the points in order, without times of the host"},
-    {"plot", 0, "DIR", option_text, AT(plot), "write data, a gnuplot script and, where gnuplot is there, an SVG"},
+    {"csv", 0, "FILE", option_text, AT(csv), "write the points in order, without host times"},
+    {"plot", 0, "DIR", option_text, AT(plot), "write data, a gnuplot script and, if gnuplot is installed, an SVG"},
     {0}};
 
 static const char description[] =
-    "Says which keys of a sweep matter to a figure, how they act together, and what the best point gains over the "
-    "base.\v"
-    "The share of a key is that of the figure's variance which its values explain, of two keys together what they "
-    "explain beyond that; an elasticity is by how many percent the figure changes when the key grows by one. Points "
-    "that "
-    "failed are left out.\n"
-    "Exit status: 0 there is a study, 1 no point has the figure or a file cannot be read or written, 2 bad usage or a "
-    "file that is no sweep's.";
+    "Prints which keys of a sweep affect a figure, how they interact, and the gain of the best point over the base.\v"
+    "The share of a key is the part of the figure's variance that its values explain. The share of two keys is the "
+    "part that they explain together beyond their own shares. An elasticity is the change of the figure in percent "
+    "when the key grows by one percent. Failed points are left out.\n"
+    "Exit status: 0 the study was made, 1 no point has the figure, or a file cannot be read or written, 2 bad usage, "
+    "or a file that no sweep wrote.";
 
 static const command_line parser = {
     "FILE", description, option_table, {"FILE", .read = argument_once, .member = AT(path)}, check_arguments};

@@ -59,35 +59,34 @@ static void check_options(const struct argp_state *state, const void *read) {
 #define AT(member) offsetof(sweep_options, member)
 
 static const option_row option_table[] = {
-    {"output", 'o', "FILE", read_output, AT(results), "the results, a file of SQLite"},
-    {"jobs", 'j', "N", read_number, AT(jobs), "processes at a time (default: the processors of this machine)", 1,
+    {"output", 'o', "FILE", read_output, AT(results), "SQLite file for the results"},
+    {"jobs", 'j', "N", read_number, AT(jobs), "processes at a time (default: the number of processors)", 1,
      SWEEP_JOBS_MAX},
-    {"resume", 0, NULL, option_flag, AT(resume), "go on with a file that is there: its points are not run again"},
-    {"retry", 0, NULL, option_flag, AT(retry), "with --resume: run the points that failed once more"},
+    {"resume", 0, NULL, option_flag, AT(resume), "continue with an existing file, and skip its points"},
+    {"retry", 0, NULL, option_flag, AT(retry), "with --resume: run failed points again"},
     {"points", 0, "LIST", read_points, 0, "only these points, without the base: 0-99, or 0-99,120,200-299"},
     {"slurm", 0, NULL, option_flag, AT(slurm),
      "run the points as jobs of Slurm, and wait for them (default of --jobs then: 1)"},
     {"sbatch", 0, "OPTION", read_sbatch, AT(cluster),
      "with --slurm: an option of sbatch, \"--partition=short\" (repeatable)"},
     {"task-points", 0, "N", read_number, AT(cluster.task_points),
-     "with --slurm: points of a task, 100 or more (default: as many as take 100 s)", SLURM_TASK_POINTS_MIN, UINT64_MAX,
+     "with --slurm: points per task, 100 or more (default: as many as take 100 s)", SLURM_TASK_POINTS_MIN, UINT64_MAX,
      "100 or more"},
-    {"dry-run", 0, NULL, option_flag, AT(dry_run), "with --slurm: print the script of the job, and do nothing"},
-    {"merge", 0, NULL, option_flag, AT(merge), "take what the tasks of --slurm have left, and run nothing"},
+    {"dry-run", 0, NULL, option_flag, AT(dry_run), "with --slurm: print the job script, and run nothing"},
+    {"merge", 0, NULL, option_flag, AT(merge), "collect the results of the tasks of --slurm, and run nothing"},
     {"tune", 0, "GOAL", option_text, AT(tune),
-     "search for the point where a figure is the smallest (\"max FIGURE\": the largest), in place of all points"},
+     "search for the point with the smallest figure (\"max FIGURE\": the largest), instead of running all points"},
     {"budget", 0, "N", read_number, AT(budget), "with --tune: points to run (default: a twentieth of all, 20 to 500)",
      1, TUNE_BUDGET_MAX},
-    {"seed", 0, "N", read_seed, 0, "with --tune: of the search (default 1)", 0, UINT64_MAX, "a number"},
+    {"seed", 0, "N", read_seed, 0, "with --tune: seed of the search (default 1)", 0, UINT64_MAX, "a number"},
     {0}};
 
 static const char description[] =
-    "Runs a command at every point of a sweep, a process for each, and keeps the figures of their reports.\v"
-    "SWEEP.yaml names the command, a base platform, keys with values, and figures (platform/sweep/README.md). The "
-    "points "
-    "and their order follow from it alone. A point that fails is a row with its exit status and message; an interrupt "
-    "loses the points under way and nothing else, and --resume goes on.\n"
-    "Exit status: 0 every point has a row, 1 some have none or the results cannot be written, 2 bad usage or a bad "
+    "Runs a command at every point of a sweep, one process per point, and stores the figures of the reports.\v"
+    "SWEEP.yaml names the command, a base platform, keys with values, and figures (platform/sweep/README.md). It alone "
+    "determines the points and their order. A failed point becomes a row with its exit status and message. An "
+    "interrupt loses only the running points; --resume continues.\n"
+    "Exit status: 0 every point has a row, 1 a row is missing or the results cannot be written, 2 bad usage or a bad "
     "file.";
 
 const command_line sweep_command_line = {

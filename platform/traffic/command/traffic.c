@@ -89,16 +89,17 @@ static void check_arguments(const struct argp_state *state, const void *read) {
 
 static const option_row option_table[] = {
     {"map", 0, "SPEC", option_text, AT(map),
-     "address map: m1, m2, m3, or fields from the least significant bit above the burst, "
-     "as bg2,co5,ba2,ro14 (default: what CONFIG says)"},
+     "address map: m1, m2, m3, or fields from the least significant bit above the burst, such as bg2,co5,ba2,ro14 "
+     "(default: that of CONFIG)"},
     {"window", 0, "N", read_window, 0,
-     "reads outstanding, 0 = no limit but the queue (default: what TRACE, else CONFIG says)", 0, 65536,
+     "outstanding reads; 0: only the queue limits them (default: that of TRACE, else of CONFIG)", 0, 65536,
      "a number, 0 .. 65536"},
     {"pattern", 0, "NAME", read_pattern, 0,
-     "generated traffic in place of TRACE: seq_rd, seq_wr, stride_row, stride_conf, "
-     "rand_rd1, rand_wr1, mix21_seq, chase, str4, tile_p8k, load_rand30"},
-    {"seed", 0, "N", read_seed, 0, "of the pattern (default 1)", 0, UINT64_MAX, "a number, 0 .. 18446744073709551615"},
-    {"count", 0, "N", read_count, 0, "bursts of the pattern (default 100000; slow patterns make a fraction of it)", 1,
+     "generate traffic instead of reading TRACE: seq_rd, seq_wr, stride_row, stride_conf, rand_rd1, rand_wr1, "
+     "mix21_seq, chase, str4, tile_p8k, load_rand30"},
+    {"seed", 0, "N", read_seed, 0, "seed of the pattern (default 1)", 0, UINT64_MAX,
+     "a number, 0 .. 18446744073709551615"},
+    {"count", 0, "N", read_count, 0, "number of bursts (default 100000; slow patterns make a fraction of N)", 1,
      1 << 28, "a number, 1 .. 268435456"},
     {"set", 0, "KEY=VALUE", option_each, AT(set), "override a key of CONFIG (repeatable)"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
@@ -108,14 +109,13 @@ static const option_row option_table[] = {
 
 static const command_line parser = {
     .usage = "CONFIG TRACE\nCONFIG --pattern NAME\n--reference",
-    .description =
-        "Drives one pseudo-channel's timing with an address trace.\vCONFIG is a timing profile "
-        "(configs/timing/hbm2.yaml) or a platform, of which one pseudo-channel of the HBM is taken. TRACE is CSV, "
-        "plain "
-        "or gzip: time_ps,op,addr,bytes with op R or W; all times 0 = as fast as accepted, at most one a clock; "
-        "otherwise arrival times. Two pseudo-channels that share a row-command bus (row_bus_sharers: 2) are both "
-        "driven, each with the accesses that the map's pc bit gives it. Read latencies run from acceptance (arrival, "
-        "in timed traces) to the end of the data.",
+    .description = "Drives one pseudo-channel's timing with an address trace.\v"
+                   "CONFIG is a timing profile (configs/timing/hbm2.yaml), or a platform with an HBM that provides one "
+                   "pseudo-channel. TRACE is CSV, plain or gzip: time_ps,op,addr,bytes with op R or W. If all times "
+                   "are 0, accesses arrive as fast as the channel accepts them, at most one per clock; otherwise the "
+                   "times are arrival times. If two pseudo-channels share a row-command bus (row_bus_sharers: 2), the "
+                   "command drives both; the map's pc bit selects the channel of each access. The latency of a read "
+                   "runs from its acceptance (in a timed trace, from its arrival) to the end of its data.",
     .options = option_table,
     .argument = {"CONFIG", .read = read_argument},
     .check = check_arguments,
