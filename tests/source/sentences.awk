@@ -9,7 +9,7 @@ function add(text,   words, count, i) {
     count = split(text, words, /[ \t]+/)
     for (i = 1; i <= count; i++) {
         if (words[i] == "") continue
-        if (stopped && words[i] ~ /^[("'`]*([A-Z0-9`]|tlmalloc)/) flush()
+        if (stopped && words[i] ~ /^[("'`]*([A-Z0-9`]|tlmalloc|[a-z_0-9]+:$)/) flush() # also "model: ..." in a list
         if (sentence == "") begun = FNR
         sentence = sentence (sentence == "" ? "" : " ") words[i]
         if (words[i] ~ /[A-Za-z0-9]/) length_in_words++
