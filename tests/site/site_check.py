@@ -12,6 +12,7 @@ import tempfile
 import urllib.parse
 
 SOURCE = sys.argv[1]
+FOLDERS = ("model", "platform", "configs", "waveforms", "tests") # where pages are
 problems = []
 
 
@@ -89,8 +90,8 @@ def check_search(root):
             if name + ".html" not in titles.get(function, ()):
                 problems.append("the search does not find %s of %s" % (function, name))
     urls = {url.partition("#")[0] for _, url, _ in entries}
-    listed = [path for path in glob.glob("**/*.md", root_dir=SOURCE, recursive=True)
-              if "build" not in path.split("/")]
+    listed = [path for folder in ("*.md", *("%s/**/*.md" % name for name in FOLDERS))
+              for path in glob.glob(folder, root_dir=SOURCE, recursive=True) if "build" not in path.split("/")]
     for page in listed:
         if re.sub(r"(^|/)README\.md$", r"\1index.md", page)[:-3] + ".html" not in urls:
             problems.append("the search does not find %s" % page)
