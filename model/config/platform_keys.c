@@ -1,6 +1,7 @@
 /* Every key of a platform: unit, range, default, source of the default, meaning, and the member that it fills. No other
  * file states a default. In a section plain keys stand before sub-sections. */
 #define ROW_STRUCT tla_config
+#include "front_rows.h"
 #include "platform.h"
 #include "platform_words.h"
 
@@ -12,36 +13,7 @@
 #define CHOICE "tlmalloc's choice"
 #define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
 #define LIST_IN_RTL "cycles of model/rtl/first_fit.sv at 1 GHz"
-
-#define CHOICE_SIZES "tlmalloc's choice: in proportion to the memory"
-#define CHOICE_CLEARED "tlmalloc's choice: a chunk is cleared at 128 GB/s"
 #define CHOICE_FRONT "assumption: one cycle for each access to a front's own table or list; no front is built in RTL"
-
-/* The sizes of a front (stack.h). */
-#define FRONT(section, kind, most, source, segment_default, slot_default, buffers_default, lazy_source,                \
-              initial_default, chunk_default, commit_default, chunk_time_default)                                      \
-    {SIZE(controller.section.segment, controller.memory.of[kind].front.segment, 10 * KIB, most), source,               \
-     segment_default,                                                                                                  \
-     "segment_cache: size of a segment for requests of up to half of it. Requests of up to 1/20 have segments of "     \
-     "1/10; larger requests have segments of their own. A multiple of 10 KiB"},                                        \
-        {SIZE(controller.section.slot, controller.memory.of[kind].front.slot, 1, most), CHOICE_SIZES, slot_default,    \
-         "slot_pool: size of a slot; divides the bytes that can be allocated"},                                        \
-        {SIZE(controller.section.buffers, controller.memory.of[kind].front.buffers, 0, most), CHOICE_SIZES,            \
-         buffers_default,                                                                                              \
-         "mixed: bytes for plain buffers only, at the end of the memory; less than the bytes that can be allocated"},  \
-        {SIZE(controller.section.initial, controller.memory.of[kind].front.initial, 0, most), CHOICE_SIZES,            \
-         initial_default, "lazy: bytes available from the beginning; a multiple of chunk"},                            \
-        {SIZE(controller.section.chunk, controller.memory.of[kind].front.chunk, 1, most), lazy_source, chunk_default,  \
-         "lazy: bytes pinned in one step; divides the bytes that can be allocated"},                                   \
-        {SIZE(controller.section.commit, controller.memory.of[kind].front.commit, 1, most), lazy_source,               \
-         commit_default,                                                                                               \
-         "lazy: bytes that become available together, when all of them are pinned; a multiple of chunk"},              \
-    {                                                                                                                  \
-        TIME(controller.section.chunk_time, controller.memory.of[kind].front.chunk_ps, S), CHOICE_CLEARED,             \
-            chunk_time_default,                                                                                        \
-            "lazy: time to pin a chunk, counted from simulated time 0; 0: the whole memory is available from the "     \
-            "beginning"                                                                                                \
-    }
 
 /* A price of work.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
