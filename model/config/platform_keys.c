@@ -136,10 +136,11 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(controller.lockstep, controller.lockstep, tla_lockstep_scope),
      "tlmalloc's choice: as ADR-0048; cube: tt-metal", "off",
      "component that places blocks in HBM slices. off: each controller, in its own slice; cube: the M_CPU, in all "
-     "slices of its cube; sip: the IO_CPU, in all slices of its SIP. cube and sip use the same offset in every slice"},
+     "slices of its cube; sip: the IO_CPU, in all slices of its SIP. Both cube and sip use the same offset in every "
+     "slice"},
     {NAMED(controller.free_list, controller.free_list, tla_free_list_place), CHOICE_ENGINE, "registers",
      "storage of the free lists' nodes: registers; sram (a fixed time for each access); hbm (real accesses to the "
-     "slice, for the HBM's list). sram and hbm require first, best, next or worst fit"},
+     "slice, for the HBM's list). Both sram and hbm require first, best, next or worst fit"},
     {TIME(controller.node_latency, controller.node_latency_ps, MS), CHOICE_ENGINE, "1 ns",
      "sram: time of an access to a node; hbm: time of a read that the node cache serves"},
     {SIZE(controller.list_reserve, controller.list_reserve, 32, GIB), "tlmalloc's choice: 65536 nodes of 16 B", "1 MiB",
@@ -170,8 +171,8 @@ const tla_schema_key tla_platform_keys[] = {
      "source of a command's duration. model: the prices below. rtl: the engine of model/rtl for the memory's policy, "
      "clocked for every command, with its cycles at controller.cost.clock; requires a build with Verilator, and "
      "first_fit, worst_fit or buddy. firmware: platform/firmware, run by a RISC-V core for every command, with its "
-     "cycles at the same clock; requires first_fit or buddy. rtl and firmware work alone or below a front that keeps "
-     "no list of its own"},
+     "cycles at the same clock; requires first_fit or buddy. Both rtl and firmware work alone or below a front that "
+     "keeps no list of its own"},
     {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
      "nodes of a list, one for each free block; a free that needs one more fails (TLA_LIMIT). 0: no limit (model), or "
      "1024 (rtl, firmware). rtl and firmware accept up to 1024"},
@@ -339,7 +340,7 @@ const tla_schema_key tla_platform_keys[] = {
 
     {NAMED(links.routing, topology.routing, tla_routing), CHOICE, "straight",
      "preferred paths. straight: along the mesh, from cube to cube at the first connection of a port, and into the "
-     "last cube at the nearest connection. free_ports, as in KernBench: ports are shortcuts inside a cube, too"},
+     "last cube at the nearest connection. With free_ports, as in KernBench, ports are shortcuts inside a cube, too"},
     {SIZE(links.flit, topology.flit, 1, 64 * KIB), "KernBench ADR-0033", "256 B",
      "bytes that a link carries at a time"},
     {TIME(links.wire, topology.wire_ps_per_mm, US), "KernBench: ns_per_mm 0.01", "10 ps",
@@ -420,8 +421,8 @@ const tla_schema_key tla_platform_keys[] = {
      "how a sender waits for a credit: sleep, until a credit arrives; poll, by a look every poll_interval"},
     {SHORT_TIME(messages.poll_interval, messages.poll_ps, 1, MS), CHOICE, "100 ns", "poll: time between two looks"},
     {NAMED(messages.costs, messages.costs, tla_slot_costs), "tlmalloc's choice: nothing is fitted", "memory",
-     "cost of slots. memory: the time of their memory and of the path to it. kernbench (CSV A) and kernbench_hop (CSV "
-     "B, with the hop to the bank): for comparison with KernBench's published figures, its table prices each write and "
+     "cost of slots. memory: the time of their memory and of the path to it. For comparison with KernBench's published "
+     "figures, kernbench (CSV A) and kernbench_hop (CSV B, with the hop to the bank) take its table for each write and "
      "read of a whole piece. A tl_recv then waits until its credit has returned. Make slots as large as the messages"},
     {BOOLEAN(messages.signals, messages.signals), "tlmalloc's choice: 6 signals a PE", "false",
      "true: waveforms show every PE's slots, and its kernel's waits for credits and messages"},
