@@ -71,8 +71,8 @@ void option_device(const struct argp_state *state, const option_row *option, con
     enum { DEVICE_MAX = 4095 };
     uint64_t number;
     if (!read_number(text, DEVICE_MAX, &number))
-        argument_error(state, "--%s: found '%s', expected the number of a device, 0 .. %d%s", option->name, text,
-                       DEVICE_MAX, option->expected ? option->expected : "");
+        argument_error(state, "--%s: found '%s', expected a device number, 0 .. %d%s", option->name, text, DEVICE_MAX,
+                       option->expected ? option->expected : "");
     *(int *)member = (int)number;
 }
 

@@ -64,7 +64,7 @@ static tla_status no_memory(const char *path, tla_error *error) {
 
 static tla_status cannot_write(const char *path, int reason, tla_error *error) {
     return tla_error_set(error, TLA_IO, "%s: cannot write: %s", path,
-                         reason ? strerror(reason) : "an earlier part of it could not be written");
+                         reason ? strerror(reason) : "an earlier write failed");
 }
 
 tla_status output_make_directory(const char *path, tla_error *error) {
@@ -73,7 +73,7 @@ tla_status output_make_directory(const char *path, tla_error *error) {
     const int reason = errno;
     if (stat(path, &found) != 0 || reason != EEXIST) return cannot_write(path, reason, error);
     return S_ISDIR(found.st_mode) ? TLA_OK
-                                  : tla_error_set(error, TLA_IO, "%s: found a file, expected a directory", path);
+                                  : tla_error_set(error, TLA_IO, "%s: not a directory: name a directory", path);
 }
 
 /* The file that standard output goes to; false when it is none. */
@@ -91,7 +91,7 @@ tla_status output_check_standard(tla_error *error) {
     for (const input *i = inputs; i; i = i->next)
         if (output_names_meet(&standard, &i->name))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "standard output: found the input '%s', expected another file", i->path);
+                                 "standard output is the input '%s': redirect it to another file", i->path);
     return TLA_OK;
 }
 
@@ -99,19 +99,18 @@ tla_status output_check_standard(tla_error *error) {
 static tla_status check_conflicts(const output *made, tla_error *error) {
     for (const input *i = inputs; i; i = i->next)
         if (output_names_meet(&made->name, &i->name))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found '%s', which is the input '%s', expected another file", made->option,
-                                 made->path, i->path);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: '%s' is the input '%s': name another file",
+                                 made->option, made->path, i->path);
     for (const output *o = outputs; o; o = o->next)
         if (output_names_meet(&made->name, &o->name) || (made->stream == stdout && o->stream == stdout))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found '%s', which is the output '%s' of %s, expected another file", made->option,
-                                 made->path, o->path, o->option);
+                                 "%s: '%s' is also the output '%s' of %s: name another file", made->option, made->path,
+                                 o->path, o->option);
     output_name standard;
     if (made->stream == stdout || !find_standard_file(&standard) || !output_names_meet(&made->name, &standard))
         return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "%s: found '%s', where standard output goes, expected another file, or - for standard output",
+                         "%s: standard output already goes to '%s': name another file, or - for standard output",
                          made->option, made->path);
 }
 

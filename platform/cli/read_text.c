@@ -17,7 +17,7 @@ static tla_status read_all(const char *path, size_t limit, FILE *in, char **text
         got = fread(*text + *length, 1, room - BEHIND - *length, in);
         *length += got;
         if (*length > limit)
-            return tla_error_set(error, TLA_LIMIT, "%s: found more than %zu bytes, expected at most that", path, limit);
+            return tla_error_set(error, TLA_LIMIT, "%s: larger than the limit of %zu bytes", path, limit);
     } while (*length == room - BEHIND);
     return ferror(in) ? tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno)) : TLA_OK;
 }

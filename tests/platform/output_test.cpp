@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(an_output_that_cannot_be_written_whole_leaves_the_older_one
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_two_outputs_one_that_fails_keeps_back_the_other) {
+BOOST_AUTO_TEST_CASE(a_failed_output_prevents_the_other_output) {
     scratch_directory scratch;
     const std::string json = scratch.write("r.json", "older");
     const command_result run =
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(an_output_that_is_an_input_is_refused_by_whatever_name) {
                  {input, scratch.path("./") + input.substr(input.rfind('/') + 1), symbolic, hard}) {
                 const command_result run = run_writer(w, spelling);
                 BOOST_CHECK_EQUAL(run.status, 2);
-                BOOST_CHECK_MESSAGE(contains(run.err, w.option + ": found '" + spelling + "', which is the input '" +
-                                                          input + "', expected another file"),
+                BOOST_CHECK_MESSAGE(contains(run.err, w.option + ": '" + spelling + "' is the input '" + input +
+                                                          "': name another file"),
                                     run.err);
                 BOOST_CHECK_EQUAL(run.out, "");
                 BOOST_CHECK_EQUAL(read_text(input), before);
@@ -177,8 +177,8 @@ BOOST_AUTO_TEST_CASE(a_table_that_goes_into_an_input_is_refused) {
             const std::string before = read_text(input);
             const command_result run = run_shell(line + " >> '" + input + "'");
             BOOST_CHECK_EQUAL(run.status, 2);
-            BOOST_CHECK_MESSAGE(contains(run.err, "standard output: found the input '" + input + "', expected another"),
-                                run.err);
+            BOOST_CHECK_MESSAGE(
+                contains(run.err, "standard output is the input '" + input + "': redirect it to another"), run.err);
             BOOST_CHECK_EQUAL(read_text(input), before);
             BOOST_CHECK(!std::filesystem::exists(scratch.path("out")));
         }
@@ -200,8 +200,8 @@ BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
         const command_result run =
             run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--json", first, "--placements", second});
         BOOST_CHECK_EQUAL(run.status, 2);
-        BOOST_CHECK_MESSAGE(contains(run.err, "found '" + first + "', which is the output '" + second + "'") ||
-                                contains(run.err, "found '" + second + "', which is the output '" + first + "'"),
+        BOOST_CHECK_MESSAGE(contains(run.err, "'" + first + "' is also the output '" + second + "'") ||
+                                contains(run.err, "'" + second + "' is also the output '" + first + "'"),
                             run.err);
         BOOST_CHECK_EQUAL(run.out, "");
         BOOST_CHECK_EQUAL(scratch.file_count(), 2u);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
     const command_result redirected =
         run_shell("\"$tlmalloc\" replay '" + recorded + "' --capacity '1 GiB' --json '" + file + "' > '" + file + "'");
     BOOST_CHECK_EQUAL(redirected.status, 2);
-    BOOST_CHECK_MESSAGE(contains(redirected.err, "where standard output goes"), redirected.err);
+    BOOST_CHECK_MESSAGE(contains(redirected.err, "standard output already goes to"), redirected.err);
     // Experiments of one name are plots of one name.
     const std::string experiments = scratch.path("experiments");
     std::filesystem::create_directory(experiments);
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(a_standard_output_that_is_full_or_closed_is_an_error_of_eve
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_full_standard_output_keeps_back_every_file_and_is_told_once) {
+BOOST_AUTO_TEST_CASE(a_full_standard_output_prevents_every_file_and_is_reported_once) {
     scratch_directory scratch;
     for (const writer &w : writers(scratch)) {
         BOOST_TEST_CONTEXT(name_of(w)) {
