@@ -188,13 +188,13 @@ class reader {
         const text &name = file_.texts[file_name];
         if (loader_->findings) return;
         if (file_.order.empty() && rows_.empty())
-            return find({path_.c_str(), 1, 1}, "found nothing, expected an experiment");
+            return find({path_.c_str(), 1, 1}, "found an empty file, expected an experiment");
         made_.name = name.value;
         made_.about = file_.texts[file_about].value;
         made_.unit = file_.texts[file_unit].value;
         if (made_.name.find_first_of("/'") != std::string::npos) // the name is that of files, too
             find(name.at, std::string("name: found ") + tla_quote(made_.name.c_str()).text +
-                              ", expected a name of a file, without / and '");
+                              ", expected a file name without / and '");
         find_workload(file_.texts[file_workload]);
         read_boolean("long", file_.texts[file_long], made_.takes_long);
         if (loader_->findings || (made_.workload && made_.workload->missing)) return;
@@ -211,12 +211,14 @@ class reader {
         const experiment_workload &w = *made_.workload;
         if (wanted.value != "all") return refuse("figures", wanted, "all", {});
         if (w.units.size() != w.figures.size() || w.units.empty())
-            return find(wanted.at, std::string("figures: those of ") + w.name + " are shown one by one (figure)");
+            return find(wanted.at,
+                        std::string("figures: workload ") + w.name + " does not support all: set figure in each row");
         for (std::size_t i = 0; i < rows_.size(); i++)
             for (const row_key key : {row_figure, row_unit, row_published, row_closed_form, row_input, row_at_most})
                 if (rows_[i].texts[key].is_written())
-                    return find(rows_[i].texts[key].at, "a row that shows all figures has none of its own, no unit and "
-                                                        "no value to compare with");
+                    return find(
+                        rows_[i].texts[key].at,
+                        "a row of an experiment with figures: all must not set a figure, a unit or a reference value");
         std::vector<experiment_row> all;
         for (std::size_t figure = 0; figure < w.figures.size(); figure++)
             for (experiment_row row : made_.rows) {
@@ -272,7 +274,7 @@ class reader {
         const double value = std::strtod(number.value.c_str(), &end);
         if (*end || value < 0)
             find(number.at, std::string(key) + ": found " + tla_quote(number.value.c_str()).text +
-                                ", expected a number that is not negative");
+                                ", expected a number from 0 on");
         else
             into = value;
     }
@@ -302,10 +304,10 @@ class reader {
         const std::string kind =
             std::string("a ") + (row.reference_is == standing::published ? "published" : "reference");
         if (row.reference && row.source.empty()) find(w.at, "row with " + kind + " value and no source");
-        if (row.bound_pct && !row.reference) find(w.at, "row with a bound and no value to compare with");
+        if (row.bound_pct && !row.reference) find(w.at, "row with a bound and no reference value");
         if (row.at_most && row.reference)
-            find(said(row_at_most).at, "at_most: found a value to compare with, expected none: the figure is a "
-                                       "deviation itself");
+            find(said(row_at_most).at,
+                 "at_most: the row has a reference value too: remove one, as the figure is already a deviation");
         if (row.at_most && row.source.empty()) find(w.at, "row with at_most and no source");
         for (const experiment_parameter &parameter : made_.workload->parameters)
             if (!row.parameters.has(parameter.name))
@@ -331,7 +333,7 @@ class reader {
             if (is == standings.end()) continue;
             const char *const name = names[key - row_published];
             if (row.reference)
-                find(w.texts[key].at, std::string(name) + ": found a second value to compare with, expected one");
+                find(w.texts[key].at, std::string(name) + ": found a second reference value, expected one");
             read_number(name, w.texts[key], row.reference);
             row.reference_is = is->second;
         }
@@ -343,8 +345,8 @@ class reader {
         const std::vector<std::string> names(figures.begin(), figures.end());
         row.figure = static_cast<std::size_t>(std::find(names.begin(), names.end(), figure.value) - names.begin());
         if (row.figure < names.size()) return;
-        refuse("figure", figure, names.empty() ? std::string("none: ") + made_.workload->name + " has one" : "one of ",
-               names);
+        refuse("figure", figure,
+               names.empty() ? std::string("no figure: ") + made_.workload->name + " has only one" : "one of ", names);
     }
 
     void read_relative(const text &label, experiment_row &row) {

@@ -32,7 +32,8 @@ tla_status measured_all_reduce(tl_context *tl) {
     if (status == TLA_OK) status = tl_all_reduce(tl, &world, &first, &tiles[1]);
     if (status == TLA_OK) status = tl_fill(tl, &tiles[0], 1);
     if (status == TLA_OK && now_ps() > times.begin_ps)
-        status = tl_fail(tl, TLA_OUT_OF_RANGE, "the first all-reduce took longer than it was given");
+        status = tl_fail(tl, TLA_OUT_OF_RANGE,
+                         "the first all-reduce had not completed when the measured all-reduce was due");
     if (status == TLA_OK) {
         sc_core::wait(from_ps(times.begin_ps - now_ps()));
         status = tl_all_reduce(tl, &world, &tiles[0], &tiles[1]);

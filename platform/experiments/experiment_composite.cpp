@@ -35,7 +35,7 @@ class composite_run : public platform_run {
     // The parameters of the kernel, by its names.
     static tla_status choose(const experiment_parameters &p, tl_workload &size, tla_error *error) {
         if (p.at("pinned_b") > p.at("pinned_a"))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "pinned_b: expected pinned_a with it, as in KernBench");
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "pinned_b needs pinned_a, as in KernBench");
         const std::string words[] = {"m=" + std::to_string(p.at("m")), "k=" + std::to_string(p.at("k")),
                                      "n=" + std::to_string(p.at("n")),
                                      "variant=" + std::to_string(p.at("pinned_a") + p.at("pinned_b"))};

@@ -19,7 +19,7 @@ tla_status age_slice(const tla_config &config, const std::string &path, std::str
     if (!status)
         status = aging_play(&trace, aging_events_to_peak(&trace), TLA_FIRST_FIT, &arena, &made, &result, error);
     if (!status && result.failed)
-        status = tla_error_set(error, TLA_EXHAUSTED, "%s: a slice of %llu bytes has no room for it", path.c_str(),
+        status = tla_error_set(error, TLA_EXHAUSTED, "%s does not fit into a slice of %llu bytes", path.c_str(),
                                static_cast<unsigned long long>(arena.capacity));
     if (!status) status = aging_text(&made, &text, &length, error);
     if (!status) snapshot.assign(text, length);

@@ -267,7 +267,7 @@ class network_run : public platform_run {
                 const std::size_t t = output.first;
                 const std::uint8_t *const part = &found[t][pe * expected[t].size()];
                 if (!std::equal(expected[t].begin(), expected[t].end(), part))
-                    return tla_error_set(&failure_, TLA_WRONG_RESULT, "output %s of PE %u is not what was expected",
+                    return tla_error_set(&failure_, TLA_WRONG_RESULT, "output %s of PE %u differs from the reference",
                                          network_.tensors[t].name, pe);
             }
         }

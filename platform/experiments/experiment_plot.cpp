@@ -120,7 +120,8 @@ bool plot(const plot_files &files, const experiment &e, const std::vector<experi
     std::fputs(plot_script(e, results, "set output '" + e.name + ".svg'\n", "'" + e.name + ".dat'").c_str(),
                files.script);
     if (!files.picture) {
-        std::fprintf(stderr, "tlmalloc reproduce: no gnuplot: %s.dat and .gp are there, no .svg\n", e.name.c_str());
+        std::fprintf(stderr, "tlmalloc reproduce: gnuplot is missing: %s.dat and .gp are written, .svg is not\n",
+                     e.name.c_str());
         return true;
     }
     const std::string script = "$data << END_OF_DATA\n" + data + "END_OF_DATA\n" + plot_script(e, results, "", "$data");

@@ -64,10 +64,10 @@ bool simulate(const experiment &e, row_runs &runs, std::vector<double> &figures)
         figures.push_back(e.workload->relative && base.finished() ? 100 * base.result(figure) / own : own);
         if (run.finished() && run.leaks() == 0 && (!std::isnan(own) || e.all_figures)) continue;
         print_message("tlmalloc reproduce: %s: %s: %s", e.name.c_str(), e.rows[i].label.c_str(),
-                      run.finished() && std::isnan(own) ? "its figure was not measured"
-                      : run.finished()                  ? "something was not given back"
+                      run.finished() && std::isnan(own) ? "the simulation did not measure the figure"
+                      : run.finished()                  ? "not all memory was freed"
                       : run.failure().status            ? run.failure().text
-                                                        : "did not come to its end");
+                                                        : "the simulation did not complete");
         good = false;
     }
     return good;
@@ -112,7 +112,7 @@ bool simulate_apart(const experiment &e, std::vector<double> &figures) {
         close(channel[1]);
     }
     if (child < 0) {
-        print_message("tlmalloc reproduce: %s: no process for it: %s", e.name.c_str(), std::strerror(errno));
+        print_message("tlmalloc reproduce: %s: cannot start a process: %s", e.name.c_str(), std::strerror(errno));
         return false;
     }
     figures.resize(e.rows.size());

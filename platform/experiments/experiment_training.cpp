@@ -135,8 +135,7 @@ class training_run : public platform_run {
             if (access(r, tlm::TLM_READ_COMMAND, b, at, &value)) return;
             if (std::memcmp(&value, &b.value, count) != 0)
                 tla_error_set(&failure_, TLA_WRONG_RESULT,
-                              "rank %llu: a block of %llu bytes does not hold what was "
-                              "written there",
+                              "rank %llu: a block of %llu bytes does not hold the bytes that were written to it",
                               static_cast<unsigned long long>(r.number),
                               static_cast<unsigned long long>(b.memory.nbytes));
             r.sum = mix(r.sum ^ value, b.memory.nbytes);
@@ -317,14 +316,13 @@ tla_status check(const tla_config &config, const experiment_parameters &p, tla_e
     if (const tla_status status = load_training_step(p.files.at("trace"), p.at("first"), p.at("calls"), step, error))
         return status;
     if (p.at("steps") == 0 || p.at("warm_up") == 0)
-        return tla_error_set(
-            error, TLA_INVALID_ARGUMENT, "found warm_up %llu and steps %llu, expected at least 1 of each",
-            static_cast<unsigned long long>(p.at("warm_up")), static_cast<unsigned long long>(p.at("steps")));
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "warm_up is %llu and steps is %llu: each must be at least 1",
+                             static_cast<unsigned long long>(p.at("warm_up")),
+                             static_cast<unsigned long long>(p.at("steps")));
     const std::uint64_t in_driver = driver_ps(config, step);
     if (p.at("alone") >= in_driver) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "found alone: %.3f ms, expected at least what the %zu calls of a step take in the driver, "
-                         "%.3f ms",
+                         "alone is %.3f ms, less than the driver needs for the %zu calls of a step, %.3f ms",
                          static_cast<double>(p.at("alone")) / 1e9, step.step.size(),
                          static_cast<double>(in_driver) / 1e9);
 }

@@ -32,15 +32,16 @@ class transfers_run : public platform_run {
     tla_status check() {
         const std::uint64_t pes = platform_.pes().size();
         if (p_.at("host") && p_.at("mapped"))
-            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "the host's messages have physical addresses");
-        if (p_.at("bytes") == 0) return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "bytes: found 0");
+            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT,
+                                 "host and mapped exclude each other: messages of the host have physical addresses");
+        if (p_.at("bytes") == 0) return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "bytes must be at least 1");
         if (issuers() == 0 || issuers() > pes)
-            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "issuers: the platform has %llu PEs",
+            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "issuers must be 1 .. %llu, the number of PEs",
                                  static_cast<unsigned long long>(pes));
         for (std::uint64_t i = 0; i < issuers(); i++)
             if (target_of(i) >= pes || (!p_.at("host") && p_.at("first") + i >= pes))
                 return tla_error_set(&failure_, TLA_INVALID_ARGUMENT,
-                                     "issuer %llu or its target is no PE: the platform has %llu",
+                                     "issuer %llu or its target is not a PE: the platform has %llu PEs",
                                      static_cast<unsigned long long>(i), static_cast<unsigned long long>(pes));
         return TLA_OK;
     }
@@ -56,7 +57,8 @@ class transfers_run : public platform_run {
             const tla_status status =
                 p_.at("mapped") ? platform_.host().create_tensor("target", p_.at("bytes"), 1, {{to}}, &made, &failure_)
                                 : tla_paddr_pe_hbm(to.sip, to.cube, to.pe, begin, slice_bytes_, &pa);
-            if (status) return tla_error_set(&failure_, status, "no place in the slice of %s", to_string(to).c_str());
+            if (status)
+                return tla_error_set(&failure_, status, "no free memory in the slice of %s", to_string(to).c_str());
             place = made ? made->va.value : pa.value;
         }
         return TLA_OK;

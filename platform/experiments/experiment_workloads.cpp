@@ -39,7 +39,8 @@ class gemm_tiles_run : public dma_run {
         const std::uint64_t m = p_.at("m"), n = p_.at("n"), k = p_.at("k");
         const std::uint64_t tile_m = p_.at("tile_m"), tile_n = p_.at("tile_n"), tile_k = p_.at("tile_k");
         if (!tile_m || !tile_n || !tile_k || m % tile_m || n % tile_n || k % tile_k || !p_.at("rate"))
-            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT, "tiles do not divide the matrices, or no rate");
+            return tla_error_set(&failure_, TLA_INVALID_ARGUMENT,
+                                 "the tiles do not divide the matrices, or the rate is 0");
         tensor *a = nullptr, *b = nullptr;
         if (const tla_status status = make("a", m * k * element_bytes, &a)) return status;
         if (const tla_status status = make("b", k * n * element_bytes, &b)) return status;
@@ -175,7 +176,7 @@ class visibility_run : public dma_run {
             wrong += seen != 1 && seen != 2;
             sc_core::wait(sc_core::sc_time(1, sc_core::SC_MS)); // the next change begins in peace
         }
-        if (wrong) return tla_error_set(&failure_, TLA_WRONG_RESULT, "%u reads brought bytes of neither block", wrong);
+        if (wrong) return tla_error_set(&failure_, TLA_WRONG_RESULT, "%u reads returned bytes of neither block", wrong);
         const std::uint64_t counted = platform_.pes()[0]->mmu.get_statistics().stale_accesses;
         if (counted != stale)
             return tla_error_set(&failure_, TLA_WRONG_RESULT, "%u reads were stale, the MMU counted %llu", stale,

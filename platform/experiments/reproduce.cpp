@@ -111,7 +111,7 @@ int find_files(const options &o, std::vector<std::string> &files) {
     }
     files = files_in(o.from);
     if (files.empty()) {
-        print_message("tlmalloc reproduce: no experiments in %s", o.from.c_str());
+        print_message("tlmalloc reproduce: %s has no experiments: name another folder with --from", o.from.c_str());
         return CLI_FAILED;
     }
     if (o.name.empty()) return CLI_OK;
@@ -142,9 +142,9 @@ experiment_result compare(const experiment_row &row, double model) {
 // What a reader must know of a row's figure, a line each.
 std::vector<std::string> remarks(const experiment_row &row) {
     std::vector<std::string> lines;
-    if (!row.missing.empty()) lines.push_back("skipped: " + row.missing + " is not here (--data)");
+    if (!row.missing.empty()) lines.push_back("skipped: " + row.missing + " is missing (--data)");
     if (row.reference_is == standing::input)
-        lines.push_back("an input that comes out again: this shows that the configuration takes effect, no more");
+        lines.push_back("fitted input: this shows only that the configuration takes effect");
     if (row.reference && !row.bound_pct) lines.push_back("no bound: reported only");
     if (!row.note.empty()) lines.push_back(row.note);
     return lines;
@@ -334,7 +334,7 @@ int reproduce(const options &o) {
         json_array_append_new(list, to_json(experiments[i], results));
         if (o.plot) good = plot(made.plots[i], experiments[i], results) && good;
     }
-    if (!left_out.empty()) std::fprintf(table, "Take long, and run when they are named:%s\n", left_out.c_str());
+    if (!left_out.empty()) std::fprintf(table, "Long experiments, which run only when named:%s\n", left_out.c_str());
     std::fputs(missing.c_str(), table);
     json_t *report = json_object();
     json_object_set_new(report, "experiments", list);

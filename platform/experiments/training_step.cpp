@@ -93,15 +93,15 @@ tla_status load_training_step(const std::string &path, std::uint64_t first, std:
     const std::unique_ptr<alloc_trace, void (*)(alloc_trace *)> loaded(&trace, trace_unload);
     made = {};
     if (calls == 0 || first > trace.event_count || calls > trace.event_count - first)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s has %zu events, expected %llu from event %llu on, and at "
-                             "least 1",
-                             path.c_str(), trace.event_count, static_cast<unsigned long long>(calls),
-                             static_cast<unsigned long long>(first));
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "%s has %zu events: a step of %llu events from event %llu on must lie inside them and not be empty",
+            path.c_str(), trace.event_count, static_cast<unsigned long long>(calls),
+            static_cast<unsigned long long>(first));
     if (!reader(trace, first, calls, made).read())
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s: the %llu events from event %llu on are no step that "
-                             "repeats: what they free is not what they leave behind",
+                             "%s: the %llu events from event %llu on cannot repeat as a step: the blocks that they "
+                             "free are not the blocks that they leave",
                              path.c_str(), static_cast<unsigned long long>(calls),
                              static_cast<unsigned long long>(first));
     return TLA_OK;

@@ -84,8 +84,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_word_in_an_experiment_gets_the_nearest_one) {
                                                "  - {label: a, publishd: 1}\n")},
          "did you mean \"published\"?"},
         {{"reproduce", scratch.write("5.yaml", "name: a/b\n")},
-         ":1:7: error: name: found \"a/b\", expected a name of "
-         "a file"},
+         ":1:7: error: name: found \"a/b\", expected a file name"},
     });
 }
 

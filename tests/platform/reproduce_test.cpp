@@ -66,9 +66,9 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
         BOOST_CHECK_MESSAGE(contains(standings, standing), standings);
     json_decref(report);
-    BOOST_CHECK(contains(run.out, "an input that comes out again"));
+    BOOST_CHECK(contains(run.out, "fitted input"));
     BOOST_CHECK(contains(run.out, "the published window ends at random"));
-    BOOST_CHECK(contains(run.out, "\nTake long, and run when they are named: serving_hour serving_platform\n"));
+    BOOST_CHECK(contains(run.out, "\nLong experiments, which run only when named: serving_hour serving_platform\n"));
 }
 
 // How many figures have a bound, which of them are fitted, which are predictions, and how far off the worst one is.
@@ -138,14 +138,13 @@ BOOST_AUTO_TEST_CASE(without_path_registers_the_ladder_misses_its_end) {
 }
 
 // Rows without their data, and all of them where there are none.
-BOOST_AUTO_TEST_CASE(a_row_whose_data_are_not_there_is_skipped_and_says_so) {
+BOOST_AUTO_TEST_CASE(a_row_whose_data_are_missing_is_skipped_with_a_reason) {
     scratch_directory scratch;
     const std::string report = scratch.path("r.json");
     const command_result run = run_tlmalloc(
         {"reproduce", "serving_reservation", "--from", experiments, "--data", "/nowhere", "--json", report});
     BOOST_CHECK_EQUAL(run.status, 0);
-    BOOST_CHECK(
-        contains(run.out, "    skipped: /nowhere/serving/lengths/sharegpt2023_like.csv is not here (--data)\n"));
+    BOOST_CHECK(contains(run.out, "    skipped: /nowhere/serving/lengths/sharegpt2023_like.csv is missing (--data)\n"));
     json_t *read = json_load_file(report.c_str(), 0, nullptr), *row;
     std::size_t i;
     json_array_foreach(json_object_get(json_array_get(json_object_get(read, "experiments"), 0), "rows"), i, row) {
@@ -175,7 +174,7 @@ BOOST_AUTO_TEST_CASE(requests_of_a_row_lie_in_the_data_folder_and_bad_ones_are_r
     BOOST_CHECK_MESSAGE(contains(bad.err, "cut.jsonl:1:37: found the end of the line, expected ',' or '}'"), bad.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_row_says_what_its_reference_is) {
+BOOST_AUTO_TEST_CASE(a_row_names_the_kind_of_its_reference) {
     scratch_directory scratch;
     const auto out = [&](const std::string &row) {
         const command_result run = run_tlmalloc({"reproduce", scratch.write("e.yaml", stream(row))});
@@ -185,8 +184,8 @@ BOOST_AUTO_TEST_CASE(a_row_says_what_its_reference_is) {
     BOOST_CHECK(contains(out("published: 5, source: them"), " published    them\n    no bound: reported only\n"));
     BOOST_CHECK(contains(out("closed_form: 5, bound: 99999, source: sum"), " closed form  sum\n\n"));
     BOOST_CHECK(contains(out("input: 5, source: us, note: so it is"),
-                         " input        us\n    an input that comes out again: this shows that the configuration takes "
-                         "effect, no more\n    no bound: reported only\n    so it is\n"));
+                         " input        us\n    fitted input: this shows only that the configuration takes effect\n    "
+                         "no bound: reported only\n    so it is\n"));
     BOOST_CHECK(contains(out("source: nobody"), " none         nobody\n\n"));
 }
 
@@ -290,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a_row_can_ask_for_one_of_several_figures_in_its_own_unit) {
         return bad.err;
     };
     BOOST_CHECK_EQUAL(refused("  - {label: a, figure: read}\n"),
-                      "tlmalloc reproduce: s: a: its figure was not measured\n");
+                      "tlmalloc reproduce: s: a: the simulation did not measure the figure\n");
     BOOST_CHECK_EQUAL(
         refused("  - {label: a, with: {nodes: 0}}\n"),
         "tlmalloc reproduce: s: a: no free list of 0 nodes (1 .. 65536): an argument is out of its range\n");
@@ -305,7 +304,7 @@ BOOST_AUTO_TEST_CASE(the_same_experiment_gives_the_same_report) {
     BOOST_CHECK_EQUAL(read_text(scratch.path("a")), read_text(scratch.path("b")));
 }
 
-BOOST_AUTO_TEST_CASE(a_missed_bound_is_told_and_is_the_exit_status) {
+BOOST_AUTO_TEST_CASE(a_missed_bound_is_reported_and_sets_the_exit_status) {
     scratch_directory scratch;
     const std::string good = scratch.write("good.yaml", stream("published: 1000, source: none"));
     BOOST_CHECK_EQUAL(run_tlmalloc({"reproduce", good}).status, 0);
@@ -330,7 +329,7 @@ BOOST_AUTO_TEST_CASE(a_figure_may_have_a_bound_of_its_own) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_takes_long_runs_only_when_it_is_named) {
+BOOST_AUTO_TEST_CASE(long_experiments_run_only_when_named) {
     scratch_directory scratch;
     const std::string text = stream("note: x");
     scratch.write("quick.yaml", text);
@@ -343,8 +342,8 @@ BOOST_AUTO_TEST_CASE(what_takes_long_runs_only_when_it_is_named) {
         return run.out;
     };
     const std::string all = out({}), named = out({"slow"});
-    BOOST_CHECK_MESSAGE(contains(all, "Take long, and run when they are named: s\n"), all);
-    BOOST_CHECK_EQUAL(all.substr(0, all.find("Take long")), named);
+    BOOST_CHECK_MESSAGE(contains(all, "Long experiments, which run only when named: s\n"), all);
+    BOOST_CHECK_EQUAL(all.substr(0, all.find("Long experiments")), named);
     BOOST_CHECK_EQUAL(out({"quick"}), named);
 }
 
@@ -369,7 +368,7 @@ BOOST_AUTO_TEST_CASE(a_plot_makes_its_directory_and_not_the_one_above) {
     BOOST_CHECK(!std::filesystem::exists(scratch.path("a")));
     const command_result file = run_tlmalloc({"reproduce", path, "--plot", path});
     BOOST_CHECK_EQUAL(file.status, 1);
-    BOOST_CHECK_MESSAGE(contains(file.err, path + ": found a file, expected a directory\n"), file.err);
+    BOOST_CHECK_MESSAGE(contains(file.err, path + ": not a directory: name a directory\n"), file.err);
 }
 
 BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
@@ -400,26 +399,26 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
                   ":7:30: error: bytes: found \"1\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, "
                   "TiB, KB, MB, GB, TB)");
     check_refused(stream("published: 5"), ":7:5: error: row with a published value and no source");
-    check_refused(stream("bound: 5"), ":7:5: error: row with a bound and no value to compare with");
+    check_refused(stream("bound: 5"), ":7:5: error: row with a bound and no reference value");
     check_refused(stream("input: 5"), ":7:5: error: row with a reference value and no source");
     check_refused(stream("at_most: 5"), ":7:5: error: row with at_most and no source");
-    check_refused(stream("published: 5, at_most: 5, source: x"),
-                  ":7:39: error: at_most: found a value to compare with, expected none: the figure is a deviation "
-                  "itself");
+    check_refused(
+        stream("published: 5, at_most: 5, source: x"),
+        ":7:39: error: at_most: the row has a reference value too: remove one, as the figure is already a deviation");
     check_refused("long: yes\n" + stream("set: {}"), ":1:7: error: long: found \"yes\", expected false or true");
     check_refused(stream("published: 5, input: 5, source: x"),
-                  ":7:37: error: input: found a second value to compare with, expected one");
+                  ":7:37: error: input: found a second reference value, expected one");
     check_refused(stream("relative_to: a"), ":7:29: error: relative_to: figures of stream are not relative");
     check_refused(stream("published: -5, source: x"),
-                  ":7:27: error: published: found \"-5\", expected a number that is not negative");
+                  ":7:27: error: published: found \"-5\", expected a number from 0 on");
     check_refused("figures: all\n" + stream("set: {}"),
-                  ":1:10: error: figures: those of stream are shown one by one (figure)");
+                  ":1:10: error: figures: workload stream does not support all: set figure in each row");
     check_refused("figures: some\n" + stream("set: {}"), ":1:10: error: figures: found \"some\", expected all");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: []\n",
                   ":4:7: error: rows: found none, expected a sequence of at least one row");
     check_refused("name: 'a\n",
                   ":2:1: error: not YAML: found unexpected end of stream, while scanning a quoted scalar");
-    check_refused("", ":1:1: error: found nothing, expected an experiment");
+    check_refused("", ":1:1: error: found an empty file, expected an experiment");
 }
 
 BOOST_AUTO_TEST_CASE(a_name_is_also_what_others_have_before_an_underscore) {
@@ -446,5 +445,5 @@ BOOST_AUTO_TEST_CASE(a_name_that_no_experiment_has_is_bad_usage_and_a_file_that_
     BOOST_CHECK_MESSAGE(contains(file.err, "nothing.yaml: cannot be read"), file.err);
     const command_result none = run_tlmalloc({"reproduce", "nothing", "--from", scratch.path("")});
     BOOST_CHECK_EQUAL(none.status, 1);
-    BOOST_CHECK_MESSAGE(contains(none.err, "no experiments in "), none.err);
+    BOOST_CHECK_MESSAGE(contains(none.err, " has no experiments: "), none.err);
 }

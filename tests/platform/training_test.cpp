@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_fitted_time_in_the_driver_leaves_the_smallest_worst_dev
 
 // 92 us beside the driver, and 2 allocs and 2 frees of 3 and 1 us: alloc, launch, free, alloc, launch, and the last
 // 5 us of the device, which the last free runs beside.
-BOOST_AUTO_TEST_CASE(a_step_is_what_a_trace_says_and_its_time_what_the_keys_say) {
+BOOST_AUTO_TEST_CASE(a_step_follows_the_trace_and_its_time_the_keys) {
     scratch_directory scratch;
     scratch.write("t.csv", small_trace);
     const std::string one = ", set: {system.sips: 1}", pool = ", set: {system.sips: 1, host.pool: caching_pool}";
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_step_is_what_a_trace_says_and_its_time_what_the_keys_say)
     BOOST_CHECK_GT(found["sync"].first, found["step"].first); // a call waits for the launch before it
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_step_that_repeats_is_refused_at_its_row) {
+BOOST_AUTO_TEST_CASE(events_that_cannot_repeat_as_a_step_are_rejected_at_their_row) {
     scratch_directory scratch;
     scratch.write("t.csv", small_trace);
     const auto refused = [&](const std::string &with, const std::string &finding) {
@@ -200,16 +200,17 @@ BOOST_AUTO_TEST_CASE(what_is_no_step_that_repeats_is_refused_at_its_row) {
         BOOST_CHECK_EQUAL(run.err, path + ":7:5: error: " + finding + "\n");
     };
     const std::string trace = scratch.path("t.csv");
-    refused("calls: 3", trace + ": the 3 events from event 4 on are no step that repeats: what they free is not what "
-                                "they leave behind");
-    refused("first: 0", trace + ": the 4 events from event 0 on are no step that repeats: what they free is not what "
-                                "they leave behind");
-    refused("first: 10", trace + " has 12 events, expected 4 from event 10 on, and at least 1");
-    refused("calls: 0", trace + " has 12 events, expected 0 from event 4 on, and at least 1");
+    refused("calls: 3", trace + ": the 3 events from event 4 on cannot repeat as a step: the blocks that they free are "
+                                "not the blocks that they leave");
+    refused("first: 0", trace + ": the 4 events from event 0 on cannot repeat as a step: the blocks that they free are "
+                                "not the blocks that they leave");
+    refused("first: 10",
+            trace + " has 12 events: a step of 4 events from event 10 on must lie inside them and not be empty");
+    refused("calls: 0",
+            trace + " has 12 events: a step of 0 events from event 4 on must lie inside them and not be empty");
     refused("trace: none.csv", scratch.path("none.csv") + ": No such file or directory");
-    refused("steps: 0", "found warm_up 1 and steps 0, expected at least 1 of each");
-    refused("alone: 7 us", "found alone: 0.007 ms, expected at least what the 4 calls of a step take in the driver, "
-                           "0.008 ms");
+    refused("steps: 0", "warm_up is 1 and steps is 0: each must be at least 1");
+    refused("alone: 7 us", "alone is 0.007 ms, less than the driver needs for the 4 calls of a step, 0.008 ms");
 }
 
 BOOST_AUTO_TEST_CASE(the_same_ranks_take_the_same_time_whatever_the_quantum) {
