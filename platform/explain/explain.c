@@ -35,13 +35,13 @@ static void read_when(const struct argp_state *state, const option_row *option, 
     o->when = EXPLAIN_ENTRY;
     o->entry = strtoull(text, &end, 10);
     if (end == text || *end || text[0] == '-')
-        argument_error(state, "--%s: found '%s', expected the number of an entry, oom or peak", option->name, text);
+        argument_error(state, "--%s: found '%s', expected an entry number, oom or peak", option->name, text);
 }
 
 static void read_settings(const struct argp_state *state, const option_row *option, const char *text, void *member) {
     explain_options *o = member;
     if (o->settings_count == sizeof o->settings / sizeof o->settings[0])
-        argument_error(state, "--%s: found too many, expected at most %zu", option->name, o->settings_count);
+        argument_error(state, "--%s: given too often, at most %zu times", option->name, o->settings_count);
     option_segment_settings(state, option, text, &o->settings[o->settings_count++]);
     o->compare = true;
 }
@@ -54,9 +54,9 @@ static void check_arguments(const struct argp_state *state, const void *read) {
     const explain_options *o = read;
     if (!o->path) argument_error(state, "expected a FILE: a recording, an arena or a report");
     if (o->request && (asks_about_a_recording(o) || o->kernel || o->pe >= 0))
-        argument_error(state, "--request is for an arena, with --json only");
+        argument_error(state, "--request explains an arena and excludes all options but --json");
     if ((o->kernel || o->pe >= 0) && asks_about_a_recording(o))
-        argument_error(state, "--kernel and --pe are for a report, with --json only");
+        argument_error(state, "--kernel and --pe explain a report and exclude all options but --json");
 }
 
 #define AT(member) offsetof(explain_options, member)
@@ -104,7 +104,7 @@ void explain_recordings_by(explain_recording *explainer) {
 
 static tla_status explain_the_recording(const explain_options *o, FILE *map, FILE *json, tla_error *error) {
     if (!recording)
-        return tla_error_set(error, TLA_UNSUPPORTED, "%.200s: found no report of a run, and of a recording: %s",
+        return tla_error_set(error, TLA_UNSUPPORTED, "%.200s: not a report of a run, and no recording can be read: %s",
                              o->path, TRACE_NO_TORCH);
     const explain_question question = {.path = o->path,
                                        .device = o->device,
@@ -130,7 +130,7 @@ static tla_status explain(const explain_options *o, tla_error *error) {
     if (!status && (o->kernel || o->pe >= 0 || is_run_report(o->path))) {
         if (asks_about_a_recording(o))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%.200s: found a report, expected --kernel, --pe and --json only", o->path);
+                                 "%.200s: a report of a run takes only --kernel, --pe and --json", o->path);
         status = explain_run(o->path, o->kernel, o->pe, output_table(), json, error);
         return status ? status : output_commit(error);
     }

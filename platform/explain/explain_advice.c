@@ -267,18 +267,19 @@ static void collect(trials *t, const topic_share *share) {
 static void tell_memory(const run_explained *e, const topic_share *share, char *text, size_t size) {
     const topic_place *const most = &share->places[0];
     const double load = share->place_count ? load_of_slice(e, most->name) : 0;
-    snprintf(text, size,
-             "DMA waits for memories: more bandwidth there, or less to load (larger tiles that are used more often)");
+    snprintf(
+        text, size,
+        "DMA waits for memories: give them more bandwidth, or load less (larger tiles that are reused more often)");
     if (load >= 2 && 2 * most->ps >= share->ps)
         snprintf(text, size,
-                 "%s is a hot slice: %.1f times as busy as slices are on average. Its data belong into several slices "
-                 "(a tensor that is shared by all programs, or TL_REPLICATED); else more bandwidth, of every one",
+                 "%s is a hot slice, %.1f times as busy as the average slice. Spread its data over several slices (a "
+                 "tensor that all programs share, or TL_REPLICATED), or give every slice more bandwidth",
                  most->name, load);
     if (most->has_unit && 2 * most->unit_ps >= most->ps && !is_set_to(e, "hbm.pseudo_channels", "1")) {
         const size_t length = strlen(text);
         snprintf(text + length, size - length,
-                 ". Most of it is at pseudo-channel %" PRIu64 ", bank %" PRIu64
-                 ": accesses that lie a burst apart go to different ones",
+                 ". Most of this time is spent at pseudo-channel %" PRIu64 ", bank %" PRIu64
+                 ": place accesses a burst apart to use other channels",
                  most->channel, most->bank);
     }
 }
@@ -287,62 +288,62 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
     switch (share->topic) {
     case TOPIC_ALLOCATION:
         return is_set_to(e, "controller.free_list", "hbm")
-                   ? "the free list lies in HBM, and walks of it are accesses: keep it in registers, or cache its nodes"
-                   : "allocations and frees take their price: another engine, or a front that finds blocks without a "
-                     "walk";
+                   ? "the free list is in HBM, so each step of a walk is a memory access: keep the list in registers, "
+                     "or cache its nodes"
+                   : "allocations and frees cost their price: use another engine, or a front that finds blocks without "
+                     "a walk";
     case TOPIC_ALLOCATION_QUEUE:
-        return "commands wait for the allocation engine, which serves somebody else: fewer of them (tl_scratch, tiles "
-               "that are kept), or cheaper ones";
+        return "commands wait while the allocation engine serves other commands: send fewer (tl_scratch, tiles that "
+               "are kept), or cheaper commands";
     case TOPIC_COMMANDS:
         return 2 * virtual_ranges_ps(e) >= (double)share->ps
-                   ? "every tensor is a range of virtual addresses, and the VA manager takes its time for that: a "
-                     "cheaper list, or fewer and larger tensors"
+                   ? "the VA manager allocates a range of virtual addresses for every tensor: use a cheaper list, or "
+                     "fewer and larger tensors"
                : is_set_to(e, "host.driver", "none")
-                   ? "an allocation of a tensor goes to the controllers and back: fewer and larger tensors"
-                   : "every tensor is a call of a driver: none, or fewer and larger tensors";
+                   ? "each tensor costs a round trip to the controllers: use fewer and larger tensors"
+                   : "each tensor costs a driver call: use no driver, or fewer and larger tensors";
     case TOPIC_MAPPING:
-        return "mapping writes an entry for every page, and the host waits until it is visible everywhere: larger "
-               "pages, or cheaper changes";
+        return "mapping writes an entry for every page, and the host waits until every MMU sees it: use larger pages, "
+               "or cheaper changes";
     case TOPIC_WALKS:
         return sum_of(e, "mmus", "demand_faults") > 0
-                   ? "pages are mapped when they are first touched, and the host is asked for each: map tensors before "
-                     "the launch, or ask for larger pages"
-                   : "TLBs miss: larger pages, more entries and walkers, or walks that remember the upper levels";
+                   ? "each page is mapped by the host at its first access: map tensors before the launch, or request "
+                     "larger pages"
+                   : "TLBs miss: use larger pages, more entries and walkers, or walkers that cache the upper levels";
     case TOPIC_LOOKUPS:
-        return "every chunk is looked up: larger ones, or a faster TLB";
+        return "the TLB looks up every chunk: use larger chunks, or a faster TLB";
     case TOPIC_ISSUE:
-        return "chunks are issued one after the other, which is what a transfer takes at the least: a faster engine, "
-               "or "
-               "both directions at a time (tl_load_async)";
+        return "the DMA engine issues one chunk after another, the least that a transfer takes: use a faster engine, "
+               "or both directions at once (tl_load_async)";
     case TOPIC_TCM:
-        return "DMA waits for the TCM, which others use too";
+        return "DMA waits for the TCM, which other engines use too";
     case TOPIC_ENGINES:
-        return "an engine of the PE is busy with earlier work: that is to be made shorter, or begun earlier";
+        return "an engine of the PE is still busy with earlier work: shorten that work, or start it sooner";
     case TOPIC_ARITHMETIC:
         return sum_of(e, "elements", "gemm_ps") >= sum_of(e, "elements", "math_ps")
-                   ? "the accelerator multiplies: it is the work itself, unless programs have too little each to go "
-                     "round"
-                   : "the accelerator computes element by element: a faster one, or fewer operations";
+                   ? "the accelerator multiplies: this is the work itself, unless there is too little work for all "
+                     "programs"
+                   : "the accelerator computes element by element: use a faster accelerator, or fewer operations";
     case TOPIC_TILES:
-        return "arithmetic fetches its tiles from the TCM and writes them back: a faster TCM, or composites, whose "
+        return "arithmetic reads its tiles from the TCM and writes them back: use a faster TCM, or composites, whose "
                "tiles stay in registers";
     case TOPIC_MESSAGE_WAIT:
-        return "this PE waits for what others have not sent yet: look at the sender (without --pe, the path goes "
-               "there)";
+        return "this PE waits for messages that other PEs have not sent yet: look at the sender (without --pe, the "
+               "path leads to it)";
     case TOPIC_CREDIT:
-        return "senders wait for free slots at the receiver: more or larger ones, or receives that begin earlier "
+        return "senders wait for free slots at the receiver: use more or larger slots, or start receiving earlier "
                "(tl_recv_async)";
     case TOPIC_MESSAGES:
-        return "messages are on their way or copied: slots that are more, larger, or nearer to who reads them, or "
-               "another algorithm";
+        return "messages are in transit or copied: use more or larger slots, slots nearer to the reader, or another "
+               "algorithm";
     case TOPIC_DISPATCH:
-        return "calls take their time: fewer and larger ones";
+        return "calls cost time: make fewer and larger calls";
     case TOPIC_COPIES:
-        return "the host writes the inputs before the launch: a faster link, or inputs that stay on the device";
+        return "the host writes the inputs before the launch: use a faster link, or keep inputs on the device";
     case TOPIC_LAUNCH:
-        return "the launch goes through the command processors";
+        return "the launch passes through the command processors";
     default:
-        return "none of the kinds that are told apart: the kernel was ended";
+        return "this time has no other kind: the kernel was stopped";
     }
 }
 
@@ -351,11 +352,12 @@ static void tell_why(const run_explained *e, const topic_share *share, char *tex
         tell_memory(e, share, text, size);
     else if (share->topic == TOPIC_LINKS && share->place_count)
         snprintf(text, size,
-                 "DMA is on its way, most of all where %.100s is what is waited for: more bandwidth there, data that "
-                 "are nearer, or fewer overheads of routers",
+                 "DMA is in transit and waits mostly for %.100s: use more bandwidth there, place data nearer, or "
+                 "reduce the overhead of routers",
                  share->places[0].name);
     else if (share->topic == TOPIC_LINKS)
-        snprintf(text, size, "DMA is on its way: more bandwidth, shorter ways, or fewer overheads of routers");
+        snprintf(text, size,
+                 "DMA is in transit: use more bandwidth or shorter paths, or reduce the overhead of routers");
     else
         snprintf(text, size, "%s", reason_of(e, share));
 }

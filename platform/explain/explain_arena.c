@@ -25,7 +25,7 @@ static tla_status ask(const char *text, size_t length, uint64_t nbytes, arena_an
     tla_status status = tla_arena_snapshot_config(text, length, &answer->config, error);
     if (!status) {
         status = tla_arena_create(&answer->config, &arena);
-        if (status) tla_error_set(error, status, "cannot make the arena: %s", tla_status_text(status));
+        if (status) tla_error_set(error, status, "cannot create the arena: %s", tla_status_text(status));
     }
     if (!status) status = tla_arena_restore(arena, text, length, error);
     if (!status) {
@@ -48,12 +48,12 @@ static tla_status ask(const char *text, size_t length, uint64_t nbytes, arena_an
 static void print(FILE *out, const char *path, uint64_t nbytes, const arena_answer *a) {
     print_escaped(out, "arena           %s", path);
     fprintf(out, ": %s, %" PRIu64 " bytes\n", tla_policy_name(a->config.policy), a->config.capacity);
-    fprintf(out, "request         %" PRIu64 " bytes: %s%s\n", nbytes, a->served ? "served" : "refused, ", a->reason);
+    fprintf(out, "request         %" PRIu64 " bytes: %s%s\n", nbytes, a->served ? "served" : "failed, ", a->reason);
     fprintf(out,
             "free            %" PRIu64 " bytes in %" PRIu64 " blocks, the largest %" PRIu64 " (fragmentation %" PRIu64
             " permille)\n",
             a->stats.free, a->stats.free_blocks, a->stats.largest_free, tla_arena_fragmentation_permille(&a->stats));
-    if (!a->served) fprintf(out, "what helps      %s\n", a->remedy);
+    if (!a->served) fprintf(out, "remedy          %s\n", a->remedy);
 }
 
 static json_t *to_json(const char *path, uint64_t nbytes, const arena_answer *a) {

@@ -14,7 +14,7 @@ static const struct {
     const char *name, *title;
 } topics[TOPIC_COUNT] = {[TOPIC_ALLOCATION] = {"allocation", "allocation"},
                          [TOPIC_ALLOCATION_QUEUE] = {"allocation_queue", "queue of the allocation engine"},
-                         [TOPIC_COMMANDS] = {"commands", "the host's commands on their way"},
+                         [TOPIC_COMMANDS] = {"commands", "the host's commands in transit"},
                          [TOPIC_MAPPING] = {"mapping", "mapping"},
                          [TOPIC_WALKS] = {"walks", "page-table walks"},
                          [TOPIC_LOOKUPS] = {"lookups", "lookups in the TLB"},
@@ -55,8 +55,7 @@ static void print_head(FILE *out, const run_explained *e) {
     const char *const status = json_string_value(json_object_get(e->report, "status"));
     const char *const message = json_string_value(json_object_get(e->report, "message"));
     if (status && strcmp(status, "TLA_OK") != 0) {
-        print_escaped(out, "The run has failed, and this is where its time went until then: %s: %s", status,
-                      message ? message : "");
+        print_escaped(out, "The run failed (%s: %s). Its time until the failure:", status, message ? message : "");
         fputc('\n', out);
     }
     print_escaped(out, "%s: %s", e->path, e->kernel);
@@ -79,7 +78,7 @@ static void print_head(FILE *out, const run_explained *e) {
 }
 
 static void print_shares(FILE *out, const run_explained *e) {
-    fprintf(out, "\n%-34s %12s %8s %22s\n", "", "us", "%", "at least without, us");
+    fprintf(out, "\n%-34s %12s %8s %22s\n", "", "us", "%", "bound without it, us");
     for (size_t i = 0; i < e->share_count; i++) {
         const topic_share *const share = &e->shares[i];
         fprintf(out, "%-34s %12.3f %8.2f %22.3f\n", time_topic_title(share->topic), us(share->ps),
@@ -97,9 +96,12 @@ static void print_shares(FILE *out, const run_explained *e) {
             fprintf(out, "  ... and %zu more\n", share->place_count - TOPIC_PLACES_MAX);
     }
     fprintf(out, "%-34s %12.3f\n", "all", us(e->end_ps - e->begin_ps));
-    fputs("\nThe last column is the path without this part, and nothing else changed: a bound. Less is gained where "
-          "another\n"
-          "path is about as long, more only where others have queued behind it. To measure it, run with the change.\n",
+    fputs("\n"
+          "The last column is a bound: the length of the path without this part if nothing else changes. The gain is "
+          "smaller\n"
+          "where another path is about as long, and larger only where other requests queue for this part. To measure "
+          "the\n"
+          "gain, run with the change.\n",
           out);
 }
 
@@ -124,22 +126,21 @@ static void print_wrapped(FILE *out, const char *text) {
 }
 
 static void print_changes(FILE *out, const run_explained *e, const run_change *changes, bool tried) {
-    fputs("\nto change first\n", out);
+    fputs("\nchanges to make first\n", out);
     for (size_t i = 0; i < e->share_count && i < CHANGES_MAX; i++) {
         const topic_share *const share = &e->shares[i];
         const run_change *const change = &changes[i];
         char text[900], key[300] = "";
         if (change->key[0])
-            snprintf(key, sizeof key, ": %.63s %.63s -> %.63s, %.3f us in a run with it, not %.3f", change->key,
+            snprintf(key, sizeof key, ": %.63s %.63s -> %.63s, measured: %.3f us instead of %.3f", change->key,
                      change->value, change->to, us(change->took_ps), us(e->end_ps - e->begin_ps));
         snprintf(text, sizeof text, "%zu. %s, %.1f %%%s; %s.", i + 1, time_topic_title(share->topic),
                  percent(e, share->ps), key, change->text);
         print_wrapped(out, text);
     }
     if (!tried)
-        fputs("No key is named, as the run could not be repeated to try one: name the file of a kernel of your own "
-              "(--kernel\n"
-              "FILE), and use the build and the files that the run had.\n",
+        fputs("No key is named, because the run could not be repeated with a change: name the file of your own kernel\n"
+              "(--kernel FILE), and use the build and the files of the run.\n",
               out);
 }
 

@@ -70,7 +70,7 @@ static tla_status number_of(const reader *r, const char *part, const json_t *obj
                             uint64_t *number) {
     const json_t *const value = json_object_get(object, key);
     if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return wrong(r, TLA_SYNTAX, part, "%s: found no number \"%s\", expected one", part, key);
+        return wrong(r, TLA_SYNTAX, part, "%s: \"%s\" is missing, or not a number from 0 on", part, key);
     *number = (uint64_t)json_integer_value(value);
     return TLA_OK;
 }
@@ -132,8 +132,8 @@ static tla_status read_shares(const reader *r, const char *part, const json_t *o
     uint64_t sum = 0;
     if (!json_is_array(rows) || json_array_size(rows) == 0)
         return wrong(r, TLA_SYNTAX, part,
-                     "%s: found no account of the time (\"went\"), expected one: a report of this version, of a run "
-                     "whose kernels have begun",
+                     "%s: the account of the time (\"went\") is missing, expected a report of this version, of a run "
+                     "whose kernels have started",
                      part);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *const row = json_array_get(rows, i);
@@ -142,8 +142,9 @@ static tla_status read_shares(const reader *r, const char *part, const json_t *o
         uint64_t ps = 0;
         const tla_time_kind kind = name ? kind_of(name) : TLA_TIME_KIND_COUNT;
         if (kind == TLA_TIME_KIND_COUNT)
-            return wrong(r, TLA_SYNTAX, part, "%s: found a time of kind \"%.40s\" (went[%zu]), expected one such as %s",
-                         part, name ? name : "", i, "\"alloc\" or \"walk\"");
+            return wrong(r, TLA_SYNTAX, part,
+                         "%s: found a time of kind \"%.40s\" (went[%zu]), expected a kind such as %s", part,
+                         name ? name : "", i, "\"alloc\" or \"walk\"");
         const tla_status status = number_of(r, part, row, "ps", &ps);
         if (status) return status;
         topic_share *const share = &all[topic_of(kind)];
@@ -153,8 +154,8 @@ static tla_status read_shares(const reader *r, const char *part, const json_t *o
     }
     if (sum != out->end_ps - out->begin_ps)
         return wrong(r, TLA_SYNTAX, part,
-                     "%s: found times that make %" PRIu64 " ps, expected %" PRIu64 ": the report has been changed",
-                     part, sum, out->end_ps - out->begin_ps);
+                     "%s: the times add up to %" PRIu64 " ps, expected %" PRIu64 ": the report was edited", part, sum,
+                     out->end_ps - out->begin_ps);
     for (int i = 0; i < TOPIC_COUNT; i++) {
         all[i].topic = (time_topic)i;
         if (all[i].ps) out->shares[out->share_count++] = all[i];
@@ -179,9 +180,9 @@ static tla_status check_kind(const reader *r, const json_t *report) {
 /* All kernels of a run are the same. */
 static tla_status check_kernel(const reader *r, const json_t *kernels, const char *kernel, run_explained *out) {
     out->kernel = json_string_value(json_object_get(json_array_get(kernels, 0), "name"));
-    if (!out->kernel) return wrong(r, TLA_SYNTAX, "kernels", "kernels: found no kernel with a name, expected some");
+    if (!out->kernel) return wrong(r, TLA_SYNTAX, "kernels", "kernels: the first kernel has no name");
     if (kernel && strcmp(kernel, out->kernel) != 0)
-        return wrong(r, TLA_NOT_FOUND, "kernels", "found no kernel '%.60s', expected that of the run, %.60s", kernel,
+        return wrong(r, TLA_NOT_FOUND, "kernels", "found kernel '%.60s', expected the kernel of the run, %.60s", kernel,
                      out->kernel);
     return TLA_OK;
 }
@@ -189,7 +190,7 @@ static tla_status check_kernel(const reader *r, const json_t *kernels, const cha
 static tla_status read_one(const reader *r, const json_t *kernels, int64_t pe, run_explained *out) {
     const size_t count = json_array_size(kernels);
     if ((uint64_t)pe >= count)
-        return wrong(r, TLA_NOT_FOUND, "kernels", "found no PE %" PRId64 ", expected 0 to %zu", pe, count - 1);
+        return wrong(r, TLA_NOT_FOUND, "kernels", "unknown PE %" PRId64 ", expected 0 to %zu", pe, count - 1);
     const json_t *const row = json_array_get(kernels, (size_t)pe);
     char part[40];
     snprintf(part, sizeof part, "kernels[%" PRId64 "]", pe);
@@ -197,11 +198,11 @@ static tla_status read_one(const reader *r, const json_t *kernels, int64_t pe, r
     if (!status) status = number_of(r, "kernels", row, "end_ps", &out->end_ps);
     out->pe = json_string_value(json_object_get(row, "pe"));
     if (!status && (!out->pe || out->end_ps < out->begin_ps))
-        status = wrong(r, TLA_SYNTAX, "kernels", "%s: found no PE, or an end before the start", part);
+        status = wrong(r, TLA_SYNTAX, "kernels", "%s: the PE is missing, or the end is before the start", part);
     if (!status && out->begin_ps > 0 && out->end_ps == out->begin_ps)
         status = wrong(r, TLA_NOT_FOUND, "kernels",
-                       "%s: the kernel on %.60s took no time, since its program had nothing to do: expected another PE",
-                       part, out->pe);
+                       "%s: the kernel on %.60s took no time, because its program had no work: name another PE", part,
+                       out->pe);
     return status ? status : read_shares(r, "kernels", row, out);
 }
 
@@ -210,8 +211,8 @@ static tla_status read_path(const reader *r, const json_t *report, run_explained
     out->pe = json_string_value(json_object_get(path, "pe"));
     if (!out->pe)
         return wrong(r, TLA_SYNTAX, "critical_path",
-                     "critical_path: found none from the beginning to the end, expected one: the kernels of this run "
-                     "have not begun, or were ended");
+                     "critical_path: the path from start to end is missing: the kernels of this run did not start, or "
+                     "were stopped");
     const tla_status status = number_of(r, "critical_path", path, "end_ps", &out->end_ps);
     return status ? status : read_shares(r, "critical_path", path, out);
 }
@@ -228,7 +229,7 @@ tla_status explain_run_read(const char *path, const char *kernel, int64_t pe, js
     const reader r = {path, text, error};
     *report = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     if (!*report) {
-        status = tla_error_set(error, TLA_SYNTAX, "%.200s:%d:%d: found no JSON (%.100s), expected all of a report",
+        status = tla_error_set(error, TLA_SYNTAX, "%.200s:%d:%d: invalid JSON (%.100s), expected a complete report",
                                path, problem.line, problem.column, problem.text);
     } else {
         const json_t *const kernels = json_object_get(*report, "kernels");

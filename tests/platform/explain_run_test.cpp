@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_hot_slice_is_named_first_and_its_bank) {
     const auto banks = explained_run(hot, {"hbm.timing=hbm3"}).json(own);
     BOOST_CHECK_EQUAL(text_of(first_change(banks), "topic"), "memory");
     BOOST_CHECK_EQUAL(text_of(first_change(banks), "key"), "hbm.pseudo_channels");
-    BOOST_CHECK(contains(text_of(first_change(banks), "text"), "Most of it is at pseudo-channel"));
+    BOOST_CHECK(contains(text_of(first_change(banks), "text"), "Most of this time is spent at pseudo-channel"));
     // Where every program loads from all slices, none is hot.
     BOOST_CHECK(!contains(explained_run("gemm", {}).explain().out, "hot slice"));
 }
@@ -250,8 +250,7 @@ BOOST_AUTO_TEST_CASE(no_key_is_named_where_the_run_cannot_be_repeated) {
         all.insert(all.end(), words.begin(), words.end());
         const command_result result = run_tlmalloc(all);
         BOOST_CHECK_EQUAL(result.status, 0);
-        BOOST_CHECK_MESSAGE(contains(result.out, "No key is named, as the run could not be repeated to try one"),
-                            result.out);
+        BOOST_CHECK_MESSAGE(contains(result.out, "No key is named, because the run could not be repeated"), result.out);
         for (std::size_t k = 0; k < tla_platform_key_count; k++)
             BOOST_CHECK(!contains(result.out, tla_platform_keys[k].key));
     }
@@ -263,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_run_with_parameters_is_repeated_with_them) {
     const std::string file = scratch.path("report.json");
     BOOST_REQUIRE_EQUAL(
         run_tlmalloc({"run", npu_small, "--kernel", "softmax", "--parameter", "rows=64", "--json", file}).status, 0);
-    BOOST_CHECK(contains(run_tlmalloc({"explain", file}).out, " us in a run with it, not "));
+    BOOST_CHECK(contains(run_tlmalloc({"explain", file}).out, " us instead of "));
 }
 
 // What is said to be gained at most, against runs without it, in all kernels. The page says what comes out.
@@ -290,7 +289,7 @@ BOOST_AUTO_TEST_CASE(reruns_without_a_price_gain_nearly_its_share_and_no_more) {
         check(kernel, slow, quick, {"arithmetic"}, 0.99, 1.001);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_exist_is_told_with_file_and_line) {
+BOOST_AUTO_TEST_CASE(missing_parts_are_reported_with_file_and_line) {
     const explained_run run("dma_read", {});
     const auto refused = [&](const std::vector<std::string> &more, const std::string &says) {
         const command_result result = run.explain(more);
@@ -299,20 +298,20 @@ BOOST_AUTO_TEST_CASE(what_does_not_exist_is_told_with_file_and_line) {
         BOOST_CHECK_MESSAGE(contains(result.err, says), result.err);
         if (says[0] == ':') BOOST_CHECK_MESSAGE(contains(result.err, "report.json:"), result.err);
     };
-    refused({"--pe", "4"}, ": found no PE 4, expected 0 to 3\n");
-    refused({"--kernel", "gemm"}, ": found no kernel 'gemm', expected that of the run, dma_read\n");
+    refused({"--pe", "4"}, ": unknown PE 4, expected 0 to 3\n");
+    refused({"--kernel", "gemm"}, ": found kernel 'gemm', expected the kernel of the run, dma_read\n");
     refused({"--pe", "-1"}, "--pe: found '-1', expected the number of a PE, from 0");
     refused({"--pe", "one"}, "--pe: found 'one', expected the number of a PE, from 0");
-    refused({"--pe", "0", "--at", "oom"}, "--kernel and --pe are for a report, with --json only");
-    refused({"--device", "0"}, "found a report, expected --kernel, --pe and --json only");
-    refused({"--kernel", "\x1b[31m"}, ": found no kernel '\\x1b[31m'");
+    refused({"--pe", "0", "--at", "oom"}, "--kernel and --pe explain a report and exclude all options but --json");
+    refused({"--device", "0"}, "a report of a run takes only --kernel, --pe and --json");
+    refused({"--kernel", "\x1b[31m"}, ": found kernel '\\x1b[31m'");
     const std::string report = read_text(run.file);
     const std::size_t line = static_cast<std::size_t>(
         std::count(report.begin(), report.begin() + static_cast<std::ptrdiff_t>(report.find("\"kernels\"")), '\n'));
-    refused({"--pe", "9"}, "report.json:" + std::to_string(line + 1) + ": found no PE 9");
+    refused({"--pe", "9"}, "report.json:" + std::to_string(line + 1) + ": unknown PE 9");
 }
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_had_nothing_to_do_is_told) {
+BOOST_AUTO_TEST_CASE(a_kernel_without_work_is_reported) {
     const scratch_directory scratch;
     const std::string file = scratch.path("report.json");
     BOOST_REQUIRE_EQUAL(
@@ -320,12 +319,12 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_had_nothing_to_do_is_told) {
     BOOST_CHECK_EQUAL(run_tlmalloc({"explain", file, "--pe", "3"}).status, 0);
     const command_result idle = run_tlmalloc({"explain", file, "--pe", "0"});
     BOOST_CHECK_EQUAL(idle.status, 2);
-    BOOST_CHECK_MESSAGE(contains(idle.err, ": kernels[0]: the kernel on sip0.cube0.pe0 took no time, since its program "
-                                           "had nothing to do: expected another PE\n"),
+    BOOST_CHECK_MESSAGE(contains(idle.err, ": kernels[0]: the kernel on sip0.cube0.pe0 took no time, because its "
+                                           "program had no work: name another PE\n"),
                         idle.err);
 }
 
-BOOST_AUTO_TEST_CASE(another_version_another_command_and_changed_figures_are_told) {
+BOOST_AUTO_TEST_CASE(reports_of_other_versions_and_commands_and_edited_reports_are_rejected) {
     const explained_run run("dma_read", {});
     const std::string report = read_text(run.file);
     const auto refused = [&](const std::string &text, const std::string &says) {
@@ -343,11 +342,11 @@ BOOST_AUTO_TEST_CASE(another_version_another_command_and_changed_figures_are_tol
     const std::string version = "\"version\": \"", now = report.substr(report.find(version) + version.size(), 5);
     refused(with(version + now, version + "0.0.9"), "report.json:3: found a report of version 0.0.9, expected " + now);
     refused(with("\"version\"", "\"revision\""), "found no \"version\", expected a report of version " + now);
-    refused(with("\"critical_path\"", "\"uncritical_path\""), "critical_path: found none");
+    refused(with("\"critical_path\"", "\"uncritical_path\""), "critical_path: the path from start to end is missing");
     refused(with("\"kind\": \"host_copy\"", "\"kind\": \"coffee\""), "found a time of kind \"coffee\" (went[");
     const std::size_t path = report.find("\"critical_path\""), ps = report.find("\"ps\": ", path);
-    refused(report.substr(0, ps + 6) + "1" + report.substr(ps + 6), "the report has been changed");
-    refused(report.substr(0, ps + 6) + "-" + report.substr(ps + 6), "found no number \"ps\"");
+    refused(report.substr(0, ps + 6) + "1" + report.substr(ps + 6), "the report was edited");
+    refused(report.substr(0, ps + 6) + "-" + report.substr(ps + 6), "\"ps\" is missing");
     const scratch_directory scratch;
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", scratch.path("p")}).status, 0);
     refused(read_text(scratch.path("p")), ":1: found a report of another command, expected one of `tlmalloc run");
@@ -365,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_report_that_is_cut_is_refused_wherever_that_is) {
         BOOST_CHECK_EQUAL(result.status, 2);
         BOOST_CHECK_EQUAL(result.out, "");
         BOOST_CHECK_MESSAGE(contains(result.err, "report.json"), length << ": " << result.err);
-        if (length > 10) BOOST_CHECK_MESSAGE(contains(result.err, "expected all of a report"), result.err);
+        if (length > 10) BOOST_CHECK_MESSAGE(contains(result.err, "expected a complete report"), result.err);
     }
 }
 
@@ -379,7 +378,7 @@ BOOST_AUTO_TEST_CASE(a_report_may_be_laid_out_otherwise) {
     BOOST_CHECK_EQUAL(run.explain().out, before);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_whose_kernels_have_not_begun_is_told) {
+BOOST_AUTO_TEST_CASE(a_run_whose_kernels_did_not_start_is_rejected) {
     const scratch_directory scratch;
     const std::string file = scratch.path("report.json");
     const command_result failed =
@@ -387,6 +386,6 @@ BOOST_AUTO_TEST_CASE(a_run_whose_kernels_have_not_begun_is_told) {
     BOOST_REQUIRE_EQUAL(failed.status, 1);
     const command_result path = run_tlmalloc({"explain", file}), pe = run_tlmalloc({"explain", file, "--pe", "0"});
     BOOST_CHECK(path.status == 2 && pe.status == 2);
-    BOOST_CHECK_MESSAGE(contains(path.err, "critical_path: found none"), path.err);
-    BOOST_CHECK_MESSAGE(contains(pe.err, "kernels: found no account of the time"), pe.err);
+    BOOST_CHECK_MESSAGE(contains(path.err, "critical_path: the path from start to end is missing"), path.err);
+    BOOST_CHECK_MESSAGE(contains(pe.err, "kernels: the account of the time"), pe.err);
 }
