@@ -108,7 +108,7 @@ static void take_output(tla_loader *loader, size_t key, const tla_written *name,
     said_op *op = reading_of(loader)->op;
     if (!op) return;
     if (op->output_count == NETWORK_OP_TENSORS_MAX - 1) {
-        tla_loader_find(loader, name->at, "outputs: found more than %d", NETWORK_OP_TENSORS_MAX - 1);
+        tla_loader_find(loader, name->at, "outputs: found more than the limit of %d", NETWORK_OP_TENSORS_MAX - 1);
         return;
     }
     said_pair *output = &op->outputs[op->output_count++];
@@ -139,10 +139,10 @@ static network_tensor *declare(reading *r, const said *name) {
         return NULL;
     }
     if (strlen(name->text) >= NETWORK_NAME_MAX || strchr(name->text, ' ') || n->tensor_count == NETWORK_TENSORS_MAX) {
-        tla_loader_find(r->loader, name->at,
-                        "found the tensor %s, expected a name without spaces, at most %d long, of "
-                        "at most %d tensors",
-                        tla_quote(name->text).text, NETWORK_NAME_MAX - 1, NETWORK_TENSORS_MAX);
+        tla_loader_find(
+            r->loader, name->at,
+            "found the tensor %s, expected a name without spaces of at most %d characters, and at most %d tensors",
+            tla_quote(name->text).text, NETWORK_NAME_MAX - 1, NETWORK_TENSORS_MAX);
         return NULL;
     }
     network_tensor *tensors = grow(r->loader, n->tensors, n->tensor_count, sizeof *tensors);
@@ -182,7 +182,7 @@ static void each_name(reading *r, const char *key, const said *names, size_t op,
         tla_nearest nearest = tla_nearest_to(name);
         for (size_t i = 0; i < n->tensor_count; i++)
             tla_nearest_try(&nearest, n->tensors[i].name, strlen(n->tensors[i].name));
-        tla_loader_find(r->loader, names->at, "%s: found %s, expected inputs and what ops further up make%s%s%s", key,
+        tla_loader_find(r->loader, names->at, "%s: found %s, expected inputs, or outputs of earlier ops%s%s%s", key,
                         tla_quote(name).text, nearest.found ? ", did you mean \"" : "",
                         nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
     }
@@ -223,7 +223,7 @@ static void add_reshape(reading *r, size_t op, const said_op *row) {
     const size_t of = o->tensors[0];
     if (!fits)
         tla_loader_find(r->loader, row->texts[OP_RESHAPE].at,
-                        "reshape: expected one input, which an op makes, and no outputs");
+                        "reshape needs exactly one input, the output of an op, and no outputs");
     network_tensor *t = add_output(r, op, &row->texts[OP_RESHAPE]);
     if (!t || !fits) return;
     t->nbytes = n->tensors[of].nbytes;
@@ -240,7 +240,7 @@ static void add_op(reading *r, const said_op *row) {
     const char *name = row->texts[OP_NAME].text;
     const char *inputs = row->texts[OP_INPUTS].text;
     if (!*name || strlen(name) >= NETWORK_NAME_MAX || !inputs[strspn(inputs, " ")])
-        tla_loader_find(r->loader, row->at, "found an op without a name of at most %d characters or without inputs",
+        tla_loader_find(r->loader, row->at, "an op needs a name of at most %d characters, and inputs",
                         NETWORK_NAME_MAX - 1);
     else
         strcpy(grown[op].name, name);
@@ -251,7 +251,7 @@ static void add_op(reading *r, const said_op *row) {
         tla_loader_find(r->loader, row->at, "op %s: found %zu inputs and outputs, expected at most %d",
                         tla_quote(name).text, tensors, NETWORK_OP_TENSORS_MAX);
     if (!reshapes && row->output_count == 0)
-        tla_loader_find(r->loader, row->at, "op %s makes nothing", tla_quote(name).text);
+        tla_loader_find(r->loader, row->at, "op %s has no outputs", tla_quote(name).text);
     if (r->loader->findings > findings) grown[op].input_count = 0; /* its tensors have room for the outputs */
     if (reshapes && r->loader->findings > findings)
         add_output(r, op, &row->texts[OP_RESHAPE]);
@@ -280,7 +280,7 @@ static void make(tla_loader *loader) {
     const tla_place file = {loader->file, 1, 1};
     const said *name = &r->texts[FILE_NAME], *outputs = &r->texts[FILE_OUTPUTS];
     if (!*name->text || strlen(name->text) >= NETWORK_NAME_MAX || !r->op_count || !*outputs->text) {
-        tla_loader_find(loader, file, "expected a network: a name of at most %d characters, ops and outputs",
+        tla_loader_find(loader, file, "a network needs a name of at most %d characters, ops and outputs",
                         NETWORK_NAME_MAX - 1);
         return;
     }
@@ -298,7 +298,7 @@ static void make(tla_loader *loader) {
     if (loader->findings) return;
     for (size_t i = 0; i < n->tensor_count; i++)
         if (!n->tensors[i].users && !n->tensors[i].is_output)
-            tla_loader_find(loader, r->places[i], "the tensor %s is read by nobody, expected it among the outputs",
+            tla_loader_find(loader, r->places[i], "no op reads the tensor %s: remove it, or list it in outputs",
                             tla_quote(n->tensors[i].name).text);
 }
 

@@ -85,8 +85,7 @@ static tla_status place(const plan_request *request, plan_result *result, tla_er
         if (!status) result->heights[method] = result->height;
     }
     if (status == TLA_UNSUPPORTED)
-        return tla_error_set(error, status, "--method %s: it cannot plan around given offsets",
-                             tla_plan_method_name(method));
+        return tla_error_set(error, status, "--method %s does not support given offsets", tla_plan_method_name(method));
     if (status == TLA_EXHAUSTED) return TLA_OK; /* they do not get by with 2^63 bytes: the search may */
     if (status) return status;
     result->planned = true;
@@ -208,6 +207,6 @@ tla_status plan_find(const plan_request *request, const lifetime_list *list, pla
     tla_status status = result->offsets ? find(request, list, result, error) : TLA_NO_HOST_MEMORY;
     result->wall_s = host_seconds() - begin;
     if (status == TLA_NO_HOST_MEMORY) return no_memory(error);
-    return status && !error->text[0] ? tla_error_set(error, status, "the plan is none: %s", tla_status_text(status))
+    return status && !error->text[0] ? tla_error_set(error, status, "cannot plan: %s", tla_status_text(status))
                                      : status;
 }

@@ -37,7 +37,7 @@ void plan_print(FILE *out, const plan_request *request, const lifetime_list *lis
     if (result->planned) {
         fprintf(out, "%s      %" PRIu64 " bytes, %+.2f %% over the bound, by %s%s\n",
                 result->verdict == PLAN_FOUND ? "plan       " : "best height", result->height,
-                percent_over(result, result->height), result->method, is_lowest(result) ? "; none is lower" : "");
+                percent_over(result, result->height), result->method, is_lowest(result) ? "; no plan is lower" : "");
     }
     if (result->nodes) fprintf(out, "nodes            %" PRIu64 "\n", result->nodes);
     fprintf(out, "host time        %.3f s\n", result->wall_s);
@@ -61,7 +61,7 @@ void plan_print_refusal(FILE *out, const plan_request *request, const lifetime_l
     if (result->verdict == PLAN_NOT_FOUND) {
         fprintf(out, "no plan found in %" PRIu64 " bytes", request->capacity);
         if (request->exact && request->limit_s > 0 && result->nodes == 0)
-            fprintf(out, " by the heuristics, and for the search too many buffers live together");
+            fprintf(out, " by the heuristics; too many buffers are live at once for the search");
         else if (request->exact)
             fprintf(out, " within %g s", request->limit_s);
         else
@@ -69,19 +69,19 @@ void plan_print_refusal(FILE *out, const plan_request *request, const lifetime_l
         if (result->planned) fprintf(out, "; the best height is %" PRIu64, result->height);
         fprintf(out, "; the lower bound is %" PRIu64 "\n", result->proved);
     } else if (result->clash[0] != result->clash[1]) {
-        print_escaped(out, "there is no plan: buffers %s and %s live together and overlap at their offsets",
+        print_escaped(out, "no plan exists: buffers %s and %s are live at once and overlap at their offsets",
                       lifetimes_id(list, result->clash[0]), lifetimes_id(list, result->clash[1]));
         fputc('\n', out);
     } else if (result->bound == UINT64_MAX) {
-        fprintf(out, "there is no plan: more than 2^63 bytes live at once\n");
+        fprintf(out, "no plan exists: more than 2^63 bytes are live at once\n");
     } else if (result->bound > request->capacity) {
-        fprintf(out, "there is no plan in %" PRIu64 " bytes: the lower bound is %" PRIu64 ", of %zu buffer%s: ",
+        fprintf(out, "no plan exists in %" PRIu64 " bytes: the lower bound is %" PRIu64 ", of %zu buffer%s: ",
                 request->capacity, result->bound, result->bound_count,
-                result->bound_count == 1 ? ", which ends there" : "s that live at once");
+                result->bound_count == 1 ? ", which ends there" : "s that are live at once");
         print_buffers(out, list, result);
         fputc('\n', out);
     } else {
-        fprintf(out, "there is no plan in %" PRIu64 " bytes: the search has tried all (%" PRIu64 " nodes)\n",
+        fprintf(out, "no plan exists in %" PRIu64 " bytes: the search tried all placements (%" PRIu64 " nodes)\n",
                 request->capacity, result->nodes);
     }
 }

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_the_table_with_offsets) {
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"plan", trace, "--capacity", "12", "--output", out}).status, 0);
     BOOST_CHECK_EQUAL(checked_height(read_text(out)), 12u);
     BOOST_CHECK(contains(run_tlmalloc({"plan", trace, "--minimize"}).out,
-                         "plan             12 bytes, +0.00 % over the bound, by fit_first; none is lower"));
+                         "plan             12 bytes, +0.00 % over the bound, by fit_first; no plan is lower"));
 }
 
 BOOST_AUTO_TEST_CASE(the_exit_status_says_plan_impossible_or_not_found) {
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(the_exit_status_says_plan_impossible_or_not_found) {
     // Below the bound: at once, with the buffers that make it.
     command_result result = run({"plan", trace, "--capacity", "11"});
     BOOST_CHECK_EQUAL(result.status, 1);
-    BOOST_CHECK_EQUAL(result.err,
-                      "tlmalloc plan: " + trace +
-                          ": there is no plan in 11 bytes: the lower bound is 12, of 3 buffers that live at "
-                          "once: b1, b3, b5\n");
+    BOOST_CHECK_EQUAL(
+        result.err,
+        "tlmalloc plan: " + trace +
+            ": no plan exists in 11 bytes: the lower bound is 12, of 3 buffers that are live at once: b1, b3, b5\n");
     BOOST_CHECK_EQUAL(scratch.file_count(), 2u); // the table and the report
     report r = read_report(json);
     BOOST_CHECK_EQUAL(text_of(r, "status"), "impossible");
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(the_exit_status_says_plan_impossible_or_not_found) {
     const std::string hard = scratch.write("h.csv", above_its_bound);
     result = run({"plan", hard, "--capacity", "2"});
     BOOST_CHECK_EQUAL(result.status, 1);
-    BOOST_CHECK(contains(result.err, ": there is no plan in 2 bytes: the search has tried all ("));
+    BOOST_CHECK(contains(result.err, ": no plan exists in 2 bytes: the search tried all placements ("));
     r = read_report(json);
     BOOST_CHECK_EQUAL(text_of(r, "status"), "impossible");
     BOOST_CHECK_EQUAL(number_of(r, "lower_bound"), 2);
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(columns_may_come_in_any_order_and_are_kept) {
     const std::string clash = scratch.write("c.csv", "id,begin,end,size,offset\na,0,4,4,0\nb,4,6,4,2\n");
     const command_result run = run_tlmalloc({"plan", clash, "--capacity", "100"});
     BOOST_CHECK_EQUAL(run.status, 1);
-    BOOST_CHECK(contains(run.err, ": there is no plan: buffers a and b live together and overlap at their offsets\n"));
+    BOOST_CHECK(contains(run.err, ": no plan exists: buffers a and b are live at once and overlap at their offsets\n"));
 }
 
 BOOST_AUTO_TEST_CASE(a_replay_frees_a_buffer_for_its_gaps) {
@@ -262,20 +262,20 @@ BOOST_AUTO_TEST_CASE(bad_tables_are_refused_with_their_place) {
         {head + "a,0,3,1,3,,\n", "t.csv:2:9: found '3', expected an alignment, a power of two"},
         {head + "a,0,3,1,0,,\n", "t.csv:2:9: found '0', expected an alignment, a power of two"},
         {head + "a,0,3,1,4,,6\n", "t.csv:2:12: found '6', expected a multiple of the alignment"},
-        {head + "a,0,3,1,,,9223372036854775808\n", "expected an offset, so that the buffer ends at 2^63 at the latest"},
+        {head + "a,0,3,1,,,9223372036854775808\n", "expected an offset at which the buffer ends by 2^63"},
         {head + "a,0,9,1,,3-5 4-7,\n",
          "t.csv:2:14: found '4-7', expected gaps in the order of time, inside the lifetime"},
         {head + "a,0,9,1,,3-12,\n", "t.csv:2:10: found '3-12', expected gaps in the order of time"},
         {head + "a,0,9,1,,5-3,\n", "t.csv:2:10: found '5-3', expected a gap LOWER-UPPER, such as 3-5"},
-        {head + "a,0,9,1,,0-9,\n", "expected gaps that leave the buffer some of its lifetime"},
-        {head + "a,0,9,1,,3-5@0:64,\n", "a window, in which a part lives, cannot be planned"},
+        {head + "a,0,9,1,,0-9,\n", "expected gaps shorter than the buffer's lifetime"},
+        {head + "a,0,9,1,,3-5@0:64,\n", "because windows (@) are unsupported"},
         {"id,lower,upper,size,colour\n", "t.csv:1:21: found 'colour', expected a column: id, lower"},
         {"id,lower,size\n", "expected a header line with id, lower, upper and size"},
         {"id,lower,upper,size,end\n", "t.csv:1:21: found 'end', expected each column once"},
         {"id,lower,begin,upper,size\n", "t.csv:1:10: found 'begin', expected each column once"},
-        {"id,lower,upper,size,hint\na,0,1,1,soon\n", "t.csv:2:9: found 'soon', expected a hint"},
-        {"id,lower,end,size\na,4,3,1\n", "t.csv:2:5: found '3', expected a time not earlier than the first one"},
-        {"id,lower,end,size\na,4,18446744073709551615,1\n", "expected a time not earlier than the first one"},
+        {"id,lower,upper,size,hint\na,0,1,1,soon\n", "t.csv:2:9: found 'soon', expected a number as hint"},
+        {"id,lower,end,size\na,4,3,1\n", "t.csv:2:5: found '3', expected a time not before the start"},
+        {"id,lower,end,size\na,4,18446744073709551615,1\n", "expected a time not before the start"},
     };
     for (const auto &[text, message] : bad) {
         scratch_directory scratch;
@@ -303,9 +303,9 @@ BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_refused) {
          "--method: found 'bets', expected one of: stack, fit_first, size_order, tflm_greedy, greedy_area, "
          "greedy_lifetime, greedy_conflicts, lowest_first, best, exact, did you mean"},
         {{trace, trace}, "found a second argument"},
-        {{trace, "--minimize", "-o", trace}, "which is the input"},
+        {{trace, "--minimize", "-o", trace}, "is the input"},
         {{trace, "--minimize", "--device", "0"}, "found a format without devices"},
-        {{hard, "--method", "lowest_first"}, "--method lowest_first: it cannot plan around given offsets"},
+        {{hard, "--method", "lowest_first"}, "--method lowest_first does not support given offsets"},
     };
     for (const auto &[arguments, message] : bad) {
         std::vector<std::string> words{"plan"};
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(half_of_the_addresses_is_a_size_like_any) {
     const std::string more = scratch.write("m.csv", "id,lower,upper,size\na,0,2,9223372036854775808\nb,1,3,1\n");
     const command_result run = run_tlmalloc({"plan", more, "--minimize", "-o", out, "--json", json});
     BOOST_CHECK_EQUAL(run.status, 1);
-    BOOST_CHECK(contains(run.err, ": there is no plan: more than 2^63 bytes live at once\n"));
+    BOOST_CHECK(contains(run.err, ": no plan exists: more than 2^63 bytes are live at once\n"));
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_table_has_an_empty_plan) {

@@ -101,8 +101,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_is_refused_with_its_place) {
         BOOST_CHECK_MESSAGE(contains(run.err, text), run.err);
     };
     refused("memory: planned", "memory: found \"planned\", expected plan or record_table or allocate");
-    refused("network: wrong.yaml",
-            "wrong.yaml:4:23: inputs: found \"w\", expected inputs and what ops further up make");
+    refused("network: wrong.yaml", "wrong.yaml:4:23: inputs: found \"w\", expected inputs, or outputs of earlier ops");
     refused("network: none.yaml", "none.yaml");
     refused("network: heap.csv", "heap.csv:");
     refused("tarce: net.yaml", "unknown parameter tarce of workload network, did you mean \"trace\"?");

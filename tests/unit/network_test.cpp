@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(a_network_is_read_with_its_lifetimes_in_ops) {
         BOOST_CHECK(network_needs_memory(&l.net, l.find(name)));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_network_is_told_with_its_place) {
-    refuses("", "expected a network");
-    refuses("name: x\n", "1:1: expected a network: a name of at most 47 characters, ops and outputs");
+BOOST_AUTO_TEST_CASE(invalid_networks_are_rejected_with_their_place) {
+    refuses("", "a network needs");
+    refuses("name: x\n", "1:1: a network needs a name of at most 47 characters, ops and outputs");
     refuses(with_line(1, "nam: small"),
             "1:1: unknown key \"nam\", expected name, inputs, ops or outputs, did you mean \"name\"?");
     refuses(with_line(2, "inputs: {x: 8 KiB, w: 4 B, x: 12 B}"),
@@ -197,28 +197,28 @@ BOOST_AUTO_TEST_CASE(what_is_no_network_is_told_with_its_place) {
     refuses(with_line(2, "inputs: {x: many, w: 12 B}"), "2:13: x: found \"many\", expected a size");
     refuses(with_line(2, "inputs: {x: 8 KiB, w: 12 B, b: 4 B}"), "2:29: the tensor \"b\" is read by nobody");
     refuses(with_line(4, "  - {name: linear, inputs: x v, outputs: {y: 4 KiB, side: 16 B}}"),
-            "4:28: inputs: found \"v\", expected inputs and what ops further up make");
+            "4:28: inputs: found \"v\", expected inputs, or outputs of earlier ops");
     refuses(with_line(4, "  - {name: linear, inputs: x z, outputs: {y: 4 KiB, side: 16 B}}"), // before it is made
             "4:28: inputs: found \"z\"");
     refuses(with_line(6, "  - {name: sum, inputs: row rows, outputs: {z: 8 KiB}}"), "did you mean \"rows\"?");
     refuses(with_line(6, "  - {name: sum, inputs: rows, outputs: {y: 8 KiB}}"),
             "6:41: found the tensor \"y\" again, expected it once (line 4)");
     refuses(with_line(6, "  - {name: sum, inputs: rows, outputs: {z: 0 B}}"), "6:44: z: found \"0 B\"");
-    refuses(with_line(6, "  - {name: sum, inputs: rows}"), "6:5: op \"sum\" makes nothing");
+    refuses(with_line(6, "  - {name: sum, inputs: rows}"), "6:5: op \"sum\" has no outputs");
     refuses(with_line(6, "  - {name: sum, inputs: rows rows rows rows rows, outputs: {z: 4 B}}"),
             "6:5: op \"sum\": found 6 inputs and outputs, expected at most 5");
     refuses(with_line(6, "  - {name: sum, outputs: {z: 4 B}}"), "6:5: found an op without a name");
     refuses(with_line(6, "  - {inputs: rows, outputs: {z: 4 B}}"), "6:5: found an op without a name");
     refuses(with_line(4, "  - {name: linear, inputs: \"  \", outputs: {y: 4 KiB, side: 16 B}}"),
-            "4:5: found an op without a name of at most 47 characters or without inputs");
+            "4:5: an op needs a name of at most 47 characters, and inputs");
     refuses(with_line(6, "  - {name: sum, input: rows, outputs: {z: 4 B}}"), "did you mean \"inputs\"?");
     refuses(with_line(5, "  - {name: view, inputs: x, reshape: rows}"),
-            "5:38: reshape: expected one input, which an op");
-    refuses(with_line(5, "  - {name: view, inputs: y y, reshape: rows}"), "reshape: expected one input");
+            "5:38: reshape needs exactly one input, which an op");
+    refuses(with_line(5, "  - {name: view, inputs: y y, reshape: rows}"), "reshape needs exactly one input");
     refuses(with_line(5, "  - {name: view, inputs: y y y y y, reshape: rows}"),
             "5:5: op \"view\": found 6 inputs and outputs, expected at most 5");
     refuses(with_line(5, "  - {name: view, inputs: y, reshape: rows, outputs: {q: 4 B}}"), "and no outputs");
-    refuses(with_line(7, "outputs: side"), "6:46: the tensor \"z\" is read by nobody, expected it among the outputs");
+    refuses(with_line(7, "outputs: side"), "6:46: no op reads the tensor \"z\": remove it, or list it in outputs");
     refuses(with_line(7, "outputs: z sid"), "7:10: outputs: found \"sid\"");
     refuses(with_line(7, "outputs: [z]"), "7:10: outputs: found a sequence");
     refuses(with_line(6, "  - {name: sum, inputs: rows, outputs: {z: 4 B, a: 4 B, b: 4 B, c: 4 B, d: 4 B}}"),
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(keys_may_come_in_any_order) {
     BOOST_CHECK_MESSAGE(l.status == TLA_OK, l.findings);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_computed_follows_from_every_word_and_its_place) {
+BOOST_AUTO_TEST_CASE(the_result_depends_on_every_word_and_its_place) {
     const loaded l("name: n\ninputs: {a: 8 B, b: 12 B}\nops:\n  - {name: f, inputs: a b, outputs: {c: 4 B, d: 16 B}}\n"
                    "outputs: c d\n");
     BOOST_REQUIRE_MESSAGE(l.status == TLA_OK, l.findings);
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_overwritten_while_it_lives_shows_in_the_ou
     BOOST_CHECK_GT(tried, 20);
 }
 
-BOOST_AUTO_TEST_CASE(whichever_call_of_the_kernel_fails_its_tiles_are_given_back) {
+BOOST_AUTO_TEST_CASE(whichever_call_of_the_kernel_fails_its_tiles_are_freed) {
     const loaded l("name: n\ninputs: {a: 8 B, b: 12 B}\nops:\n  - {name: f, inputs: a b, outputs: {c: 16 B}}\n"
                    "outputs: c\n");
     std::vector<network_home> homes(l.net.tensor_count, {memory_base, 0});
