@@ -59,8 +59,8 @@ class stay {
     bool is_alone() const { return is_alone_; }
     const char *why_not() const {
         return other_ == std::this_thread::get_id()
-                   ? "found a call from within a callback, expected it after the call that called back"
-                   : "found a call while another thread makes one, expected calls one after the other: hold a lock";
+                   ? "call from within a callback: make it after the outer call has returned"
+                   : "another thread is in a call: make one call at a time, and hold a lock";
     }
 
   private:
@@ -85,7 +85,7 @@ Result guarded(Result failed, Body body) {
     } catch (const std::exception &problem) {
         fail(0, words_of(problem));
     } catch (...) {
-        fail(0, "an exception of no known kind");
+        fail(0, "unknown exception");
     }
     return failed;
 }

@@ -86,7 +86,7 @@ struct tlmc_controller : sc_core::sc_module {
         while (!done && sc_core::sc_pending_activity())
             run(sc_core::sc_time_to_pending_activity());
         if (problem) std::rethrow_exception(problem);
-        if (!done) throw std::runtime_error("the access never came to its end");
+        if (!done) throw std::runtime_error("the access never completed");
     }
 
     forward_path socket(std::uint32_t which) { return which == TLMC_CONTROL ? control : data; }
@@ -118,18 +118,17 @@ namespace {
 // A larger one would say that the access is hardware's, or trusted.
 int check_asid(const tlmc_access &access) {
     if (!access.has_asid || access.asid < TLA_ASID_HARDWARE) return 0;
-    return fail(TLA_INVALID_ARGUMENT, "found asid " + std::to_string(access.asid) + ", expected one below " +
+    return fail(TLA_INVALID_ARGUMENT, "invalid asid " + std::to_string(access.asid) + ": it must be below " +
                                           std::to_string(TLA_ASID_HARDWARE));
 }
 
 int check(const tlmc_controller *controller, std::uint32_t socket, const tlmc_access *access) {
-    if (!controller || !access)
-        return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and an access");
+    if (!controller || !access) return fail(TLA_INVALID_ARGUMENT, "null pointer: pass a controller and an access");
     if (socket > TLMC_CONTROL)
         return fail(TLA_INVALID_ARGUMENT,
-                    "found socket " + std::to_string(socket) + ", expected TLMC_DATA or TLMC_CONTROL");
+                    "unknown socket " + std::to_string(socket) + ": use TLMC_DATA or TLMC_CONTROL");
     if (access->command > TLMC_IGNORE)
-        return fail(TLA_INVALID_ARGUMENT, "found command " + std::to_string(access->command) + ", expected 0 .. 2");
+        return fail(TLA_INVALID_ARGUMENT, "unknown command " + std::to_string(access->command) + ": use 0 .. 2");
     return check_asid(*access);
 }
 
@@ -142,9 +141,9 @@ int check_time(const tlmc_access &access) {
     constexpr std::uint64_t last_ps = std::uint64_t{1} << 63;
     const std::uint64_t now_ps = state().now_ps;
     if (now_ps <= last_ps && access.delay_ps <= last_ps - now_ps) return 0;
-    return fail(TLA_INVALID_ARGUMENT, "found an access at " + std::to_string(now_ps) + " ps and a delay of " +
+    return fail(TLA_INVALID_ARGUMENT, "the access at " + std::to_string(now_ps) + " ps with a delay of " +
                                           std::to_string(access.delay_ps) +
-                                          " ps, expected 2^63 ps at most in all: time ends");
+                                          " ps starts after 2^63 ps, the end of time");
 }
 
 // Moves what the byte enables and the streaming width say, as an access does, in stretches that a debugger's access
@@ -178,8 +177,7 @@ std::uint32_t debug_in_stretches(forward_path socket, const tlmc_access &access)
 // One command, as its sender would write and read it.
 int command(tlmc_controller *controller, std::uint32_t port, tla_command &what, tlmc_access *who,
             tla_completion &done) {
-    if (!controller || !who)
-        return fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a controller and a requester");
+    if (!controller || !who) return fail(TLA_INVALID_ARGUMENT, "null pointer: pass a controller and a requester");
     if (const int wrong = check_asid(*who)) return wrong;
     if (const int wrong = check_time(*who)) return wrong;
     tla_status status = TLA_OK;
@@ -216,17 +214,17 @@ tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *set
         std::string why;
         plugin_settings read;
         if (version != TLMC_VERSION)
-            why = "the host was made for version " + std::to_string(version) +
+            why = "the host was built for version " + std::to_string(version) +
                   " of the interface, this plugin (tlmalloc " + tla_version() + ") has version " +
                   std::to_string(TLMC_VERSION);
         else if (!name || !*name || !settings)
-            why = "found no name or no settings, expected both";
+            why = "name or settings are missing: pass both";
         else if (!is_name(name)) // SystemC would change it
-            why = std::string("found name ") + tla_quote(name).text + ", expected printable characters but \".\"";
+            why = std::string("invalid name ") + tla_quote(name).text + ": use printable characters other than \".\"";
         else if (state().running)
-            why = "time has begun: controllers are created before the first access or tick";
+            why = "time has started: create controllers before the first access or tick";
         else if (sc_core::sc_find_object(name)) // SystemC would rename it
-            why = std::string("found name \"") + name + "\", expected one that no other controller has";
+            why = std::string("another controller has the name \"") + name + "\": choose another name";
         else
             why = read_settings(settings, read);
         if (!why.empty()) {
@@ -264,12 +262,11 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
     if (check(controller, socket, access)) return 0;
     return guarded<uint32_t>(0, [&] {
         if (access->enables && !access->enables_length) {
-            fail(TLA_INVALID_ARGUMENT, "found byte enables of length 0, expected at least 1");
+            fail(TLA_INVALID_ARGUMENT, "byte enables of length 0: pass a length of at least 1");
             return 0u;
         }
         if (!access->data && access->length) {
-            fail(TLA_INVALID_ARGUMENT,
-                 "found no data for " + std::to_string(access->length) + " bytes, expected a pointer to them");
+            fail(TLA_INVALID_ARGUMENT, "null pointer for the data of " + std::to_string(access->length) + " bytes");
             return 0u;
         }
         settle(); // of what is elaborated
@@ -280,7 +277,7 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
 int tlmc_get_dmi(tlmc_controller *controller, uint32_t socket, const tlmc_access *access, tlmc_dmi *dmi) {
     if (check(controller, socket, access)) return 0;
     if (!dmi) {
-        fail(TLA_INVALID_ARGUMENT, "found a null pointer, expected a place for what is granted");
+        fail(TLA_INVALID_ARGUMENT, "null pointer: pass a place for the granted DMI");
         return 0;
     }
     return guarded<int>(0, [&] {
@@ -316,8 +313,8 @@ uint64_t tlmc_now_ps(void) {
 int tlmc_tick(uint64_t until_ps) {
     const std::uint64_t now_ps = tlmc_now_ps();
     if (until_ps < now_ps)
-        return fail(TLA_INVALID_ARGUMENT, "found a tick until " + std::to_string(until_ps) + " ps, expected at least " +
-                                              std::to_string(now_ps) + " ps, which it is");
+        return fail(TLA_INVALID_ARGUMENT, "cannot tick to " + std::to_string(until_ps) + " ps: the time is already " +
+                                              std::to_string(now_ps) + " ps");
     return guarded<int>(TLA_UNSUPPORTED, [&] {
         settle();
         const std::uint64_t simulated_ps = to_ps(sc_core::sc_time_stamp());
@@ -328,7 +325,7 @@ int tlmc_tick(uint64_t until_ps) {
 }
 
 int tlmc_reset(tlmc_controller *controller) {
-    if (!controller) return fail(TLA_INVALID_ARGUMENT, "found no controller");
+    if (!controller) return fail(TLA_INVALID_ARGUMENT, "null pointer: pass a controller");
     return guarded<int>(TLA_UNSUPPORTED, [&] {
         controller->perform([&] {
             controller->controller.reset();
@@ -348,9 +345,10 @@ int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory
         what.memory = TLA_MEMORY_KIND_COUNT;
         for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
             if (memory && std::strcmp(memory, tla_memory_kind_name(kind)) == 0) what.memory = kind;
-        if (what.memory == TLA_MEMORY_KIND_COUNT || !address)
-            return fail(TLA_INVALID_ARGUMENT, "found memory \"" + std::string(memory ? memory : "") +
-                                                  "\", expected hbm or tcm, and a place for the address");
+        if (!address) return fail(TLA_INVALID_ARGUMENT, "null pointer: pass a place for the address");
+        if (what.memory == TLA_MEMORY_KIND_COUNT)
+            return fail(TLA_INVALID_ARGUMENT,
+                        "unknown memory \"" + std::string(memory ? memory : "") + "\": use hbm or tcm");
         tla_completion done{};
         const int status = command(controller, port, what, who, done);
         if (!status) *address = done.value;

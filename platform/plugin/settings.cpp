@@ -98,7 +98,7 @@ std::string read_address(const setting &said, std::optional<std::uint64_t> &base
     if (used == value.size() && used > 0) return "";
     std::uint64_t nbytes = 0;
     if (tla_parse_size(value.c_str(), &nbytes, nullptr) != TLA_OK)
-        return found(said.line, said.key + " = " + quoted(value), "an address below 2^64, 0x80000000 or 2 GiB say");
+        return found(said.line, said.key + " = " + quoted(value), "an address below 2^64, such as 0x80000000 or 2 GiB");
     base = nbytes;
     return "";
 }
@@ -143,8 +143,7 @@ std::string parse(const settings_text &text, const std::vector<std::string> &ove
 std::string check_bases(const settings_text &text, const own_keys &own) {
     const bool hbm = own.base[TLA_HBM].has_value(), tcm = own.base[TLA_TCM].has_value();
     if (own.layout == "plain" && !hbm)
-        return text.place_of("controller.addresses") +
-               "found controller.addresses = plain without hbm.base, expected a base";
+        return text.place_of("controller.addresses") + "controller.addresses = plain needs hbm.base";
     if (own.layout == "kernbench" && (hbm || tcm)) {
         const std::string key = hbm ? "hbm.base" : "tcm.base";
         return text.place_of(key) + "found " + key +

@@ -49,7 +49,7 @@ for settings, expected in [(b"hbm.base", 'line 1: found "hbm.base", expected KEY
                            (b"hbm.base = \x1b\xff", 'line 1: found hbm.base = "\\x1b\\xff"'),
                            (b"hbm.base = 0", "line 1: found hbm.base without tcm.base"),
                            (b"# \n\ntcm.base = 0", "line 3: found tcm.base without hbm.base"),
-                           (b"\ncontroller.addresses = plain", "line 2: found controller.addresses = plain without"),
+                           (b"\ncontroller.addresses = plain", "line 2: controller.addresses = plain needs hbm.base"),
                            (b"controller.addresses = kernbench\nhbm.base = 0\ntcm.present = false",
                             "line 2: found hbm.base with controller.addresses = kernbench, expected plain"),
                            (b"controller.addresses = kernbench\n\ntcm.base = 0", "line 3: found tcm.base with"),
@@ -71,9 +71,9 @@ second = plugin.tlmc_create(tlmc.VERSION, b"second", b"tcm.present = false")
 third = plugin.tlmc_create(tlmc.VERSION, b"third", b"hbm.base = 1\nhbm.base = 010 KiB\ntcm.present = false")  # the last
 assert second and third, said()
 for name in b"a b", b"a.b", b"a\n", b"\xff", b" ":
-    assert not plugin.tlmc_create(tlmc.VERSION, name, b"tcm.present = false") and "expected printable" in said(), name
+    assert not plugin.tlmc_create(tlmc.VERSION, name, b"tcm.present = false") and "use printable" in said(), name
 for taken in b"controller", b"second":  # there is no destroy that would free a name
-    assert not plugin.tlmc_create(tlmc.VERSION, taken, b"tcm.present = false") and "no other controller has" in said()
+    assert not plugin.tlmc_create(tlmc.VERSION, taken, b"tcm.present = false") and "another controller has" in said()
 
 warnings = []
 warned = tlmc.WARNED(lambda context, report, text: warnings.append((report.decode(), text.decode())))
@@ -127,7 +127,7 @@ for asid in 2**31 - 1, 2**31, 2**32 - 1:
                  lambda: not plugin.tlmc_get_dmi(controller, tlmc.DATA, c.byref(none), c.byref(dmi)),
                  lambda: plugin.tlmc_allocate(controller, 0, b"hbm", 1, c.byref(none), c.byref(address)),
                  lambda: plugin.tlmc_free(controller, 0, BASE, 4096, c.byref(none))]:
-        assert call() != 0 and said() == "found asid %d, expected one below 2147483647" % asid, said()
+        assert call() != 0 and said() == "invalid asid %d: it must be below 2147483647" % asid, said()
 assert plugin.tlmc_debug(controller, tlmc.DATA, c.byref(peek)) == 11 and peek.buffer.raw == b"from Python"
 
 # LR and SC.
@@ -150,13 +150,13 @@ assert lost == [(BASE, BASE + 4095)], lost
 assert plugin.tlmc_free(controller, 0, BASE, 4096, c.byref(me)) != 0
 assert said(), "a double free has words"
 assert plugin.tlmc_allocate(controller, 0, b"dram", 1, c.byref(me), c.byref(address)) != 0
-assert "expected hbm or tcm" in said()
+assert "use hbm or tcm" in said()
 
 # Bad accesses are answered; bad calls are refused.
 assert transport(controller, tlmc.access(tlmc.READ, 0x7fffffff, bytes(4))) == tlmc.ADDRESS_ERROR
-assert plugin.tlmc_transport(controller, 2, c.byref(write)) != 0 and "found socket 2" in said()
+assert plugin.tlmc_transport(controller, 2, c.byref(write)) != 0 and "unknown socket 2" in said()
 assert plugin.tlmc_transport(None, 0, c.byref(write)) != 0 and "null pointer" in said()
-assert plugin.tlmc_transport(controller, 0, c.byref(tlmc.Access(command=3))) != 0 and "found command 3" in said()
+assert plugin.tlmc_transport(controller, 0, c.byref(tlmc.Access(command=3))) != 0 and "unknown command 3" in said()
 state = tlmc.access(tlmc.READ, 0xf40, bytes(4), delay_ps=me.delay_ps)
 assert transport(controller, state, tlmc.CONTROL) == tlmc.OK and state.buffer.raw[0] == 3  # done
 assert plugin.tlmc_get_dmi(controller, tlmc.CONTROL, c.byref(state), c.byref(dmi)) == 0 and not dmi.pointer
@@ -178,8 +178,8 @@ plugin.tlmc_on_dmi_lost(second, tlmc.LOST(0), None)
 # Time goes on with ticks alone.
 assert plugin.tlmc_now_ps() == 0
 assert plugin.tlmc_tick(5_000_000) == 0 and plugin.tlmc_now_ps() == 5_000_000
-assert plugin.tlmc_tick(4_999_999) != 0 and "expected at least 5000000 ps" in said()
-assert not plugin.tlmc_create(tlmc.VERSION, b"late", SETTINGS) and "time has begun" in said()
+assert plugin.tlmc_tick(4_999_999) != 0 and "the time is already 5000000 ps" in said()
+assert not plugin.tlmc_create(tlmc.VERSION, b"late", SETTINGS) and "time has started" in said()
 
 # A reset, and the other controller, which has KernBench's addresses and knows nothing of all this.
 assert plugin.tlmc_allocate(controller, 0, b"tcm", 64, c.byref(me), c.byref(address)) == 0 and address.value == 0x1000
