@@ -100,7 +100,9 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
     const grid g = grid_of(tensors[WORLD]);
     const uint64_t elements = workload->elements_per_pe;
     if (g.ranks == 0 || g.ranks > workload->programs)
-        return tl_wrong(error, "all_reduce: found %u ranks of %u programs", g.ranks, workload->programs);
+        return tl_wrong(error,
+                        "all_reduce: %u ranks for %u programs: there must be 1 rank at least, and one program for each",
+                        g.ranks, workload->programs);
     float *values = calloc(g.ranks, sizeof *values);
     tla_status status = values ? TLA_OK : tl_wrong(error, "all_reduce: no host memory for the reference");
     for (uint32_t part = 0; status == TLA_OK && part < g.ranks; part++)

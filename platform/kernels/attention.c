@@ -125,8 +125,9 @@ static tla_status run(tl_context *tl) {
     const shape s = {(uint32_t)tl_argument(tl, 4), (uint32_t)tl_argument(tl, 5), (uint32_t)tl_argument(tl, 6),
                      (uint32_t)tl_argument(tl, 7)};
     if (s.causal && s.queries > s.keys)
-        return tl_refuse(tl, "attention: found %u queries for %u keys, expected no more than keys where causal is 1",
-                         s.queries, s.keys);
+        return tl_refuse(
+            tl, "attention: %u queries for %u keys: with causal = 1 there must be at least as many keys as queries",
+            s.queries, s.keys);
     const share part = share_of(&s, tl_program_id(tl, TL_ALL), tl_num_programs(tl, TL_ALL));
     if (part.first == part.end) return TLA_OK; /* more programs than queries and their keys */
     const uint32_t rows = at_most(part.end - part.first, BLOCK), keys = at_most(part.keys_end - part.first_key, PART);
@@ -202,7 +203,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
     const uint64_t queries = workload->parameters[QUERIES], keys = workload->parameters[KEYS],
                    width = workload->parameters[WIDTH];
     double *const weights = malloc(keys * sizeof *weights);
-    if (!weights) return tl_wrong(error, "attention: there is no host memory for the check");
+    if (!weights) return tl_wrong(error, "attention: no host memory for the check");
     tla_status status = TLA_OK;
     for (uint64_t query = 0; status == TLA_OK && query < queries; query++) {
         const uint64_t seen = workload->parameters[CAUSAL] ? keys - queries + query + 1 : keys;

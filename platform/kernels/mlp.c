@@ -108,7 +108,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
     const uint64_t rows = workload->parameters[ROWS], width = workload->parameters[WIDTH],
                    hidden = workload->parameters[HIDDEN];
     double *const silu = malloc(2 * hidden * sizeof *silu);
-    if (!silu) return tl_wrong(error, "mlp: there is no host memory for the check");
+    if (!silu) return tl_wrong(error, "mlp: no host memory for the check");
     tla_status status = TLA_OK;
     for (uint64_t i = 0; status == TLA_OK && i < rows * width; i++) {
         if (i % width == 0) hidden_layer(workload, tensors, i / width, silu, silu + hidden);

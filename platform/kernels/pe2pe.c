@@ -79,11 +79,11 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
         const bool is_receiver = p > 0 && tl_element(tensors[ROLE], TL_I32, p) == 1;
         receivers += is_receiver;
         if (memcmp(y + p * part, x + (is_receiver ? 0 : p * part), part) != 0)
-            return tl_wrong(error, "pe2pe: program %llu has other bytes than those of program %llu",
+            return tl_wrong(error, "pe2pe: the bytes of program %llu differ from the bytes of program %llu",
                             (unsigned long long)p, is_receiver ? 0 : (unsigned long long)p);
     }
     if ((double)receivers != tl_element(tensors[ROLE], TL_I32, 0))
-        return tl_wrong(error, "pe2pe: %llu programs have received, expected those that program 0 sent to",
+        return tl_wrong(error, "pe2pe: %llu programs received messages, but not the programs to which program 0 sent",
                         (unsigned long long)receivers);
     return TLA_OK;
 }

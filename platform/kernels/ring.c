@@ -43,7 +43,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
         uint64_t byte = 0;
         while (got[byte] == expected[byte])
             byte++;
-        return tl_wrong(error, "ring: byte %llu of program %llu is %u, expected %u, that of the program behind it",
+        return tl_wrong(error, "ring: byte %llu of program %llu is %u, expected %u, the byte of the next program",
                         (unsigned long long)byte, (unsigned long long)p, got[byte], expected[byte]);
     }
     return TLA_OK;

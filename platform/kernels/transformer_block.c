@@ -322,7 +322,7 @@ static tla_status run(tl_context *tl) {
     for (uint32_t i = 0; i < PARAMETERS; i++)
         p[i] = (uint32_t)tl_argument(tl, Y + 1 + i);
     if (p[P_TOKENS] > p[P_KEYS])
-        return tl_refuse(tl, "transformer_block: found %u tokens and %u keys, expected no more tokens than keys",
+        return tl_refuse(tl, "transformer_block: %u tokens for %u keys: there must be at least as many keys as tokens",
                          p[P_TOKENS], p[P_KEYS]);
     const uint32_t sip = tl_program_id(tl, TL_SIP), sips = tl_num_programs(tl, TL_SIP);
     const uint32_t first = part_of(p[P_SEQUENCES], sip, sips), end = part_of(p[P_SEQUENCES], sip + 1, sips);

@@ -153,7 +153,7 @@ static tla_status reference_check(const tl_workload *workload, const void *const
     const uint64_t *const p = workload->parameters;
     const uint64_t row = p[P_TOKENS] * p[P_WIDTH], cache = p[P_KEYS] * p[P_DEPTH];
     double *const room = malloc((2 * row + 2 * cache + 2 * p[P_DEPTH] + p[P_KEYS]) * sizeof *room);
-    if (!room) return tl_wrong(error, "transformer_block: there is no host memory for the check");
+    if (!room) return tl_wrong(error, "transformer_block: no host memory for the check");
     const reference r = {.p = p,
                          .tensors = tensors,
                          .x = room,

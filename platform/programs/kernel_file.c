@@ -71,7 +71,7 @@ static tla_status make_scratch(tla_error *error) {
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     int length = snprintf(folder, sizeof folder, "%s/tlmalloc-kernel-XXXXXX", root);
     if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
-        return tla_error_set(error, TLA_IO, "%s: cannot make a folder to compile in: %s", folder, strerror(errno));
+        return tla_error_set(error, TLA_IO, "%s: cannot create a folder for the compiler: %s", folder, strerror(errno));
     snprintf(scratch_object, sizeof scratch_object, "%s/kernel.o", folder);
     snprintf(scratch_shared, sizeof scratch_shared, "%s/kernel.so", folder);
     memcpy(scratch_folder, folder, sizeof folder);
@@ -144,21 +144,21 @@ static tla_status run_compiler(char *const *words, const char *path, unsigned li
     const int failed = variables ? start(words, variables) : ENOMEM;
     free(variables);
     if (failed == ENOENT || failed == EACCES)
-        return tla_error_set(
-            error, TLA_NOT_FOUND,
-            "%s: there is no C compiler '%s' here: install gcc, name another one in CC, or compile the "
-            "kernel elsewhere and give its .so",
-            path, words[0]);
+        return tla_error_set(error, TLA_NOT_FOUND,
+                             "%s: C compiler '%s' not found: install gcc, name another compiler in CC, or compile the "
+                             "kernel elsewhere and pass its .so",
+                             path, words[0]);
     if (failed) return tla_error_set(error, TLA_IO, "%s: %s: %s", path, words[0], strerror(failed));
     int status = 0;
     if (!wait_for_compiler(limit_ms, &status))
         return tla_error_set(error, TLA_TIMEOUT,
-                             "%s: the C compiler '%s' has not ended after %u s and was killed: name another one in CC, "
-                             "or compile the kernel elsewhere and give its .so",
+                             "%s: the C compiler '%s' did not finish in %u s and was killed: name another compiler in "
+                             "CC, or compile the kernel elsewhere and pass its .so",
                              path, words[0], limit_ms / 1000);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
         return tla_error_set(error, TLA_NOT_FOUND, "%s: the C compiler '%s' cannot be run", path, words[0]);
-    if (status) return tla_error_set(error, TLA_SYNTAX, "%s: does not compile: see above what %s says", path, words[0]);
+    if (status)
+        return tla_error_set(error, TLA_SYNTAX, "%s: does not compile: see the messages of %s above", path, words[0]);
     return TLA_OK;
 }
 
@@ -223,7 +223,7 @@ static tla_status compile(const char *path, const char *include, const char *ker
 /* The declaration of an open object, as far as its own headers knew it. */
 static tla_status take_declaration(tl_kernel_file *file, const char *path, tla_error *error) {
     const tl_kernel_info *declared = dlsym(file->object, "tl_kernel_declaration");
-    if (!declared) return tla_error_set(error, TLA_SYNTAX, "%s: declares no kernel: expected a TL_KERNEL(...)", path);
+    if (!declared) return tla_error_set(error, TLA_SYNTAX, "%s: declares no kernel: add a TL_KERNEL(...)", path);
     tla_error why;
     file->kernel = (tl_kernel_info){0};
     if (declared->calls_version != TL_CALLS_VERSION || declared->bytes > sizeof file->kernel)
@@ -242,7 +242,7 @@ static tla_status open_object(const char *object, const char *path, tl_kernel_fi
         return tla_error_set(error, TLA_UNSUPPORTED, "%s: cannot be loaded: %s", path,
                              undefined ? undefined
                              : said    ? said
-                                       : "no reason is given");
+                                       : "unknown reason");
     }
     tla_status status = take_declaration(file, path, error);
     if (status) tl_kernel_file_close(file);

@@ -90,10 +90,10 @@ static bool is_of_start_files(const char *name) {
 
 static tla_status check_symbols(const object *o, const Elf64_Shdr *table, const char *path, tla_error *error) {
     if (table->sh_link >= o->section_count || table->sh_offset % 8 || !inside(o, table->sh_offset, table->sh_size))
-        return tla_error_set(error, TLA_SYNTAX, "%s: its table of symbols is damaged", path);
+        return tla_error_set(error, TLA_SYNTAX, "%s: the symbol table is damaged", path);
     const Elf64_Shdr *strings = &o->sections[table->sh_link];
     if (!inside(o, strings->sh_offset, strings->sh_size))
-        return tla_error_set(error, TLA_SYNTAX, "%s: its table of names is damaged", path);
+        return tla_error_set(error, TLA_SYNTAX, "%s: the string table is damaged", path);
     const Elf64_Sym *symbols = (const Elf64_Sym *)(const void *)(o->bytes + table->sh_offset);
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const unsigned type = ELF64_ST_TYPE(symbols[i].st_info);
@@ -103,8 +103,8 @@ static tla_status check_symbols(const object *o, const Elf64_Shdr *table, const 
         const bool writable = section == SHN_COMMON || (section < o->section_count && is_writable_data(o, section));
         if (!writable || is_of_start_files(name)) continue;
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: found the static variable '%.*s' of %llu bytes, which can be written: all PEs run a "
-                             "kernel in one process and would share it; expected constants and local variables",
+                             "%s: the static variable '%.*s' of %llu bytes is writable, and all PEs would share it, as "
+                             "they run in one process: make it const or local",
                              path, (int)strcspn(name, "."), name, (unsigned long long)symbols[i].st_size);
     }
     return TLA_OK;
@@ -123,11 +123,11 @@ static tla_status check_object(object *o, const char *path, tla_error *error) {
     }
     if (writable && relocatable)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: found static data without a name that can be written, expected constants", path);
+                             "%s: unnamed static data are writable: use constants and local variables only", path);
     if (writable && !symbols)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: found data that can be written and no names for it; expected an object that is not "
-                             "stripped, in which static variables can be told from what the compiler adds",
+                             "%s: the object has writable data and no symbols: pass an object that is not stripped, so "
+                             "that its static variables can be checked",
                              path);
     return TLA_OK;
 }

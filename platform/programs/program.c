@@ -26,7 +26,7 @@ static tla_status validate_parameters(const tl_kernel_info *kernel, tla_error *e
         const tl_kernel_parameter *parameter = &kernel->parameters[i];
         if (!is_word(parameter->name))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "the name of parameter %u is not 1 to 63 letters, digits and underscores", i);
+                                 "the name of parameter %u must be 1 to 63 letters, digits and underscores", i);
         if (parameter->value < parameter->least || parameter->value > most_of(parameter))
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "parameter '%s': %llu is out of its range, %llu .. %llu",
                                  parameter->name, (unsigned long long)parameter->value,
@@ -42,12 +42,13 @@ static tla_status validate_dimensions(const tl_kernel_info *kernel, const tl_ker
         if (!(tensor->shape[axis] & of_parameter)) continue;
         if (number >= tl_kernel_parameter_count(kernel))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "tensor '%s': dimension %u is parameter %llu, the kernel has %u", tensor->name, axis,
-                                 (unsigned long long)number, tl_kernel_parameter_count(kernel));
+                                 "tensor '%s': dimension %u is parameter %llu, but the kernel has %u parameters",
+                                 tensor->name, axis, (unsigned long long)number, tl_kernel_parameter_count(kernel));
         if (kernel->parameters[number].least == 0)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "tensor '%s': dimension %u is parameter '%s', which may be 0: give it a least",
-                                 tensor->name, axis, kernel->parameters[number].name);
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "tensor '%s': dimension %u is parameter '%s', which may be 0: set its least to 1 or more", tensor->name,
+                axis, kernel->parameters[number].name);
     }
     return TLA_OK;
 }
@@ -55,14 +56,13 @@ static tla_status validate_dimensions(const tl_kernel_info *kernel, const tl_ker
 static tla_status validate_tensor(const tl_kernel_tensor *tensor, tla_error *error) {
     if ((unsigned)tensor->dtype >= TL_DTYPE_COUNT || (unsigned)tensor->use >= TL_USE_COUNT ||
         (unsigned)tensor->spread >= TL_SPREAD_COUNT || (unsigned)tensor->memory >= TL_MEMORY_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "tensor '%s': its type, use, spread or memory is none that this tlmalloc knows",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor '%s': unknown type, use, spread or memory",
                              tensor->name);
     if ((tensor->shape[0] & ~(per_program | per_element)) == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor '%s' has no shape", tensor->name);
     if (tensor->spread == TL_REPLICATED && tensor->use != TL_IN)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "tensor '%s' is replicated and written: there is no one place to read it back from",
+                             "tensor '%s' is replicated and written: the host could not tell which copy to read back",
                              tensor->name);
     return TLA_OK;
 }
@@ -70,17 +70,17 @@ static tla_status validate_tensor(const tl_kernel_tensor *tensor, tla_error *err
 tla_status tl_kernel_validate(const tl_kernel_info *kernel, tla_error *error) {
     if (kernel->calls_version != TL_CALLS_VERSION)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "found a kernel for version %u of the table of calls, expected version %u: compile it "
-                             "again, with the headers of this tlmalloc",
+                             "the kernel was compiled for version %u of the call table, expected version %u: recompile "
+                             "it with the headers of this tlmalloc",
                              kernel->calls_version, (unsigned)TL_CALLS_VERSION);
     if (kernel->calls_bytes > sizeof(tl_calls) || kernel->bytes > sizeof *kernel)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "found a kernel for a later tlmalloc, whose table of calls has %u bytes, expected at most "
-                             "%zu: compile it again, with the headers of this tlmalloc",
+                             "the kernel was compiled for a later tlmalloc, whose call table has %u bytes, expected at "
+                             "most %zu: recompile it with the headers of this tlmalloc",
                              kernel->calls_bytes, sizeof(tl_calls));
     if (!is_word(kernel->name))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "the kernel's name is not 1 to 63 letters, digits and underscores");
+                             "the kernel's name must be 1 to 63 letters, digits and underscores");
     if (!kernel->run) return tla_error_set(error, TLA_INVALID_ARGUMENT, "the kernel has no function (.run)");
     tla_status status = validate_parameters(kernel, error);
     const uint32_t tensors = tl_kernel_tensor_count(kernel), parameters = tl_kernel_parameter_count(kernel);
@@ -92,11 +92,13 @@ tla_status tl_kernel_validate(const tl_kernel_info *kernel, tla_error *error) {
     for (uint32_t i = 0; i < TL_KERNEL_ARGUMENTS_MAX && kernel->arguments[i].kind != TL_ARGUMENT_NONE; i++) {
         const tl_kernel_argument *argument = &kernel->arguments[i];
         if (argument->kind == TL_ARGUMENT_PARAMETER && argument->value >= parameters)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "argument %u is parameter %llu, the kernel has %u", i,
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "argument %u is parameter %llu, but the kernel has %u parameters", i,
                                  (unsigned long long)argument->value, parameters);
         if ((unsigned)argument->kind >= TL_ARGUMENT_KIND_COUNT ||
             (argument->kind < TL_ARGUMENT_NUMBER && argument->value >= tensors))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "argument %u is of tensor %llu, the kernel has %u", i,
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "argument %u is tensor %llu, but the kernel has %u tensors", i,
                                  (unsigned long long)argument->value, tensors);
     }
     return TLA_OK;
@@ -130,7 +132,7 @@ static tla_status no_parameter(const tl_kernel_info *kernel, const char *text, t
                  kernel->parameters[i].name);
     }
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "found '%s', expected NAME=VALUE with a parameter of %s: %s",
-                         text, kernel->name, count ? names : "it has none");
+                         text, kernel->name, count ? names : "it has no parameters");
 }
 
 tla_status tl_kernel_set_parameter(const tl_kernel_info *kernel, const char *text, tl_workload *workload,
@@ -247,7 +249,7 @@ static tla_status compare_with_file(const tl_kernel_tensor *tensor, uint64_t nby
     const uint32_t size = tl_dtype_bytes(tensor->dtype);
     for (uint64_t at = 0; at < nbytes; at += size)
         if (memcmp(found + at, expected + at, size) != 0)
-            return tla_error_set(error, TLA_WRONG_RESULT, "%s[%llu] is 0x%0*llx, expected 0x%0*llx as %s has it",
+            return tla_error_set(error, TLA_WRONG_RESULT, "%s[%llu] is 0x%0*llx, expected 0x%0*llx as in %s",
                                  tensor->name, (unsigned long long)(at / size), 2 * (int)size,
                                  bits_of(found + at, size), 2 * (int)size, bits_of(expected + at, size), tensor->file);
     return TLA_OK;

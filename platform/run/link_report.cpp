@@ -141,7 +141,7 @@ void print_links(std::FILE *out, const npu &platform) {
     if (waiting >= least_waiting) {
         std::fprintf(out, "%.1f flits wait for links on average:", waiting);
         print_first(out, platform, rows, &total::waited_ps, waited_ps);
-        std::fputs(" of them\n", out);
+        std::fputs(" of this wait\n", out);
     }
 }
 

@@ -213,7 +213,7 @@ struct told_events {
 
     static void warn_of_lost(const char *what, std::uint64_t lost, const char *option) {
         if (lost)
-            std::fprintf(stderr, "tlmalloc run: warning: the %s is cut: %llu events are not in it (%s)\n", what,
+            std::fprintf(stderr, "tlmalloc run: warning: the %s is truncated: %llu events were dropped (%s)\n", what,
                          static_cast<unsigned long long>(lost), option);
     }
 
@@ -275,10 +275,9 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);
     if (wave && !wave->unmatched().empty()) {
-        print_message(
-            "tlmalloc run: --vcd-scope: '%s' matches no scope and no signal of the platform: expected such as "
-            "sip0.cube0.pe0 or '*.hbm_used_bytes'",
-            wave->unmatched().c_str() + below.size());
+        print_message("tlmalloc run: --vcd-scope: '%s' matches no scope or signal of the platform: name one such as "
+                      "sip0.cube0.pe0 or '*.hbm_used_bytes'",
+                      wave->unmatched().c_str() + below.size());
         return CLI_BAD_INPUT;
     }
     files.record.follow(platform);
@@ -294,7 +293,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         output_drop(files.json);
         events.end(platform, work);
         finish_files(wave.get()); // shows where it stuck
-        return fail("the simulation ended before the kernel did: a deadlock");
+        return fail("deadlock: the simulation ended before the kernel completed");
     }
 
     events.end(platform, work);
@@ -311,7 +310,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     }
     print_waits(stderr, platform); // behind what stopped the kernel, which may be why
     if (leaks) {
-        std::fprintf(stderr, "tlmalloc run: %llu leaks: something was not given back\n",
+        std::fprintf(stderr, "tlmalloc run: %llu leaks: not all memory was freed\n",
                      static_cast<unsigned long long>(leaks));
         ok = false;
     }
@@ -376,8 +375,8 @@ int run_command(const run_options &options) {
                                       : overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
     if (loaded) return cli_exit_status(loaded);
     if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH) {
-        std::fputs("tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
-                   "kind; plain addresses are for a controller alone\n",
+        std::fputs("tlmalloc run: controller.addresses is plain: set it to kernbench, because plain addresses support "
+                   "a single controller only\n",
                    stderr);
         return CLI_BAD_INPUT;
     }

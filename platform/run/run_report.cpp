@@ -297,15 +297,15 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
 void warn_of_lost_mappings(std::FILE *out, const npu &platform) {
     const va_manager::statistics s = platform.mapping_statistics();
     if (s.posted_failures)
-        std::fprintf(out,
-                     "tlmalloc run: warning: %llu mapping commands failed after they had been acknowledged "
-                     "(va.map_ack: posted)\n",
-                     static_cast<unsigned long long>(s.posted_failures));
+        std::fprintf(
+            out,
+            "tlmalloc run: warning: %llu mapping commands failed after their acknowledgement (va.map_ack: posted)\n",
+            static_cast<unsigned long long>(s.posted_failures));
     if (s.not_restored)
-        std::fprintf(out,
-                     "tlmalloc run: warning: %llu mapping commands were done by some MMUs only and could not be taken "
-                     "back there\n",
-                     static_cast<unsigned long long>(s.not_restored));
+        std::fprintf(
+            out,
+            "tlmalloc run: warning: %llu mapping commands completed in some MMUs only and could not be undone there\n",
+            static_cast<unsigned long long>(s.not_restored));
 }
 
 } // namespace tlmalloc

@@ -170,8 +170,8 @@ int judge(const std::string &command, const std::string &what, const shared &all
           unsigned left) {
     const std::string who = command + ": kernel " + what + ", " + place_of(all.watch);
     if (too_long) {
-        print_message("%s: makes no call any more: more than pe.host_limit, %" PRIu64
-                      " ms of real time; it has stopped the clock that ends it, as by blocking signals",
+        print_message("%s: makes no more calls and exceeded pe.host_limit, %" PRIu64
+                      " ms of real time: it stopped the timer, for example by blocking signals",
                       who.c_str(), all.watch.host_limit_ps / 1'000'000'000);
         return CLI_FAILED;
     }
@@ -183,14 +183,14 @@ int judge(const std::string &command, const std::string &what, const shared &all
     }
     const int status = WEXITSTATUS(ended);
     if (!all.finished) {
-        print_message(
-            "%s: has ended the process, with exit status %d, or replaced it: expected a status that it returns",
-            who.c_str(), status);
+        print_message("%s: ended the process with exit status %d, or replaced it: return a status instead", who.c_str(),
+                      status);
         return CLI_FAILED;
     }
     if (all.watch.copied || left > 0) {
-        print_message("%s: kernel %s: has made processes of its own (%s): expected none when it ends", command.c_str(),
-                      what.c_str(), left ? "they were ended" : "by fork, and they have called the platform");
+        print_message("%s: kernel %s: created processes (%s): a kernel must end without processes of its own",
+                      command.c_str(), what.c_str(),
+                      left ? "they were killed" : "by fork, and they called the platform");
         return CLI_FAILED;
     }
     return all.status ? all.status : status;
@@ -208,7 +208,7 @@ int supervise(const std::string &command, const std::string &what, const std::fu
     const pid_t child = all ? interrupt_fork() : -1;
     if (child == 0) return run_child(*all, self, work);
     if (child < 0) {
-        print_message("%s: no process for the kernel: %s", command.c_str(), std::strerror(errno));
+        print_message("%s: cannot start a process for the kernel: %s", command.c_str(), std::strerror(errno));
         return CLI_FAILED;
     }
     parent waiting(child, *all);

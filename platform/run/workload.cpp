@@ -98,7 +98,7 @@ tla_status workload::tell_deadlock() {
     }
     std::string text;
     if (first) text = "on " + to_string(first->where) + ": " + first->element.last_run().failed.text + "; after that ";
-    text += std::to_string(waits.size()) + " PEs wait for messages, and nobody can go on";
+    text += std::to_string(waits.size()) + " PEs wait for messages, and no PE can continue";
     std::size_t told = 0;
     for (; told < waits.size() && text.size() < sizeof failure_.text / 2; told++)
         text += (told > 0 ? "; " : ": ") + message_ledger::text(waits[told]);

@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_compiler_that_does_not_end_is_killed_with_all_that_it_has
     BOOST_CHECK_EQUAL(tl_kernel_file_prepare(kernel.c_str(), headers.c_str(), kernels.c_str(), 2000, &file, &error),
                       TLA_TIMEOUT);
     BOOST_CHECK_MESSAGE(contains(error.text, kernel + ": the C compiler '") &&
-                            contains(error.text, "sleeps' has not ended after 2 s and was killed: name another one in "
-                                                 "CC, or compile the kernel elsewhere and give its .so"),
+                            contains(error.text, "sleeps' did not finish in 2 s and was killed: name another compiler "
+                                                 "in CC, or compile the kernel elsewhere and pass its .so"),
                         error.text);
     std::string started = read_text(pid);
     started.pop_back();

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_memory_smaller_than_a_segment_names_the_key_of_the_segmen
     check_says(run.err, "set controller.tcm_front.segment to less");
 }
 
-BOOST_AUTO_TEST_CASE(a_list_of_segments_is_not_called_a_trace_of_the_profiler) {
+BOOST_AUTO_TEST_CASE(a_list_of_segments_is_not_reported_as_a_trace_of_the_profiler) {
     const file list("[{\"device\": 0, \"address\": 65536, \"total_size\": 2097152, \"allocated_size\": 0, "
                     "\"active_size\": 0, \"stream\": 0, \"segment_type\": \"small\", \"blocks\": [{\"size\": 2097152, "
                     "\"state\": \"inactive\"}]}]");
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(every_option_that_takes_one_of_some_names_lists_them) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(columns_stay_below_each_other_behind_long_names) {
+BOOST_AUTO_TEST_CASE(columns_stay_aligned_after_long_names) {
     const file trace(events + "0,alloc,1,64\n1,free,1,64\n");
     const command_result run = run_tlmalloc({"replay", trace.path, "--capacity", "64 MiB", "--compare",
                                              "first_fit,growing_pool/first_fit_top,segment_cache/first_fit_top"});
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(columns_stay_below_each_other_behind_long_names) {
 }
 
 // What a kernel does wrong is told with the kernel, the call and the tile.
-BOOST_AUTO_TEST_CASE(a_kernel_that_misuses_a_tile_is_told_with_kernel_call_and_tile) {
+BOOST_AUTO_TEST_CASE(a_kernel_that_misuses_a_tile_is_reported_with_kernel_call_and_tile) {
     const std::string kernel = read_text(source + "platform/kernels/vector_add.c");
     const auto changed = [&](const std::string &from, const std::string &to) {
         std::string text = kernel;
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_misuses_a_tile_is_told_with_kernel_call_and_t
 }
 
 // At every point at which a run may find no host memory it ends with a text and status 1.
-BOOST_AUTO_TEST_CASE(a_run_without_host_memory_says_so_wherever_it_is_out) {
+BOOST_AUTO_TEST_CASE(a_run_without_host_memory_reports_it_wherever_memory_runs_out) {
     if (is_sanitized()) return; // the sanitizers' own memory is counted, too
     const auto limited = [](std::uint64_t kib) {
         return run_shell("ulimit -v " + std::to_string(kib) + " && exec \"$tlmalloc\" run '" + small +

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_failed_says_how_much_was_free) {
     BOOST_CHECK_EQUAL(text_of(log.rows.back().second.get(), "status"), "TLA_EXHAUSTED");
 }
 
-BOOST_AUTO_TEST_CASE(the_length_of_a_free_list_that_is_broken_up_is_told) {
+BOOST_AUTO_TEST_CASE(the_length_of_a_fragmented_free_list_is_reported) {
     const scratch_directory scratch;
     const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n0,alloc,1,4096\n1,alloc,2,4096\n"
                                                      "2,alloc,3,4096\n3,alloc,4,4096\n4,free,1,4096\n5,free,3,4096\n");
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_free_list_that_is_broken_up_is_told) {
     check_free_lists(l);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_host_was_in_is_told_of_runs_that_fail_before_the_launch) {
+BOOST_AUTO_TEST_CASE(a_run_that_fails_before_the_launch_reports_the_activity_of_the_host) {
     const logged l = run_logged({"--kernel", "gemm", "--set", "hbm.capacity_per_cube=64 KiB"});
     BOOST_CHECK_EQUAL(l.r.run.status, 1);
     const std::vector<const json_t *> told = l.log.of("interval");
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_map_is_seen_from_its_sender_to_every_mmu) {
     BOOST_CHECK_EQUAL(at_mmus, 24);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_cut_says_what_is_missing) {
+BOOST_AUTO_TEST_CASE(a_truncated_log_counts_the_missing_events) {
     const logged whole = run_logged({}), cut = run_logged({"--events-limit", "100"});
     const json_t *const end = cut.log.rows.back().second.get(), *const all = whole.log.rows.back().second.get();
     std::int64_t told = 0, lost = 0;
@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_says_what_is_missing) {
     BOOST_CHECK_EQUAL(told, 100);
     BOOST_CHECK_EQUAL(number(end, "lost"), lost);
     BOOST_CHECK_GT(lost, 0);
-    BOOST_CHECK(contains(cut.r.run.err, "the event log is cut: " + std::to_string(lost) + " events are not in it"));
-    BOOST_CHECK(!contains(whole.r.run.err, "cut"));
+    BOOST_CHECK(contains(cut.r.run.err, "the event log is truncated: " + std::to_string(lost) + " events were dropped"));
+    BOOST_CHECK(!contains(whole.r.run.err, "truncated"));
     check_links(cut);
     BOOST_CHECK_EQUAL(cut.log.of("launch").size(), whole.log.of("launch").size());
     // What is there is the beginning of the whole log.
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(names_with_quotes_and_markup_stay_text) {
     BOOST_CHECK_MESSAGE(contains(told, "a \"quoted\" </script><b>&amp; \\xff/vector_add.c"), told);
 }
 
-BOOST_AUTO_TEST_CASE(bad_limits_are_told) {
+BOOST_AUTO_TEST_CASE(invalid_limits_are_rejected) {
     for (const char *limit : {"0", "-1", "many", "1e3", "1000000001", "99999999999999999999999"}) {
         const command_result result =
             run_tlmalloc({"run", npu_small, "--events", "/dev/null", "--events-limit", limit});

@@ -62,16 +62,16 @@ BOOST_AUTO_TEST_CASE(a_shared_object_that_its_user_compiled_runs) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_the_compiler_says_of_a_kernel_is_shown) {
+BOOST_AUTO_TEST_CASE(the_messages_of_the_compiler_are_shown) {
     scratch_directory scratch;
     const std::string file = scratch.write("k.c", doubling("", "status = no_such_thing;"));
     const command_result result = run_kernel(file);
     check_says(result, 2, "undeclared (first use in this function)");
-    check_says(result, 2, "tlmalloc run: --kernel: " + file + ": does not compile: see above what cc says\n");
+    check_says(result, 2, "tlmalloc run: --kernel: " + file + ": does not compile: see the messages of cc above\n");
     BOOST_CHECK_EQUAL(result.out, "");
     const command_result none =
         run_shell("CC=no-such-cc \"$tlmalloc\" run '" + npu_small + "' --kernel '" + file + "'");
-    check_says(none, 2, "there is no C compiler 'no-such-cc' here: install gcc, name another one in CC, or compile");
+    check_says(none, 2, "C compiler 'no-such-cc' not found: install gcc, name another compiler in CC, or compile");
     // Nothing is left of a compilation, whether it went well or not.
     const std::string folder = scratch.path("tmp"), good = scratch.write("good.c", doubling("", ""));
     std::filesystem::create_directory(folder);
@@ -93,27 +93,27 @@ BOOST_AUTO_TEST_CASE(an_object_that_is_no_kernel_of_this_platform_is_refused_in_
     const std::string info = "extern const tl_kernel_info tl_kernel_declaration;\nconst tl_kernel_info "
                              "tl_kernel_declaration = ";
     refused(includes + info + "{.calls_version = 7, .calls_bytes = sizeof(tl_calls), .bytes = sizeof(tl_kernel_info)};",
-            "found a kernel for version 7 of the table of calls, expected version 2: compile it again");
+            "the kernel was compiled for version 7 of the call table, expected version 2: recompile it");
     refused(includes + info + "{.calls_version = TL_CALLS_VERSION, .calls_bytes = 4000, .bytes = 80};",
-            "found a kernel for a later tlmalloc, whose table of calls has 4000 bytes");
+            "the kernel was compiled for a later tlmalloc, whose call table has 4000 bytes");
     refused(includes + "int nothing(void);\nint nothing(void) { return 0; }", "declares no kernel");
     refused(doubling("int elsewhere(void);", "status = elsewhere();"), "undefined symbol: elsewhere");
-    refused(includes + "TL_KERNEL(.name = \"no word\");", "the kernel's name is not 1 to 63 letters");
+    refused(includes + "TL_KERNEL(.name = \"no word\");", "the kernel's name must be 1 to 63 letters");
     refused(includes + "TL_KERNEL(.name = \"k\");", "the kernel has no function");
-    refused(doubling("", "", "{.name = \"x\", .shape = {4}}"), "argument 1 is of tensor 1, the kernel has 1");
+    refused(doubling("", "", "{.name = \"x\", .shape = {4}}"), "argument 1 is tensor 1, but the kernel has 1 tensors");
     refused(doubling("", "", "{.name = \"x\"}"), "tensor 'x' has no shape");
-    refused(doubling("", "", "{.name = \"x\", .dtype = 99, .shape = {4}}"), "tensor 'x': its type");
+    refused(doubling("", "", "{.name = \"x\", .dtype = 99, .shape = {4}}"), "tensor 'x': unknown type");
     refused(doubling("", "", "{.name = \"x\", .shape = {4}, .use = TL_OUT, .spread = TL_REPLICATED}"),
             "tensor 'x' is replicated and written");
     refused(doubling("", "", "{.name = \"x\", .shape = {TL_PARAMETER(0)}}"),
-            "tensor 'x': dimension 0 is parameter 0, the kernel has 0");
+            "tensor 'x': dimension 0 is parameter 0, but the kernel has 0 parameters");
     const auto with = [](const std::string &parameters, const std::string &shape) {
         return doubling("", "", "{.name = \"x\", .shape = {" + shape + "}}}, .parameters = {" + parameters);
     };
     refused(with("{\"n\", 3}", "TL_PARAMETER(0)"),
-            "tensor 'x': dimension 0 is parameter 'n', which may be 0: give it a least");
+            "tensor 'x': dimension 0 is parameter 'n', which may be 0: set its least to 1 or more");
     refused(with("{\"n\", 3, .least = 4}", "4"), "parameter 'n': 3 is out of its range, 4 .. 4294967295");
-    refused(with("{\"a b\", 3}", "4"), "the name of parameter 0 is not 1 to 63 letters, digits and underscores");
+    refused(with("{\"a b\", 3}", "4"), "the name of parameter 0 must be 1 to 63 letters, digits and underscores");
     refused(doubling("static int unused[2] = {3};", "unused[0]++;"), "that is not stripped", "-s");
     check_says(run_kernel(scratch.write("text.so", "no object")), 2, "text.so: expected an ELF object of this machine");
     check_says(run_kernel(scratch.path("none.so")), 2, "none.so: No such file or directory");
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(static_variables_that_can_be_written_are_refused_by_name) {
             scratch.write("k.c", doubling(before, inside + " if (counter) tl_num_programs(tl, TL_ALL);"));
         compile(file, scratch.path("k.so"));
         for (const std::string &kernel : {file, scratch.path("k.so")})
-            check_says(run_kernel(kernel), 2, kernel + ": found the static variable 'counter' of ");
+            check_says(run_kernel(kernel), 2, kernel + ": the static variable 'counter' of ");
     }
 }
 
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_the_hosts_memory) {
                "TLA_INVALID_ARGUMENT: tensor x: the host has no memory in this platform: host_memory.capacity is 0 B");
 }
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_is_wrong_is_ended_and_told_so) {
+BOOST_AUTO_TEST_CASE(a_wrong_kernel_is_stopped_and_reported) {
     scratch_directory scratch;
     const std::string deep = "static int deeper(int n) { volatile char frame[1000]; frame[n % 1000] = 1; "
                              "return n ? deeper(n - 1) + frame[3] : 0; }";
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(a_crash_in_a_users_object_names_the_file_and_the_call) {
                    ") on sip0.cube0.pe0: segmentation fault at address 0x8 in tl_fill, its call 3");
 }
 
-BOOST_AUTO_TEST_CASE(a_check_and_inputs_that_crash_are_told_so) {
+BOOST_AUTO_TEST_CASE(a_check_or_inputs_that_crash_are_reported) {
     scratch_directory scratch;
     const std::string wild = "static void wild(const tl_workload *w, void *bytes) { (void)bytes; "
                              "*(volatile int *)(uintptr_t)(w->programs * 4) = 1; }";

@@ -127,15 +127,15 @@ BOOST_AUTO_TEST_CASE(a_run_returns_0_only_when_it_has_finished_whatever_a_kernel
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_kernel_has_done_to_its_process_is_told_with_the_place) {
+BOOST_AUTO_TEST_CASE(damage_of_a_kernel_to_its_process_is_reported_with_the_place) {
     scratch_directory scratch;
     const std::vector<std::pair<std::string, std::string>> told{
-        {"_exit(0);", ", on sip0.cube0.pe0, after tl_load, its call 2: has ended the process, with exit status 0, or "
-                      "replaced it: expected a status that it returns\n"},
-        {"execl(\"/bin/true\", \"true\", (char *)0);", "or replaced it: expected a status that it returns\n"},
-        {"fork();", "has made processes of its own ("},
+        {"_exit(0);", ", on sip0.cube0.pe0, after tl_load, its call 2: ended the process with exit status 0, or "
+                      "replaced it: return a status instead\n"},
+        {"execl(\"/bin/true\", \"true\", (char *)0);", "or replaced it: return a status instead\n"},
+        {"fork();", "created processes ("},
         {"sigset_t all; sigfillset(&all); sigprocmask(SIG_SETMASK, &all, 0); for (volatile int i = 0;;) i++;",
-         "makes no call any more: more than pe.host_limit, 200 ms of real time; it has stopped the clock"},
+         "makes no more calls and exceeded pe.host_limit, 200 ms of real time: it stopped the timer"},
         {"kill(getpid(), SIGKILL);", "ended by signal 9 (Killed)"}};
     for (const auto &[inside, says] : told) {
         const std::string file = scratch.write("k.c", headers + doubling("", inside));

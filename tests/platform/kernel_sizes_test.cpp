@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_decode_of_one_query_is_shared_by_all_pes) {
 }
 
 // The check is no bound of the worst case: these are mistakes that it must not miss.
-BOOST_AUTO_TEST_CASE(a_transformer_block_with_a_mistake_is_told_that_its_result_is_wrong) {
+BOOST_AUTO_TEST_CASE(a_mistake_in_a_transformer_block_is_reported_as_a_wrong_result) {
     const std::string kernel = read_text(TLMALLOC_SOURCE_DIR "/platform/kernels/transformer_block.c");
     const std::vector<std::pair<std::string, std::string>> mistakes = {
         {"", ""}, // none
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_transformer_block_with_a_mistake_is_told_that_its_result_
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_parameter_that_is_none_is_refused_before_anything_runs) {
+BOOST_AUTO_TEST_CASE(an_unknown_parameter_is_rejected_before_the_run_starts) {
     const auto refused = [](const std::string &kernel, const std::string &parameter, const std::string &says) {
         const command_result result = run_tlmalloc({"run", npu_small, "--kernel", kernel, "--parameter", parameter});
         BOOST_CHECK_EQUAL(result.status, 2);
@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(a_parameter_that_is_none_is_refused_before_anything_runs) {
     };
     refused("gemm", "l=3", "found 'l=3', expected NAME=VALUE with a parameter of gemm: m, k or n");
     refused("gemm", "m=3 KiB", "parameter 'm' of gemm: found '3 KiB', expected 1 .. 4294967295");
-    refused("vector_add", "m=3", "found 'm=3', expected NAME=VALUE with a parameter of vector_add: it has none");
+    refused("vector_add", "m=3",
+            "found 'm=3', expected NAME=VALUE with a parameter of vector_add: it has no parameters");
     const command_result queries =
         run_tlmalloc({"run", npu_small, "--kernel", "attention", "--parameter", "queries=200"});
     BOOST_CHECK_EQUAL(queries.status, 1);
-    BOOST_CHECK_MESSAGE(contains(queries.err, "attention: found 200 queries for 128 keys, expected no more than keys"),
-                        queries.err);
+    BOOST_CHECK_MESSAGE(contains(queries.err, "attention: 200 queries for 128 keys: with causal = 1"), queries.err);
 }

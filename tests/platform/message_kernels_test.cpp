@@ -193,13 +193,13 @@ BOOST_AUTO_TEST_CASE(a_deadlock_names_every_pe_that_waits_and_writes_report_and_
                                                     "\n"),
                             r.run.err);
     BOOST_CHECK(contains(r.run.err, "TLA_DEADLOCK: kernel wait ("));
-    BOOST_CHECK(contains(r.run.err, "4 PEs wait for messages, and nobody can go on: sip0.cube0.pe0 in tl_recv"));
+    BOOST_CHECK(contains(r.run.err, "4 PEs wait for messages, and no PE can continue: sip0.cube0.pe0 in tl_recv"));
     BOOST_CHECK(contains(r.run.out, "leaks 0"));
     BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("status"))), "TLA_DEADLOCK");
     BOOST_CHECK(contains(read_text(scratch.path("wait.vcd")), "waits_for_message"));
 }
 
-BOOST_AUTO_TEST_CASE(what_stopped_one_kernel_is_told_and_not_that_others_waited_for_it) {
+BOOST_AUTO_TEST_CASE(a_run_reports_why_a_kernel_stopped_and_not_that_others_waited) {
     scratch_directory scratch;
     const std::string file = scratch.write(
         "stop.c",
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(what_stopped_one_kernel_is_told_and_not_that_others_waited_
         contains(r.run.err, "deadlock: sip0.cube0.pe3 in tl_recv: waits for a message of 256 bytes from program 2"));
 }
 
-BOOST_AUTO_TEST_CASE(controllers_without_a_port_for_slots_are_told_with_the_key) {
+BOOST_AUTO_TEST_CASE(controllers_without_a_port_for_slots_are_rejected_with_the_key) {
     scratch_directory scratch; // a kernel that does not state what it does is run
     const std::string file = scratch.write(
         "mine.c", kernel("mine", "status = p % 2 == 0 ? tl_send(tl, p + 1, &tile) : tl_recv(tl, p - 1, &tile);"));
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(controllers_without_a_port_for_slots_are_told_with_the_key)
 }
 
 // Whatever call it is, and whether or not the kernel returns its error; the waits stand behind it.
-BOOST_AUTO_TEST_CASE(what_was_refused_before_a_deadlock_is_told_before_it) {
+BOOST_AUTO_TEST_CASE(a_call_that_failed_before_a_deadlock_is_reported_first) {
     struct refusal {
         std::string call, says;
         std::vector<std::string> sets;

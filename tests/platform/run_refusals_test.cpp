@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_fails_the_run) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_says_how_much_was_free_and_gives_the_others_back) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_reports_the_free_bytes_and_releases_the_others) {
     const report r = run(small, {"--set", "hbm.capacity_per_cube=64 KiB"}); // 16 KiB a PE: the first tensor fills it
     BOOST_CHECK_EQUAL(r.run.status, 1);
     BOOST_CHECK_EQUAL(r.run.err,
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_whose_tiles_do_not_fit_fails_the_run_and_leaks_not
     BOOST_CHECK_EQUAL(r.sum("controllers", "failed"), 4);
 }
 
-BOOST_AUTO_TEST_CASE(a_configuration_whose_tcm_is_too_small_for_a_kernel_says_channel_request_and_free_bytes) {
+BOOST_AUTO_TEST_CASE(a_tcm_too_small_for_a_kernel_reports_channel_request_and_free_bytes) {
     scratch_directory scratch;
     std::string text = read_text(small);
     const std::string section = "tcm:\n";
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused_with_its_line) {
     BOOST_CHECK_MESSAGE(r.err.find("line 4") != std::string::npos, r.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_whose_commands_are_refused_now_and_then_ends_well_and_leaks_nothing) {
+BOOST_AUTO_TEST_CASE(a_run_with_some_rejected_commands_completes_without_leaks) {
     std::int64_t by_host = 0, by_mmus = 0, by_kernels = 0;
     for (const char *walk : {"flat", "memory"})
         for (const char *seed : {"1", "2", "3"})
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_run_whose_commands_are_refused_now_and_then_ends_well_and
     BOOST_CHECK_GT(by_kernels, 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_is_refused_too_often_fails_the_run_and_says_who_refused_it) {
+BOOST_AUTO_TEST_CASE(a_command_rejected_too_often_fails_the_run_and_names_the_controller) {
     const auto with = [](const char *retries, const char *plan, const char *walk) {
         return run(small, with_prices({std::string("host.retries=") + retries, std::string("faults.plan=") + plan,
                                        std::string("mmu.walk=") + walk}));
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_is_refused_too_often_fails_the_run_and_says_
 }
 
 // Tables in memory that cannot be allocated make a MAP fail, which a posted one says in no completion.
-BOOST_AUTO_TEST_CASE(mappings_that_fail_after_they_were_acknowledged_are_counted_and_told) {
+BOOST_AUTO_TEST_CASE(mappings_that_fail_after_their_acknowledgement_are_counted_and_reported) {
     const auto with = [](const char *ack, int seed) {
         const report r =
             run(small, with_prices({std::string("va.map_ack=") + ack, "mmu.walk=memory", "host.retries=1",
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(mappings_that_fail_after_they_were_acknowledged_are_counted
         BOOST_CHECK_GE(number(manager, "failed"), 0);
         BOOST_CHECK_EQUAL(number(manager, "not_restored"), 0);
         BOOST_CHECK_EQUAL(contains(r.run.err, "tlmalloc run: warning: " + std::to_string(lost) +
-                                                  " mapping commands failed after they had been acknowledged"),
+                                                  " mapping commands failed after their acknowledgement"),
                           lost > 0);
         return lost;
     };
@@ -253,6 +253,6 @@ BOOST_AUTO_TEST_CASE(a_write_of_the_host_that_a_memory_refuses_ends_the_run_when
 
 BOOST_AUTO_TEST_CASE(plain_addresses_are_refused_in_words) {
     check_refused({"run", small, "--set", "controller.addresses=plain", "--set", "tcm.base=64 GiB"}, 2,
-                  "tlmalloc run: found controller.addresses plain, expected kernbench: an npu has many memories of a "
-                  "kind; plain addresses are for a controller alone\n");
+                  "tlmalloc run: controller.addresses is plain: set it to kernbench, because plain addresses support a "
+                  "single controller only\n");
 }

@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(transfers_that_overlap_have_threads_of_their_own_and_names_
 }
 
 // The area under the counter is what commands waited that came while another one was carried out.
-BOOST_AUTO_TEST_CASE(what_waits_for_an_engine_is_counted) {
+BOOST_AUTO_TEST_CASE(commands_that_wait_for_an_engine_are_counted) {
     const traced slow = run_traced({"--kernel", "transformer_block", "--set", "controller.cost.fixed=1 us"});
     std::map<std::string, std::vector<const chrome_trace::slice *>> commands;
     for (const chrome_trace::slice &s : slow.trace.slices)
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(aged_heaps_are_counted_from_what_they_hold) {
     BOOST_CHECK_EQUAL(used.front().second, used.back().second);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_fails_has_a_trace_too_which_says_so) {
+BOOST_AUTO_TEST_CASE(a_failed_run_has_a_trace_with_its_status) {
     const traced full =
         run_traced({"--kernel", "dma_read", "--set", "tcm.capacity=8 KiB", "--set", "tcm.scheduler_reserve=0 B"});
     BOOST_CHECK_EQUAL(full.r.run.status, 1);
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(accesses_that_met_no_plain_translation_are_marks) {
     BOOST_CHECK_EQUAL(demand, t.r.sum("mmus", "demand_faults"));
 }
 
-BOOST_AUTO_TEST_CASE(a_trace_that_is_cut_keeps_the_rules_and_says_what_is_missing) {
+BOOST_AUTO_TEST_CASE(a_truncated_trace_keeps_the_rules_and_counts_the_missing_events) {
     const traced whole = run_traced({"--kernel", "ring"});
     BOOST_CHECK_EQUAL(json_integer_value(whole.trace.other("lost")), 0);
     BOOST_CHECK(!contains(whole.r.run.err, "cut"));
@@ -281,7 +281,8 @@ BOOST_AUTO_TEST_CASE(a_trace_that_is_cut_keeps_the_rules_and_says_what_is_missin
         }
         BOOST_CHECK_EQUAL(told, limit);
         BOOST_CHECK_EQUAL(json_integer_value(cut.trace.other("lost")), lost);
-        const std::string says = "the trace is cut: " + std::to_string(lost) + " events are not in it (--trace-limit)";
+        const std::string says =
+            "the trace is truncated: " + std::to_string(lost) + " events were dropped (--trace-limit)";
         BOOST_CHECK(contains(cut.r.run.err, "warning: " + says));
         BOOST_REQUIRE_EQUAL(cut.trace.instants.size(), 1);
         BOOST_CHECK_EQUAL(cut.trace.instants[0].first, says);
@@ -305,7 +306,7 @@ BOOST_AUTO_TEST_CASE(each_of_log_and_trace_has_its_own_limit_and_is_as_it_is_alo
         write("both", {"--events", log + "2", "--events-limit", "50", "--trace", trace + "2", "--json", "/dev/null"});
     BOOST_CHECK(read_text(log) == read_text(log + "2"));
     BOOST_CHECK(read_text(trace) == read_text(trace + "2"));
-    BOOST_CHECK(contains(both, "the event log is cut") && !contains(both, "the trace is cut"));
+    BOOST_CHECK(contains(both, "the event log is truncated") && !contains(both, "the trace is truncated"));
 }
 
 BOOST_AUTO_TEST_CASE(the_same_run_writes_the_same_trace_compressed_ones_too) {
@@ -351,7 +352,7 @@ BOOST_AUTO_TEST_CASE(names_with_quotes_and_markup_stay_text_in_a_trace) {
         if (s.category == "kernel") BOOST_CHECK_MESSAGE(contains(s.name, name), s.name);
 }
 
-BOOST_AUTO_TEST_CASE(bad_limits_of_traces_are_told) {
+BOOST_AUTO_TEST_CASE(invalid_limits_of_traces_are_rejected) {
     for (const char *limit : {"0", "-1", "many", "1e3", "1000000001", "99999999999999999999999"}) {
         const command_result result = run_tlmalloc({"run", npu_small, "--trace", "/dev/null", "--trace-limit", limit});
         BOOST_CHECK_EQUAL(result.status, 2);
@@ -367,7 +368,7 @@ BOOST_AUTO_TEST_CASE(bad_limits_of_traces_are_told) {
     for (const char *other : {"--json", "--vcd", "--events"}) {
         const command_result same = run_tlmalloc({"run", npu_small, "--trace", file, other, file});
         BOOST_CHECK_EQUAL(same.status, 2);
-        BOOST_CHECK_MESSAGE(contains(same.err, "--trace: found '" + file + "', which is the output '" + file + "' of " +
+        BOOST_CHECK_MESSAGE(contains(same.err, "--trace: found '" + file + "' is also the output '" + file + "' of " +
                                                    other + ", expected another file"),
                             same.err);
     }
