@@ -92,12 +92,12 @@ static void print_summary(FILE *out, const age_options *options, const tla_arena
                     strtoull(options->events, NULL, 10) > (unsigned long long)events;
     fprintf(out, "events           %zu (%" PRIu64 " allocations, %" PRIu64 " of them failed)", events, result->allocs,
             result->failed);
-    if (past_end) fprintf(out, ", all that the trace has: --events asks for %s", options->events);
+    if (past_end) fprintf(out, ", the whole trace: --events requests %s", options->events);
     fputc('\n', out);
     fprintf(out, "used             %" PRIu64 " of %" PRIu64 " bytes\n", stats.used, stats.capacity);
     fprintf(out, "free             %" PRIu64 " bytes in %" PRIu64 " blocks, the largest %" PRIu64 "\n", stats.free,
             stats.free_blocks, stats.largest_free);
-    fprintf(out, "fragmentation    %.1f %% of what is free lies outside the largest block\n",
+    fprintf(out, "fragmentation    %.1f %% of the free bytes are outside the largest block\n",
             0.1 * (double)tla_arena_fragmentation_permille(&stats));
     tla_free_histogram histogram;
     tla_arena_histogram(arena, &histogram);

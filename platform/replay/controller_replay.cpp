@@ -194,18 +194,17 @@ struct memories {
 tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot,
                     tla_memory_kind memory, double speed, std::FILE *vcd, replay_result &result, tla_error &error) {
     if (memory == TLA_HBM && config.controller.lockstep != TLA_LOCKSTEP_OFF)
-        return tla_error_set(&error, TLA_UNSUPPORTED,
-                             "found controller.lockstep %s, expected off: a trace is played on "
-                             "one slice, whose blocks another places then",
-                             tla_lockstep_scope_name(config.controller.lockstep));
+        return tla_error_set(
+            &error, TLA_UNSUPPORTED,
+            "controller.lockstep is %s: set it to off, because a replay has one slice, which must place its own blocks",
+            tla_lockstep_scope_name(config.controller.lockstep));
     memory_controller::config settings = settings_of(config, memory);
     if (memory == TLA_TCM) settings.owner_port = memory_controller::config::no_owner; // of the slice
     tla_paddr first{};
     if (tla_pe_memory_address(&settings.memory, memory, 0, &first))
-        return tla_error_set(&error, TLA_INVALID_ARGUMENT,
-                             "found --memory %s, expected a memory of the configuration: it has none (%s is 0 B)",
-                             tla_memory_kind_name(memory),
-                             memory == TLA_HOST_MEMORY ? "host_memory.capacity" : "its capacity");
+        return tla_error_set(
+            &error, TLA_INVALID_ARGUMENT, "--memory %s: the configuration has no such memory (%s is 0 B)",
+            tla_memory_kind_name(memory), memory == TLA_HOST_MEMORY ? "host_memory.capacity" : "its capacity");
     memory_controller controller("controller", settings);
     const memories behind(config, memory, controller);
     if (snapshot)

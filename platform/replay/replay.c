@@ -78,7 +78,7 @@ static void check_as_recorded(const struct argp_state *state, const replay_optio
         o->has_memory || o->speed > 0 || o->set.count || o->placements_path || o->map_path || o->vcd_path ||
         o->table_path)
         argument_error(
-            state, "--as-recorded takes --device, --settings, --pytorch and --json only: the recording says the rest");
+            state, "--as-recorded takes only --device, --settings, --pytorch and --json: the recording sets the rest");
 }
 
 static void check_combination(const struct argp_state *state, const void *read) {
@@ -93,10 +93,10 @@ static void check_combination(const struct argp_state *state, const void *read) 
     if (!o->capacity && !somewhere)
         argument_error(state, "expected --capacity SIZE, --from SNAPSHOT or --config CONFIG");
     if (o->capacity && somewhere)
-        argument_error(state, "--capacity contradicts --from and --config: they say the size");
+        argument_error(state, "--capacity contradicts --from and --config, which set the size");
     if (o->has_memory && !o->config_path) argument_error(state, "--memory needs --config, which has memories");
     if (o->vcd_path && (!o->config_path || o->compared.count))
-        argument_error(state, "--vcd needs --config, and no --compare: time passes in the simulated controller only");
+        argument_error(state, "--vcd needs --config and excludes --compare: only the simulated controller has time");
     if (o->table_path && !o->compared.count) argument_error(state, "--table needs --compare: one replay has no table");
     const tla_front front = tla_stack_front(o->policy);
     if (!o->config_path && !o->compared.count && front == TLA_FRONT_NONE && o->set.count)
@@ -104,15 +104,15 @@ static void check_combination(const struct argp_state *state, const void *read) 
     if (!o->config_path && !o->compared.count && o->speed > 0)
         argument_error(state, "--speed needs --config or --compare");
     if (o->config_path && !o->compared.count && (o->settings || o->version))
-        argument_error(state, "%s has no use for --config: a controller's segment_cache has PyTorch's defaults",
+        argument_error(state, "%s contradicts --config: a controller's segment_cache has PyTorch's defaults",
                        o->settings ? "--settings" : "--pytorch");
     if (o->settings && !o->compared.count && front != TLA_FRONT_SEGMENT_CACHE)
         argument_error(state, "--settings needs --policy segment_cache or --compare");
     if (o->version && !o->compared.count && front != TLA_FRONT_SEGMENT_CACHE)
         argument_error(state, "--pytorch needs --policy segment_cache, --compare or --as-recorded");
-    if (o->snapshot_path && o->align) argument_error(state, "--align contradicts --from: a snapshot has its own");
+    if (o->snapshot_path && o->align) argument_error(state, "--align contradicts --from, which sets the alignment");
     if (o->compared.count && o->has_policy)
-        argument_error(state, "--compare has no use for --policy: it names the policies itself");
+        argument_error(state, "--policy contradicts --compare, which names the policies");
 }
 
 #define AT(member) offsetof(replay_options, member)

@@ -98,16 +98,16 @@ static void print_row(FILE *out, const compare_row *row, int width) {
 /* What the columns do not say by themselves. */
 static void print_foot(FILE *out, const replay_request *request, bool any_failed, uint64_t resolution) {
     if (any_failed)
-        fprintf(out, "! requests failed: the row is of those that were served, and not to be compared with a row that "
-                     "served all\n");
+        fprintf(out, "! requests failed: the row covers only served requests, so do not compare it with a row without "
+                     "failures\n");
     if (request->arena.snapshot)
-        fprintf(out, "fits in: not looked for, the snapshot says the size\n");
+        fprintf(out, "fits in: not searched, because the snapshot sets the size\n");
     else if (request->compared.every)
-        fprintf(out, "fits in: not looked for with every: name stacks for that\n");
+        fprintf(out, "fits in: not searched with every: name stacks to search\n");
     else if (resolution)
         fprintf(out,
-                "fits in: on so many bytes nothing failed when it was played; found to %" PRIu64
-                " bytes. More memory does not always help: a larger size can fail again\n",
+                "fits in: a size without failures, to within %" PRIu64
+                " bytes. A larger size is not always better: it can fail again\n",
                 resolution);
 }
 

@@ -29,7 +29,7 @@ static tla_status open_one(const char *option, const char *path, const char *all
     const bool is_file = output_name_find(path, -1, &name) ? !name.in_place : *path && errno != EISDIR;
     if (output_descriptor(path) >= 0 || !is_file)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s: found '%s', expected a file: with --compare there is one for each policy, such as "
+                             "%s: '%s' is not a file: --compare writes one file for each policy, such as "
                              "placements.first_fit.csv for placements.csv",
                              option, path);
     char *own = path_of(path, allocator);

@@ -24,7 +24,7 @@ static tla_status read_access(const trace_table *table, uint64_t capacity, uint6
     if (!table_number(fields[TIME], &access->at_ps) || access->at_ps >= TLA_TRAFFIC_PS_MAX)
         return table_found(table, fields[TIME], "a time in ps, 0 .. 2^63 - 1", error);
     if (access->at_ps < not_before) {
-        snprintf(expected, sizeof expected, "a time that is not before the last one, %" PRIu64, not_before);
+        snprintf(expected, sizeof expected, "a time not before the previous time, %" PRIu64, not_before);
         return table_found(table, fields[TIME], expected, error);
     }
     const bool write = table_equals(fields[OP], "W");
@@ -87,8 +87,7 @@ static tla_status read(trace_file *file, uint64_t capacity, address_trace *trace
         if (status != TLA_OK) break;
         last_ps = access.at_ps;
         if (trace->traffic.count == TRACE_EVENTS_MAX)
-            return table_fail(&table, table.fields[TIME], TLA_LIMIT, "found more accesses than can be read, 2^26",
-                              error);
+            return table_fail(&table, table.fields[TIME], TLA_LIMIT, "more accesses than the limit of 2^26", error);
         status = append(&trace->traffic, &room, &access);
         if (status != TLA_OK) tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
     }

@@ -129,7 +129,7 @@ static bool make_room_for_allocation(trace_builder *builder) {
 static tla_status check_event(const trace_builder *builder, uint64_t time_ns, tla_error *error) {
     size_t count = builder->trace.event_count;
     if (count == TRACE_EVENTS_MAX)
-        return tla_error_set(error, TLA_LIMIT, "found more than %zu events, expected at most that", TRACE_EVENTS_MAX);
+        return tla_error_set(error, TLA_LIMIT, "more events than the limit of %zu", TRACE_EVENTS_MAX);
     if (count == 0 || time_ns >= builder->trace.events[count - 1].time_ns) return TLA_OK;
     return tla_error_set(error, TLA_SYNTAX, "time goes backwards: found %" PRIu64 ", expected %" PRIu64 " or later",
                          time_ns, builder->trace.events[count - 1].time_ns);
@@ -147,7 +147,7 @@ tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
     size_t *slot = find_slot(builder, id);
     if (*slot && !builder->origins[*slot - 1].freed_at)
-        return tla_error_set(error, TLA_OVERLAP, "id %" PRIu64 " lives already: allocated in %s %" PRIu64, id,
+        return tla_error_set(error, TLA_OVERLAP, "id %" PRIu64 " is already live: allocated in %s %" PRIu64, id,
                              builder->place_unit, builder->origins[*slot - 1].allocated_at);
     builder->id_count += *slot == 0;
     size_t index = builder->trace.allocation_count++;
@@ -167,7 +167,7 @@ tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t
     size_t *slot = find_slot(builder, id);
     if (!*slot)
         return tla_error_set(error, TLA_NOT_ALLOCATED,
-                             "free of unknown id: found %" PRIu64 ", expected the id of a living allocation", id);
+                             "free of unknown id: found %" PRIu64 ", expected the id of a live allocation", id);
     size_t index = *slot - 1;
     origin *from = &builder->origins[index];
     if (from->freed_at)

@@ -28,7 +28,7 @@ static tla_status read_more(const trace_table *table, bool is_alloc, trace_build
     if (!table_number(fields[STREAM], &stream) || stream > UINT32_MAX)
         return table_found(table, fields[STREAM], "a stream, 0 .. 2^32 - 1", error);
     if (!table_number(fields[OFFSET], &offset) && !table_equals(fields[OFFSET], "-"))
-        return table_found(table, fields[OFFSET], "an offset, or - where there was no memory", error);
+        return table_found(table, fields[OFFSET], "an offset, or - for a failed allocation", error);
     if (!is_alloc) return TLA_OK;
     trace_builder_format(builder, (uint32_t)format);
     trace_builder_stream(builder, stream);

@@ -123,8 +123,7 @@ tla_status trace_file_line(trace_file *f, const char **begin_of, const char **en
     f->line_number++;
     if (length > 0 && line[length - 1] == '\r') length--;
     if (length > TRACE_LINE_MAX)
-        return tla_error_set(error, TLA_LIMIT,
-                             "%s:%" PRIu64 ":%d: found a line of more than %d bytes, expected at most that", f->name,
+        return tla_error_set(error, TLA_LIMIT, "%s:%" PRIu64 ":%d: line longer than the limit of %d bytes", f->name,
                              f->line_number, TRACE_LINE_MAX + 1, TRACE_LINE_MAX);
     memcpy(f->line, line, length);
     *begin_of = f->line;
@@ -150,8 +149,7 @@ tla_status trace_file_rest(trace_file *f, char **text, size_t *length, tla_error
         }
         *length += got;
         if (*length > TRACE_WHOLE_MAX)
-            return tla_error_set(error, TLA_LIMIT, "%s: found more than %zu bytes, expected at most that", f->name,
-                                 TRACE_WHOLE_MAX);
+            return tla_error_set(error, TLA_LIMIT, "%s: larger than the limit of %zu bytes", f->name, TRACE_WHOLE_MAX);
     } while (got > 0);
     return TLA_OK;
 }

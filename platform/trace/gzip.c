@@ -97,8 +97,8 @@ static tla_status begin_member(gzip_file *f, bool *more, tla_error *error) {
     *more = false;
     if (status || f->stream.avail_in == 0) return status;
     return tla_error_set(error, TLA_SYNTAX,
-                         "%s: found more than zeros after the end of the compressed data, byte %" PRIu64
-                         " of the file, expected its end or another member",
+                         "%s: found data after the end of the compressed data, byte %" PRIu64
+                         " of the file, expected zeros, the end of the file or another gzip member",
                          f->name, end);
 }
 
@@ -128,10 +128,11 @@ static tla_status inflate_some(gzip_file *f, char *to, size_t room, size_t *got,
     f->decoded += *got;
     f->in_member = code != Z_STREAM_END;
     if (f->decoded > GZIP_INSIDE_FREE && f->decoded / GZIP_RATIO_MAX > f->taken)
-        return tla_error_set(error, TLA_LIMIT,
-                             "%s: found %" PRIu64 " bytes of text in %" PRIu64 " compressed ones, expected at most %d "
-                             "times as many: decompress the file to read it all the same",
-                             f->name, f->decoded, f->taken, GZIP_RATIO_MAX);
+        return tla_error_set(
+            error, TLA_LIMIT,
+            "%s: %" PRIu64 " bytes of text in %" PRIu64
+            " compressed bytes exceed the limit of %d times as many: decompress the file to read it anyway",
+            f->name, f->decoded, f->taken, GZIP_RATIO_MAX);
     const bool stuck = *got == 0 && f->stream.avail_in == 0 && f->at_end;
     return code == Z_STREAM_END || ((code == Z_OK || code == Z_BUF_ERROR) && !stuck) ? TLA_OK : refuse(f, code, error);
 }

@@ -118,7 +118,7 @@ static tla_status read_number(json_text *j, data_value *number) {
     size_t count = digits(j);
     if (count == 0 || (zero && count > 1)) {
         j->at = begin + negative + zero;
-        return expect(j, count ? "no digit behind a leading 0" : "a digit");
+        return expect(j, count ? "no digit after a leading 0" : "a digit");
     }
     if (next_is(j, ".")) {
         real = true;
@@ -295,14 +295,14 @@ static tla_status check_keys(json_text *j, size_t first) {
     if (keys != few) free(keys);
     if (!again) return TLA_OK;
     j->at = again->position;
-    return expect(j, "a key that the object does not have yet");
+    return expect(j, "a key that the object does not have already");
 }
 
 static tla_status read_items(json_text *j, bool object, data_value *container) {
     const size_t first = j->open_count;
     const char end = object ? '}' : ']';
     tla_status status = TLA_OK;
-    if (++j->depth > DEPTH_MAX) return expect(j, "at most 512 lists and objects in one another");
+    if (++j->depth > DEPTH_MAX) return expect(j, "at most 512 nested lists and objects");
     j->at++;
     for (bool more = json_peek(j) != end; more && !status; j->at += more) {
         status = (object ? read_member : read_item)(j);

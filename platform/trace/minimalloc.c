@@ -118,7 +118,7 @@ static tla_status read_buffer(const reader *r, tla_lifetime *buffer, tla_error *
             return table_found(&r->table, upper, "a time later than lower", error);
     } else {
         if (!table_number(end, &buffer->upper) || buffer->upper == UINT64_MAX || buffer->upper < buffer->lower)
-            return table_found(&r->table, end, "a time not earlier than the first one, below 2^64 - 1", error);
+            return table_found(&r->table, end, "a time not before the start, below 2^64 - 1", error);
         buffer->upper++;
     }
     const table_field size = field_of(r, SIZE);
@@ -136,8 +136,7 @@ static tla_status read_place(const reader *r, uint64_t *alignment, uint64_t *off
         return table_found(&r->table, aligned, "an alignment, a power of two", error);
     if (is_empty(fixed)) return TLA_OK;
     if (!table_number(fixed, offset) || *offset > TLA_PLAN_HEIGHT_MAX - nbytes)
-        return table_found(&r->table, fixed, "an offset, so that the buffer ends at 2^63 at the latest, or nothing",
-                           error);
+        return table_found(&r->table, fixed, "an offset at which the buffer ends by 2^63, or nothing", error);
     if (*offset % *alignment) return table_found(&r->table, fixed, "a multiple of the alignment", error);
     return TLA_OK;
 }
@@ -149,7 +148,7 @@ static tla_status read_hint(const reader *r, tla_error *error) {
     if (!is_empty(hint) && *hint.begin == '-') hint.begin++;
     return is_empty(hint) || table_number(hint, &number)
                ? TLA_OK
-               : table_found(&r->table, field_of(r, HINT), "a hint, which is a number, or nothing", error);
+               : table_found(&r->table, field_of(r, HINT), "a number as hint, or nothing", error);
 }
 
 /* 3-5 7-9: times [3, 5) and [7, 9), one after the other. */
@@ -166,8 +165,7 @@ static tla_status read_gaps(const reader *r, tla_error *error) {
         uint64_t lower, upper;
         const char *dash = memchr(gap.begin, '-', (size_t)(gap.end - gap.begin));
         if (memchr(gap.begin, '@', (size_t)(gap.end - gap.begin)))
-            return table_found(&r->table, gap, "a gap LOWER-UPPER: a window, in which a part lives, cannot be planned",
-                               error);
+            return table_found(&r->table, gap, "a gap LOWER-UPPER, because windows (@) are unsupported", error);
         if (!dash || !table_number((table_field){gap.begin, dash}, &lower) ||
             !table_number((table_field){dash + 1, gap.end}, &upper) || lower >= upper)
             return table_found(&r->table, gap, "a gap LOWER-UPPER, such as 3-5", error);
@@ -175,7 +173,7 @@ static tla_status read_gaps(const reader *r, tla_error *error) {
             return table_found(&r->table, gap, "gaps in the order of time, inside the lifetime", error);
         dead += upper - lower;
         if (dead == buffer->upper - buffer->lower)
-            return table_found(&r->table, gap, "gaps that leave the buffer some of its lifetime", error);
+            return table_found(&r->table, gap, "gaps shorter than the buffer's lifetime", error);
         if (!lifetimes_add_gap(r->list, lower, upper)) return TLA_NO_HOST_MEMORY;
         from = upper;
     }
@@ -187,11 +185,11 @@ static tla_status read_line(const reader *r, bool lines, tla_error *error) {
     const table_field line = r->table.line;
     tla_lifetime buffer;
     if (memchr(line.begin, 0, (size_t)(line.end - line.begin)))
-        return table_found(&r->table, line, "text without bytes that are 0", error);
+        return table_found(&r->table, line, "text without zero bytes", error);
     tla_status status = read_id(r, error);
     if (!status) status = read_buffer(r, &buffer, error);
     if (!status && list->count == TRACE_EVENTS_MAX / 2)
-        status = table_fail(&r->table, field_of(r, ID), TLA_LIMIT, "found more buffers than can be read, 2^25", error);
+        status = table_fail(&r->table, field_of(r, ID), TLA_LIMIT, "more buffers than the limit of 2^25", error);
     if (status) return status;
     if (!lifetimes_add(list, buffer, field_of(r, ID), lines ? &r->table.line : NULL)) return TLA_NO_HOST_MEMORY;
     status = read_place(r, &list->alignments[list->count - 1], &list->fixed[list->count - 1], error);

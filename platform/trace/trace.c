@@ -24,7 +24,8 @@ static bool is_recording(const char *text, size_t length) {
 /* A file that is read whole: its reader goes back and forth in it. */
 static tla_status read_whole(trace_file *file, int device, trace_builder *builder, tla_error *error) {
     if (!read_recording)
-        return tla_error_set(error, TLA_UNSUPPORTED, "%s: found a pickle or JSON, as recordings of PyTorch are: %s",
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s: found a pickle or JSON, the formats of PyTorch's recordings: %s",
                              trace_file_name(file), TRACE_NO_TORCH);
     char *text = NULL;
     size_t length = 0;

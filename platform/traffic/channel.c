@@ -30,12 +30,12 @@ tla_status traffic_channel_create(const tla_hbm_config *timing, const tla_hbm_li
     tla_status status = tla_hbm_check(timing, error);
     if (status != TLA_OK) return status;
     traffic_channel *channel = calloc(1, sizeof *channel);
-    if (channel == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for a pseudo-channel");
+    if (channel == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a pseudo-channel");
     channel->listener = *listener;
     if (timing->model == TLA_HBM_BANKS)
         status = tla_hbm_create(timing, listener, &channel->banks, error);
     else if ((status = create_flat(channel, timing)) != TLA_OK)
-        tla_error_set(error, status, "no memory for a pseudo-channel");
+        tla_error_set(error, status, "no host memory for a pseudo-channel");
     if (status == TLA_OK)
         *out = channel;
     else

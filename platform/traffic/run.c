@@ -118,15 +118,15 @@ static uint32_t pseudo_channel_shift(const tla_hbm_map *map) {
 }
 
 static tla_status check_access(const tla_traffic_access *access, uint64_t capacity, tla_error *error) {
-    if (access->nbytes == 0) return tla_error_set(error, TLA_INVALID_ARGUMENT, "an access of 0 bytes");
+    if (access->nbytes == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the access has 0 bytes: an access needs at least 1 byte");
     if (access->address >= capacity || access->nbytes > capacity - access->address)
         return tla_error_set(error, TLA_OUT_OF_RANGE,
-                             "address %" PRIu64 " + %" PRIu32 " bytes lies past the %" PRIu64
-                             " bytes of the address map",
+                             "address %" PRIu64 " + %" PRIu32 " bytes exceeds the %" PRIu64 " bytes of the address map",
                              access->address, access->nbytes, capacity);
     if (access->at_ps >= TLA_TRAFFIC_PS_MAX)
-        return tla_error_set(error, TLA_OUT_OF_RANGE, "an access at %" PRIu64 " ps, expected times below 2^63 ps",
-                             access->at_ps);
+        return tla_error_set(error, TLA_OUT_OF_RANGE,
+                             "the access at %" PRIu64 " ps is too late: times must be below 2^63 ps", access->at_ps);
     return TLA_OK;
 }
 
@@ -165,12 +165,12 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
     uint64_t bursts = 0;
     size_t reads = 0;
     run.pending = calloc(traffic->count + 1, sizeof *run.pending);
-    if (run.pending == NULL) status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the accesses");
+    if (run.pending == NULL) status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the accesses");
     if (status == TLA_OK) status = count_bursts(&run, tla_traffic_capacity(&config), &bursts, &reads, bad, error);
     if (status == TLA_OK) {
         result->latencies_ps = malloc((reads + 1) * sizeof *result->latencies_ps);
         if (result->latencies_ps == NULL)
-            status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the latencies");
+            status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the latencies");
     }
     if (status == TLA_OK) {
         drive(&run, channel, config.tck_ps);
@@ -179,7 +179,7 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
         result->nbytes = bursts * config.burst_bytes;
         if (run.too_late) {
             tla_traffic_result_free(result);
-            status = tla_error_set(error, TLA_LIMIT, "found traffic that ends past 2^63 ps, expected less of it");
+            status = tla_error_set(error, TLA_LIMIT, "the traffic ends after 2^63 ps: reduce it");
         }
     }
     free(run.pending);

@@ -59,15 +59,14 @@ BOOST_AUTO_TEST_CASE(ageing_stops_after_some_events_or_at_the_peak) {
     const auto says_past_end = [&](const std::string &count) {
         return contains(
             expect_success({"age", trace, "--capacity", "100", "--output", snapshot, "--events", count}).out,
-            "events           4 (2 allocations, 0 of them failed), all that the trace has: --events asks for " + count +
-                "\n");
+            "events           4 (2 allocations, 0 of them failed), the whole trace: --events requests " + count + "\n");
     };
     BOOST_CHECK(says_past_end("5") && says_past_end("99999999999999999999999") && !says_past_end("4"));
 }
 
 // The trace is cut in two at its peak: the second part, on the aged arena, is placed as in a replay of the whole. Its
 // frees of what the first part allocated are left out of both, so that the two see the same events.
-BOOST_AUTO_TEST_CASE(a_replay_goes_on_from_a_snapshot_as_if_it_had_not_been_interrupted) {
+BOOST_AUTO_TEST_CASE(a_replay_continues_from_a_snapshot_as_without_an_interruption) {
     scratch_directory scratch;
     const std::string text = gunzip(recorded, scratch);
     const std::vector<event> events = read_events(text);
@@ -96,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_replay_goes_on_from_a_snapshot_as_if_it_had_not_been_inte
     }
 }
 
-BOOST_AUTO_TEST_CASE(any_policy_and_cache_can_go_on_where_another_left) {
+BOOST_AUTO_TEST_CASE(any_policy_and_cache_can_continue_after_another) {
     scratch_directory scratch;
     std::string snapshot = scratch.path("s"), json = scratch.path("r.json");
     expect_success({"age", recorded, "--capacity", "256 MiB", "--events", "peak", "--output", snapshot});
@@ -106,7 +105,7 @@ BOOST_AUTO_TEST_CASE(any_policy_and_cache_can_go_on_where_another_left) {
         BOOST_CHECK_MESSAGE(contains(report, "\"policy\": \"" + name + "\""), name);
 }
 
-BOOST_AUTO_TEST_CASE(the_simulated_controller_goes_on_from_a_snapshot_as_the_core_does) {
+BOOST_AUTO_TEST_CASE(the_simulated_controller_continues_from_a_snapshot_like_the_core) {
     scratch_directory scratch;
     std::string snapshot = scratch.path("s"), simulated = scratch.path("simulated.csv"),
                 plain = scratch.path("plain.csv");

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(places_are_those_of_the_text_behind_the_mark) {
     BOOST_CHECK_EQUAL(run_tlmalloc({"replay", only, "--capacity", "1 KiB"}).status, 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_line_of_the_greatest_length_is_read_and_one_that_is_longer_told_with_its_place) {
+BOOST_AUTO_TEST_CASE(the_longest_line_is_read_and_a_longer_line_is_rejected_at_its_place) {
     scratch_directory scratch;
     const std::string head = "time_ps,op,addr,bytes\n", tail = ",R,0,64\n";
     const std::string longest = std::string(4096 - tail.size() + 1, '0') + tail;
@@ -123,12 +123,11 @@ BOOST_AUTO_TEST_CASE(a_line_of_the_greatest_length_is_read_and_one_that_is_longe
     }
     const command_result longer = run_tlmalloc({"traffic", hbm2, scratch.write("a.csv", head + "0" + longest)});
     BOOST_CHECK_EQUAL(longer.status, 2);
-    BOOST_CHECK_MESSAGE(
-        contains(longer.err, "a.csv:2:4097: found a line of more than 4096 bytes, expected at most that"), longer.err);
+    BOOST_CHECK_MESSAGE(contains(longer.err, "a.csv:2:4097: line longer than the limit of 4096 bytes"), longer.err);
     const command_result comment =
         run_tlmalloc({"traffic", hbm2, scratch.write("a.csv", "#" + std::string(4096, ' ') + "\n" + head)});
     BOOST_CHECK_EQUAL(comment.status, 2);
-    BOOST_CHECK_MESSAGE(contains(comment.err, "a.csv:1:4097: found a line"), comment.err);
+    BOOST_CHECK_MESSAGE(contains(comment.err, "a.csv:1:4097: line longer"), comment.err);
 }
 
 // 100 MB of text in less than 2 MB: a line without an end, lines that are no events, blank lines, comments.
@@ -141,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_small_file_that_is_large_inside_is_read_in_bounded_memory
         int status;
     };
     const bomb bombs[] = {
-        {head, "tr '\\0' 1 < /dev/zero", ":2:4097: found a line of more than", 2},
+        {head, "tr '\\0' 1 < /dev/zero", ":2:4097: line longer than", 2},
         {"", "tr '\\0' '\\n' < /dev/zero", ":1:1: found '', expected the header line", 2},
         {head, "yes 1,alloc,1", ":2:10: found 3 columns", 2},
         {head, "tr '\\0' '\\n' < /dev/zero", "", 0},
@@ -165,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_small_file_that_is_large_inside_is_read_in_bounded_memory
 }
 
 // A damaged file is told as such, and not by what its wreckage says.
-BOOST_AUTO_TEST_CASE(what_is_damaged_after_an_error_of_the_text_is_told_as_damaged) {
+BOOST_AUTO_TEST_CASE(damage_after_an_error_of_the_text_is_reported_as_damage) {
     scratch_directory scratch;
     const std::string path = compressed(scratch, "time_ns,op,id,bytes\\n", "yes 1,alloc,1", 1);
     std::string whole = read_text(path);
@@ -204,10 +203,9 @@ BOOST_AUTO_TEST_CASE(members_of_gzip_are_one_text_zeros_after_them_are_padding_a
                                     std::string("\0\0\0x", 4), std::string(70000, '\0') + "\x1f\x8b"}) {
         const command_result run = replay(members + rest);
         BOOST_CHECK_EQUAL(run.status, 2);
-        BOOST_CHECK_MESSAGE(
-            contains(run.err, "all.gz: found more than zeros after the end of the compressed data, byte " +
-                                  std::to_string(members.size()) + " of the file"),
-            run.err);
+        BOOST_CHECK_MESSAGE(contains(run.err, "all.gz: found data after the end of the compressed data, byte " +
+                                                  std::to_string(members.size()) + " of the file"),
+                            run.err);
     }
     const command_result cut = replay(members + members.substr(0, 40));
     BOOST_CHECK_EQUAL(cut.status, 2);
@@ -227,11 +225,10 @@ BOOST_AUTO_TEST_CASE(files_that_are_read_whole_have_a_limit) {
         BOOST_CHECK_EQUAL(run.status, status);
         BOOST_CHECK_MESSAGE(contains(run.err, message), run.err);
     };
-    check({"replay", trace, "--from", "/dev/zero"}, "/dev/zero: found more than 268435456 bytes, expected at most that",
-          2);
-    check({"run", npu_small, "--from", "/dev/zero"}, "/dev/zero: found more than 268435456 bytes", 2);
+    check({"replay", trace, "--from", "/dev/zero"}, "/dev/zero: larger than the limit of 268435456 bytes", 2);
+    check({"run", npu_small, "--from", "/dev/zero"}, "/dev/zero: larger than the limit of 268435456 bytes", 2);
     check({"check", "/dev/zero"}, "File too large", 1);
-    check({"reproduce", "/dev/zero"}, "/dev/zero: found more than 1048576 bytes", 2);
+    check({"reproduce", "/dev/zero"}, "/dev/zero: larger than the limit of 1048576 bytes", 2);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_refused_and_nothing_else) {
@@ -282,12 +279,12 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_a_pipe) {
 }
 
 // One byte makes a value, which takes 56 bytes.
-BOOST_AUTO_TEST_CASE(a_pickle_of_nothing_but_values_is_refused_before_it_takes_the_memory) {
+BOOST_AUTO_TEST_CASE(a_pickle_with_too_many_values_is_rejected_before_it_exhausts_memory) {
     scratch_directory scratch;
     const std::string path = compressed(scratch, "\\200\\004](", "tr '\\0' N < /dev/zero", 1);
     const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
     BOOST_CHECK_EQUAL(run.status, 2);
-    BOOST_CHECK_MESSAGE(contains(run.err, "found values that need more than 218103"),
+    BOOST_CHECK_MESSAGE(contains(run.err, "the values need more than the limit of 218103"),
                         run.err); // 2^24 + 24 * (2^23 + 4)
     BOOST_CHECK_LT(run.max_rss_kib, sanitized * 400 * 1024);
 }
@@ -333,7 +330,7 @@ BOOST_AUTO_TEST_CASE(a_pickle_that_mentions_the_same_values_many_times_is_read_i
         const std::string path = scratch.write("t.pickle", "\x80\x04" + rest);
         const command_result run = run_tlmalloc({"replay", path, "--as-recorded"});
         BOOST_CHECK_EQUAL(run.status, 2);
-        BOOST_CHECK_MESSAGE(contains(run.err, "found entries, segments and blocks that need more than"), run.err);
+        BOOST_CHECK_MESSAGE(contains(run.err, "the entries, segments and blocks need more than"), run.err);
         BOOST_CHECK_MESSAGE(run.max_rss_kib < sanitized * 200 * 1024, run.max_rss_kib << " KiB");
     }
 }
@@ -345,5 +342,5 @@ BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_refused) {
     std::filesystem::resize_file(path, (std::uintmax_t{1} << 30) + 1); // takes no room on the disk
     const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
     BOOST_CHECK_EQUAL(run.status, 2);
-    BOOST_CHECK_MESSAGE(contains(run.err, "found more than 1073741824 bytes, expected at most that"), run.err);
+    BOOST_CHECK_MESSAGE(contains(run.err, "larger than the limit of 1073741824 bytes"), run.err);
 }

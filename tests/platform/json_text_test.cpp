@@ -181,12 +181,12 @@ BOOST_AUTO_TEST_CASE(an_error_is_where_the_text_is_wrong) {
         {"[1 2]", 3, "',' or ']'"},
         {"{\"a\":1,}", 7, "a key"},
         {"{1:2}", 1, "a key"},
-        {"{\"a\":1,\"b\":2,\"a\":2}", 13, "a key that the object does not have yet"},
-        {"{\"a\":1,\"\\u0061\":2}", 7, "a key that the object does not have yet"},
-        {with_keys(40) + ",\"k7\":1}", with_keys(40).size() + 1, "a key that the object does not have yet"},
+        {"{\"a\":1,\"b\":2,\"a\":2}", 13, "a key that the object does not have already"},
+        {"{\"a\":1,\"\\u0061\":2}", 7, "a key that the object does not have already"},
+        {with_keys(40) + ",\"k7\":1}", with_keys(40).size() + 1, "a key that the object does not have already"},
         {"{\"a\" 1}", 5, "':'"},
         {"[tru]", 1, "a value"},
-        {"[01]", 2, "no digit behind a leading 0"},
+        {"[01]", 2, "no digit after a leading 0"},
         {"-", 1, "a digit"},
         {"1.", 2, "a digit"},
         {"1e+", 3, "a digit"},
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_where_the_text_is_wrong) {
         {"\"\xc0\x80\"", 1, "UTF-8"},     // longer than it need be
         {"\"\xf4\x90\x80\x80\"", 1, "UTF-8"},
         {std::string("1\0", 2), 1, "the end"},
-        {std::string(600, '['), 512, "at most 512 lists and objects in one another"}};
+        {std::string(600, '['), 512, "at most 512 nested lists and objects"}};
     for (const auto &[text, at, expected] : bad) {
         const outcome o = read(text);
         BOOST_CHECK_EQUAL(o.status, TLA_SYNTAX);
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_beyond_janssons_are_read) {
     BOOST_CHECK_EQUAL(read("\"\\u0000\"").value, "'" + std::string(1, '\0') + "'");
 }
 
-BOOST_AUTO_TEST_CASE(values_are_read_one_behind_the_other_from_any_place) {
+BOOST_AUTO_TEST_CASE(values_are_read_one_after_another_from_any_place) {
     const std::string text = "xx [1,\"\\n\"] {\"a\":null}";
     json_text json = json_text_of(text.data(), text.size(), 2);
     const data_value *value = nullptr;

@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(no_option_of_any_command_removes_or_replaces_what_is_no_reg
 }
 
 // SQLite empties and removes journals beside its file.
-BOOST_AUTO_TEST_CASE(what_stands_where_a_journal_of_results_is_to_be_stays) {
+BOOST_AUTO_TEST_CASE(files_in_the_place_of_a_journal_of_results_stay) {
     scratch_directory scratch;
     scratch.write("buffers.csv", sweeps::buffers);
     const std::string file = scratch.write("s.yaml", sweeps::plans(1)), results = scratch.path("r.sqlite");
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_stands_where_a_journal_of_results_is_to_be_stays) {
             const std::string mine = scratch.write("r.sqlite" + end, "mine");
             const command_result run = run_tlmalloc({"sweep", file, "-o", results});
             BOOST_CHECK_EQUAL(run.status, 2);
-            BOOST_CHECK_MESSAGE(contains(run.err, mine + ": found a file where a journal of new results is to be"),
+            BOOST_CHECK_MESSAGE(contains(run.err, mine + ": a file is in the place of a journal of the new results"),
                                 run.err);
             BOOST_CHECK_EQUAL(read_text(mine), "mine");
             std::filesystem::remove(mine);
@@ -238,7 +238,8 @@ BOOST_AUTO_TEST_CASE(what_stands_where_a_journal_of_results_is_to_be_stays) {
             std::filesystem::create_directory(mine);
             const command_result resumed = run_tlmalloc({"sweep", file, "-o", results, "--resume"});
             BOOST_CHECK_EQUAL(resumed.status, 2);
-            BOOST_CHECK_MESSAGE(contains(resumed.err, mine + ": found a directory where a journal"), resumed.err);
+            BOOST_CHECK_MESSAGE(contains(resumed.err, mine + ": a directory is in the place of a journal"),
+                                resumed.err);
             std::filesystem::remove(mine);
             std::filesystem::remove(results);
         }

@@ -65,7 +65,7 @@ void check(const std::string &policy, std::vector<std::string> run_options, cons
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_run_records_is_placed_by_a_replay_as_by_the_run_on_every_stack) {
+BOOST_AUTO_TEST_CASE(a_replay_of_a_recorded_run_places_blocks_like_the_run_on_every_stack) {
     for (const char *policy : {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf",
                                "caching_pool", "segment_cache", "growing_pool/best_fit", "slot_pool"})
         check(policy, {"--kernel", "qkv_gemm"});
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(every_memory_has_a_file_and_the_same_run_writes_the_same_fi
 }
 
 // By controllers of memories that no HBM is.
-BOOST_AUTO_TEST_CASE(what_a_run_records_of_other_memories_is_placed_again_by_their_controllers) {
+BOOST_AUTO_TEST_CASE(recorded_blocks_of_other_memories_are_placed_again_by_their_controllers) {
     scratch_directory scratch;
     const std::string kernel = scratch.write(
         "k.c",
@@ -140,9 +140,9 @@ BOOST_AUTO_TEST_CASE(what_a_run_records_of_other_memories_is_placed_again_by_the
     }
     const command_result none = run_tlmalloc({"replay", recorded, "--config", small, "--memory", "host"});
     BOOST_CHECK_EQUAL(none.status, 2);
-    BOOST_CHECK_MESSAGE(contains(none.err, "found --memory host, expected a memory of the configuration: it has none "
-                                           "(host_memory.capacity is 0 B)"),
-                        none.err);
+    BOOST_CHECK_MESSAGE(
+        contains(none.err, "--memory host: the configuration has no such memory (host_memory.capacity is 0 B)"),
+        none.err);
     const command_result unknown = run_tlmalloc({"replay", recorded, "--config", small, "--memory", "dram"});
     BOOST_CHECK(contains(unknown.err, "--memory: found 'dram', expected hbm, tcm, sram, m_cpu or host"));
     const command_result core = run_tlmalloc({"replay", recorded, "--capacity", "1 GiB", "--memory", "host"});
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_recorded_trace_has_formats_and_streams_and_counts_that_sa
     refused("0,alloc,0,64,x,0,0,0\n", "14: found 'x', expected a number of references");
     refused("0,alloc,0,64,1,9,0,0\n", "16: found '9', expected a format, 0 .. 8");
     refused("0,alloc,0,64,1,0,-,0\n", "18: found '-', expected a stream, 0 .. 2^32 - 1");
-    refused("0,alloc,0,64,1,0,0,?\n", "20: found '?', expected an offset, or - where there was no memory");
+    refused("0,alloc,0,64,1,0,0,?\n", "20: found '?', expected an offset, or - for a failed allocation");
     refused("0,alloc,0,64\n", "13: found 4 columns, expected 8: time_ns,op,id,bytes,references,format,stream,offset");
 }
 
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_replay_through_the_controller_writes_its_waveform) {
     BOOST_CHECK(contains(core.err, "--vcd needs --config"));
 }
 
-BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_is_told_before_anything_runs) {
+BOOST_AUTO_TEST_CASE(an_invalid_directory_is_rejected_before_the_run_starts) {
     scratch_directory scratch;
     const command_result deep = run_tlmalloc({"run", small, "--record", scratch.path("a/b")});
     BOOST_CHECK_EQUAL(deep.status, 1);
@@ -225,5 +225,5 @@ BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_is_told_before_anything_runs) {
     const command_result file = run_tlmalloc({"run", small, "--record", scratch.path("file")});
     BOOST_CHECK_EQUAL(file.status, 1);
     BOOST_CHECK_EQUAL(file.out, "");
-    BOOST_CHECK_EQUAL(file.err, "tlmalloc run: " + scratch.path("file") + ": found a file, expected a directory\n");
+    BOOST_CHECK_EQUAL(file.err, "tlmalloc run: " + scratch.path("file") + ": not a directory: name a directory\n");
 }

@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(every_opcode_that_plain_data_does_not_need_is_refused_by_na
             BOOST_CHECK_MESSAGE(contains(failure, "byte 3 of the pickle: found opcode " + found->second + ", expected"),
                                 failure);
         else if (!contains(handled, std::string(1, static_cast<char>(opcode))) || opcode == 0x80)
-            BOOST_CHECK_MESSAGE(contains(failure, "byte 3 of the pickle: found 0x") && contains(failure, "no opcode"),
-                                failure);
+            BOOST_CHECK_MESSAGE(
+                contains(failure, "byte 3 of the pickle: found 0x") && contains(failure, "an unknown opcode"), failure);
         else
             BOOST_CHECK_MESSAGE(!failure.empty() && !contains(failure, "byte 3 of the pickle: found 0x"),
                                 opcode << ": " << failure);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
                       ""); // a block older than the trace
     const std::map<std::string, std::string> bad{
         {snapshot_of(""), "no device has a trace"},
-        {snapshot_of(good + good), "id 1 lives already: allocated in byte 21"},
+        {snapshot_of(good + good), "id 1 is already live: allocated in byte 21"},
         {snapshot_of(good + entry("free_completed", 1, 63)), "found 63, expected the 64 bytes allocated in byte 21"},
         {snapshot_of(good + entry("free_completed", 1, 64) + entry("free_completed", 1, 64)), "double free of id 1"},
         {snapshot_of(entry("alloc", 1, 0)), "size: found 0, expected 1 .. 2^63 bytes"},
@@ -185,13 +185,13 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
          "trace of a device: found None, expected a list"},
         {protocol_4 + "(t.", "found a list without 'device_traces'"}, // an empty tuple, made from a mark
         {protocol_4 + ".", "found the end of the pickle, expected one value on the stack"},
-        {protocol_4 + "N.N", "found more bytes after the end of the pickle"},
-        {protocol_4 + "a", "found an instruction that needs more values than there are on the stack"},
-        {protocol_4 + "NNa", "found items for a list, and there is none below them"},
+        {protocol_4 + "N.N", "found bytes after the end of the pickle"},
+        {protocol_4 + "a", "found an instruction that needs more values than the stack has"},
+        {protocol_4 + "NNa", "found items for a list, but no list below them"},
         {protocol_4 + "e", "found an instruction that needs a mark"},
         {protocol_4 + "](NN(ea", "found items for a list"},
         {protocol_4 + "}(Nu", "found a key without a value"},
-        {protocol_4 + "h\x07", "found a memo number that was never put"},
+        {protocol_4 + "h\x07", "found an undefined memo number"},
         {protocol_4 + "Nr\xff\xff\xff\x7f", "found a memo number larger than the file"},
         {protocol_4 + "\x8a\x09"
                       "11111111\x01",
@@ -304,9 +304,8 @@ BOOST_AUTO_TEST_CASE(without_a_reader_of_recordings_one_is_refused_with_the_opti
         alloc_trace trace;
         tla_error error{};
         BOOST_CHECK_EQUAL(trace_parse(text.data(), text.size(), "t", &trace, &error), TLA_UNSUPPORTED);
-        BOOST_CHECK_EQUAL(error.text,
-                          "t: found a pickle or JSON, as recordings of PyTorch are: this build has no PyTorch "
-                          "reader; configure with -DTLMALLOC_TORCH=ON");
+        BOOST_CHECK_EQUAL(error.text, "t: found a pickle or JSON, the formats of PyTorch's recordings: this build has "
+                                      "no PyTorch reader; configure with -DTLMALLOC_TORCH=ON");
     }
     const std::string events = "time_ns,op,id,bytes\n0,alloc,1,64\n";
     alloc_trace trace;

@@ -101,8 +101,7 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
         {"time_ps,op,addr,bytes\n5,R,0,32\n4,R,0,32\n", ":3:1: found '4', expected a time that is not before the last"},
         {"time_ps,op,addr,bytes\n0,R,0,32\n18446744073709551615,R,0,32\n",
          ":3:1: found '18446744073709551615', expected a time in ps, 0 .. 2^63 - 1"},
-        {"time_ps,op,addr,bytes\n9223372036854775807,R,0,32\n",
-         ": found traffic that ends past 2^63 ps, expected less of it"},
+        {"time_ps,op,addr,bytes\n9223372036854775807,R,0,32\n", ": the traffic ends after 2^63 ps: reduce it"},
         {"time_ps,op,addr,bytes\n0,R,268435456,32\n", ":2:5: found '268435456', expected an address below"},
         {"time_ps,op,addr,bytes\n0,R,268435440,32\n", ":2:15: found '32', expected a number of bytes, 1 .. 16"},
         {"time_ps,op,addr,bytes\n0,R,0\n", ":2:6: found 3 columns, expected 4"},
@@ -138,7 +137,7 @@ BOOST_AUTO_TEST_CASE(traffic_refuses_contradictions_and_bad_command_lines) {
         {{hbm2, "--pattern", "chase", "--count", "7"}, "--count is too small"},
         {{hbm2}, "expected a TRACE or --pattern NAME"},
         {{hbm2, "a.csv", "--seed", "3"}, "--seed and --count need --pattern"},
-        {{hbm2, "a.csv", "--pattern", "seq_rd"}, "found both TRACE and --pattern"},
+        {{hbm2, "a.csv", "--pattern", "seq_rd"}, "TRACE and --pattern exclude"},
         {{}, "expected a CONFIG"},
         {{TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--pattern", "seq_rd", "--map", "m1"}, "has no banks"},
     };

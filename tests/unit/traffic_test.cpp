@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(traffic_that_arrives_or_ends_too_late_to_be_added_up_is_ref
 
             accesses[1].at_ps = late - 1; // arrives in time, and ends too late
             BOOST_CHECK_EQUAL(tla_traffic_run(&timing, &traffic, &result, &bad, &error), TLA_LIMIT);
-            BOOST_CHECK_EQUAL(error.text, "found traffic that ends past 2^63 ps, expected less of it");
+            BOOST_CHECK_EQUAL(error.text, "the traffic ends after 2^63 ps: reduce it");
             BOOST_CHECK(result.latencies_ps == nullptr && result.end_ps == 0 && bad == 7);
             for (const uint64_t at_ps : {late, UINT64_MAX}) {
                 accesses[1].at_ps = at_ps;

@@ -80,7 +80,7 @@ static void check_arguments(const struct argp_state *state, const void *read) {
     if (o->reference) return;
     if (!o->config_path) argument_error(state, "expected a CONFIG");
     if (!o->trace_path && !o->pattern_name) argument_error(state, "expected a TRACE or --pattern NAME");
-    if (o->trace_path && o->pattern_name) argument_error(state, "found both TRACE and --pattern, expected one");
+    if (o->trace_path && o->pattern_name) argument_error(state, "TRACE and --pattern exclude each other");
     if (!o->pattern_name && (o->seed_given || o->count_given))
         argument_error(state, "--seed and --count need --pattern");
 }
@@ -144,8 +144,8 @@ static tla_status platform_timing(const tla_config *config, tla_hbm_config *timi
     }
     const uint64_t burst_ps = tla_transfer_ps(config->hbm.burst, config->hbm.pseudo_channel_bandwidth);
     if (burst_ps > UINT32_MAX)
-        return tla_error_set(error, TLA_UNSUPPORTED,
-                             "a burst of %" PRIu64 " ps is too slow to be driven: at most %u ps", burst_ps, UINT32_MAX);
+        return tla_error_set(error, TLA_UNSUPPORTED, "a burst of %" PRIu64 " ps is longer than the limit of %u ps",
+                             burst_ps, UINT32_MAX);
     *timing = (tla_hbm_config){
         .model = TLA_HBM_CHANNEL,
         .tck_ps = 1,
@@ -175,8 +175,7 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
     free(text);
     if (status != TLA_OK || o->map == NULL) return status;
     if (timing->model != TLA_HBM_BANKS)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--map: %s has no banks that addresses could map to",
-                             o->config_path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--map: %s has no banks to map addresses to", o->config_path);
     status = tla_hbm_map_parse(o->map, timing, error);
     return status == TLA_OK ? tla_hbm_check(timing, error) : status;
 }
