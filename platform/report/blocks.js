@@ -67,7 +67,7 @@ function memoriesOf(log, end) {
 
 function notGivenBack(log) {
   return log.head.lost_by_kind && log.head.lost_by_kind.memory > 0 ?
-    "whether and when it was given back is not in the log, which is cut" : "not given back";
+    "freed or not: unknown, because the log is truncated" : "not freed";
 }
 
 // A block in words.
@@ -75,11 +75,11 @@ function blockWords(log, memory, number) {
   const t = log.table("memory"), row = memory.taken[number], freed = memory.freed[number];
   const tensor = log.tensors.get(t.object[row]);
   const lines = [(tensor === undefined ? "" : "tensor " + clippedText(tensor) + ", ") +
-    (Number.isNaN(t.block[row]) ? "range" : "block " + t.block[row]) + ", taken by " + log.sender(t.sender[row]),
+    (Number.isNaN(t.block[row]) ? "range" : "block " + t.block[row]) + ", allocated by " + log.sender(t.sender[row]),
   addressText(memory.low[number]) + ", " + exactBytesText(memory.high[number] - memory.low[number]),
   timeText(memory.begin[number]) + " to " + timeText(memory.end[number]) + " (" +
     timeText(memory.end[number] - memory.begin[number]) + ")",
-  freed < 0 ? notGivenBack(log) : "given back by " + log.sender(t.sender[freed]) + " (" + log.text(t.op[freed]) + ")"];
+  freed < 0 ? notGivenBack(log) : "freed by " + log.sender(t.sender[freed]) + " (" + log.text(t.op[freed]) + ")"];
   return {tensor: tensor === undefined ? null : tensor, block: Number.isNaN(t.block[row]) ? null : t.block[row],
     owner: log.sender(t.sender[row]), freed_by: freed < 0 ? null : log.sender(t.sender[freed]),
     address: memory.low[number], bytes: memory.high[number] - memory.low[number], begin_ps: memory.begin[number],
@@ -93,7 +93,7 @@ function failureWords(log, row) {
   if (Number.isNaN(free)) return begin;
   if (free < bytes) return begin + "; only " + exactBytesText(free) + " were free";
   if (largest < bytes)
-    return begin + "; " + exactBytesText(free) + " were free, in pieces of at most " + exactBytesText(largest) +
+    return begin + "; " + exactBytesText(free) + " were free, in holes of at most " + exactBytesText(largest) +
       ": fragmentation";
-  return begin + "; " + exactBytesText(free) + " were free, " + exactBytesText(largest) + " of them in one piece";
+  return begin + "; " + exactBytesText(free) + " were free, " + exactBytesText(largest) + " of them in one hole";
 }

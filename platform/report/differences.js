@@ -38,7 +38,7 @@ function showDifferences(parent, runs) {
   window.tlmalloc.views.differences = {count: rows.length, rows: rows.slice(0, DIFFERENCES_SHOWN)};
   parent.hidden = false;
   if (rows.length === 0) {
-    parent.append(element("p", {}, "Nothing: both reports have the same figures."));
+    parent.append(element("p", {}, "No differences: both reports have the same figures."));
     return;
   }
   const filter = element("input", {type: "search", placeholder: "part of a key", "aria-label": "Part of a key"});
@@ -47,7 +47,8 @@ function showDifferences(parent, runs) {
     const chosen = rows.filter((row) => row.path.includes(filter.value));
     body.replaceChildren(...chosen.slice(0, DIFFERENCES_SHOWN).map(differenceRow));
     note.textContent = chosen.length > DIFFERENCES_SHOWN ?
-      "The " + DIFFERENCES_SHOWN + " that differ most, of " + chosen.length + "." : chosen.length + " figures differ.";
+      "The " + DIFFERENCES_SHOWN + " largest differences of " + chosen.length + "." :
+      chosen.length + " figures differ.";
     window.tlmalloc.views.differences.shown = Math.min(chosen.length, DIFFERENCES_SHOWN);
   };
   filter.addEventListener("input", fill);

@@ -132,14 +132,12 @@ tla_status reader::next_line(std::string *line) {
         line->append(part_, next_, end - next_);
         next_ = std::min(end + 1, part_.size());
         if (line->size() > line_bytes_max)
-            return tla_error_set(error_, TLA_LIMIT,
-                                 "%.200s:%" PRIu64 ": found a line of more than %zu bytes, expected "
-                                 "at most that",
+            return tla_error_set(error_, TLA_LIMIT, "%.200s:%" PRIu64 ": line longer than the limit of %zu bytes",
                                  path_, line_, line_bytes_max);
         if (newline != std::string::npos) return TLA_OK;
     }
     is_at_end_ = line->empty();
-    return is_at_end_ ? TLA_OK : wrong("%s", "found part of a line, expected it whole: the log is cut");
+    return is_at_end_ ? TLA_OK : wrong("%s", "incomplete line: the log is truncated");
 }
 
 std::int64_t reader::number_of_text(const char *text) {
@@ -161,7 +159,7 @@ tla_status reader::value_of(const json_t *value, std::int64_t *out) {
     else if (json_is_real(value) && json_real_value(value) >= 0)
         *out = static_cast<std::int64_t>(std::min(json_real_value(value), static_cast<double>(largest))) + 1;
     else
-        return wrong("%s", "found a value that is no text and no number from 0 on");
+        return wrong("%s", "found an invalid value, expected a text or a number from 0 on");
     return TLA_OK;
 }
 
@@ -169,7 +167,7 @@ tla_status reader::read_header(const std::string &line, json_t *head) {
     const json_pointer header(json_loadb(line.data(), line.size(), JSON_REJECT_DUPLICATES, nullptr), &json_decref);
     const char *const format = json_string_value(json_object_get(header.get(), "format"));
     if (!format || std::strcmp(format, "tlmalloc events") != 0)
-        return wrong("%s", "found no header of an event log, expected what `tlmalloc run --events' writes");
+        return wrong("%s", "found no event log header, expected a log that `tlmalloc run --events' wrote");
     if (json_integer_value(json_object_get(header.get(), "version")) != 1)
         return wrong("found an event log of version %" JSON_INTEGER_FORMAT ", expected 1",
                      json_integer_value(json_object_get(header.get(), "version")));
@@ -183,7 +181,7 @@ tla_status reader::read_header(const std::string &line, json_t *head) {
                 if (found && std::strcmp(found, name) == 0) break;
             }
             if (place == json_array_size(has))
-                return wrong("found no column %s of %s, expected it: run again", name, kind.c_str());
+                return wrong("the log has no column %s of %s: run again to write a complete log", name, kind.c_str());
             tables_[kind].columns.push_back(column_of(name, place + 1));
         }
     }
@@ -201,7 +199,7 @@ tla_status reader::check_names(const json_t *header) {
         bool are_texts = json_is_array(names);
         for (std::size_t i = 0; i < json_array_size(names); i++)
             are_texts = are_texts && json_is_string(json_array_get(names, i));
-        if (!are_texts) return wrong("found no names (%s), expected them", key);
+        if (!are_texts) return wrong("the header has no list of names (%s)", key);
         *count = static_cast<std::int64_t>(json_array_size(names));
     }
     const json_t *const links = json_object_get(header, "links");
@@ -212,7 +210,7 @@ tla_status reader::check_names(const json_t *header) {
             are_links = are_links && json_is_integer(node) && json_integer_value(node) >= 0 &&
                         json_integer_value(node) < nodes_;
         }
-    if (!are_links) return wrong("%s", "found no links between nodes (links), expected them");
+    if (!are_links) return wrong("%s", "the header has no list of links between nodes (links)");
     links_ = static_cast<std::int64_t>(json_array_size(links));
     return TLA_OK;
 }
@@ -233,8 +231,8 @@ column reader::column_of(const char *name, std::size_t place) const {
 // `number` is what will stand in the column.
 tla_status reader::check(const column &c, const char *kind, const json_t *value, std::int64_t number) {
     if (number > 0 && json_is_string(value) != c.is_text)
-        return wrong("%s of %s: found %s, expected %s", c.name.c_str(), kind, c.is_text ? "no text" : "a text",
-                     c.is_text ? "one" : "a number");
+        return wrong("%s of %s: found %s, expected %s", c.name.c_str(), kind, c.is_text ? "a number" : "a text",
+                     c.is_text ? "a text" : "a number");
     if (c.limit && number > c.limit)
         return wrong("%s of %s: found %" PRId64 ", expected less than %" PRId64, c.name.c_str(), kind, number - 1,
                      c.limit);
@@ -255,7 +253,7 @@ tla_status reader::add_row(const char *kind, const json_t *row) {
         if (c.name == "place") c.limit = is_of_a_link ? links_ : nodes_;
         std::int64_t value = 0;
         if (c.place >= json_array_size(row))
-            return wrong("found %zu columns of %s, expected more", json_array_size(row) - 1, kind);
+            return wrong("the row has only %zu columns of %s: the log is damaged", json_array_size(row) - 1, kind);
         const json_t *const found = json_array_get(row, c.place);
         if (c.name == "kind" && json_is_string(found))
             is_of_a_link = std::strcmp(json_string_value(found), tla_time_kind_name(TLA_TIME_LINK)) == 0;
@@ -315,7 +313,7 @@ tla_status reader::read_row(const std::string &line, json_t *head) {
     const char *const kind = json_string_value(json_array_get(row.get(), 0));
     if (!kind)
         return wrong("found no list that begins with its kind (%.100s), expected a row", row ? "" : problem.text);
-    if (has_end_) return wrong("found a row behind the end of kind %.40s", kind);
+    if (has_end_) return wrong("found a row of kind %.40s after the end row, expected the end of the file", kind);
     if (std::strcmp(kind, "ranges") == 0) return add_ranges(row.get());
     if (std::strcmp(kind, "link") == 0) return add_loads(row.get());
     if (std::strcmp(kind, "buckets") == 0) {
@@ -374,8 +372,10 @@ tla_status reader::read(event_columns *out) {
         if (!line.empty() || !has_end_)
             status = read_row(line, out->head.get());
         else if (++blanks_ > blanks_max)
-            status = wrong("found more than %zu blank lines behind the end, expected the end of the file", blanks_max);
-    if (!status && !has_end_) status = wrong("%s", "found the end of the file, expected more rows: the log is cut");
+            status =
+                wrong("found more than %zu blank lines after the end row, expected the end of the file", blanks_max);
+    if (!status && !has_end_)
+        status = wrong("%s", "found the end of the file, expected more rows: the log is truncated");
     if (!status) describe(out->head.get());
     return status ? status : compress(&out->bytes);
 }

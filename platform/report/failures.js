@@ -14,8 +14,9 @@ function showFailures(parent, run, number) {
       element("td", {class: "text"}, log.module(t.module[row]) + " " + log.text(t.channel[row])),
       element("td", {class: "text"}, log.sender(t.sender[row])),
       element("td", {class: "text"}, failureWords(log, row))));
-  const head = ["time", "memory", "asked by", "why"].map((text) => element("th", {scope: "col", class: "text"}, text));
-  parent.append(element("h3", {}, nameOf(run) + ": " + rows.length + " refused" +
+  const head = ["time", "memory", "requested by", "reason"]
+    .map((text) => element("th", {scope: "col", class: "text"}, text));
+  parent.append(element("h3", {}, nameOf(run) + ": " + rows.length + " failed" +
     (rows.length > FAILURES_SHOWN ? ", the first " + FAILURES_SHOWN : "")),
   element("div", {class: "table", tabindex: "0"},
     element("table", {}, element("thead", {}, element("tr", {}, ...head)), body)));

@@ -59,6 +59,6 @@ function showKernels(parent, run, number) {
   parent.append(element("h3", {}, nameOf(run)));
   if (!view.state.timed)
     parent.append(element("p", {class: "note"},
-      "Shares of each kernel's time, the largest first, in no order of time."));
-  new TimeView(parent, "What every kernel was in", view);
+      "Shares of each kernel's time, the largest first, not in the order of time."));
+  new TimeView(parent, "Activity of every kernel", view);
 }

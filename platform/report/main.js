@@ -42,8 +42,8 @@ function kernelTimesOf(runs) {
 function showLosses(parent, runs) {
   for (const run of runs.filter((each) => each.log && each.log.head.lost > 0)) {
     const kinds = Object.entries(run.log.head.lost_by_kind).filter(([, count]) => count > 0);
-    parent.append(element("p", {class: "failed"}, nameOf(run) + ": the log was cut at its limit; " + run.log.head.lost +
-      " events are not shown (" + kinds.map(([kind, count]) => count + " " + kind).join(", ") + ")"));
+    parent.append(element("p", {class: "failed"}, nameOf(run) + ": the log was truncated at its limit; " +
+      run.log.head.lost + " events are not shown (" + kinds.map(([kind, count]) => count + " " + kind).join(", ") + ")"));
   }
 }
 
@@ -98,6 +98,6 @@ new ResizeObserver(([head]) => document.documentElement.style.setProperty("--hea
 showAll().catch((problem) => {
   window.tlmalloc.errors.push(String(problem));
   window.tlmalloc.ready = true;
-  part("main").prepend(element("p", {class: "failed"}, "Not all of this page can be shown (" + problem +
-    "): the report has been changed, or the browser is too old."));
+  part("main").prepend(element("p", {class: "failed"}, "Parts of this page cannot be shown (" + problem +
+    "): the report was edited, or the browser is too old."));
 });

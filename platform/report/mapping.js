@@ -146,7 +146,7 @@ function showMapping(parent, runs) {
     legend.append(element("span", {}, sample, name));
   }
   if (parent.children.length > 0)
-    parent.append(legend, element("p", {class: "note"}, "A bar lasts until the mapping is visible there; lines lead " +
-      "to who passed it on, and back, where they are at most " + ARROWS_SHOWN + " (zoom in); triangles are stale " +
-      "accesses, faults and demands."));
+    parent.append(legend, element("p", {class: "note"}, "A bar ends when the module sees the mapping; lines lead " +
+      "to the module that forwarded it, and back, if there are at most " + ARROWS_SHOWN + " lines (zoom in); " +
+      "triangles are stale accesses, faults and demands."));
 }

@@ -164,7 +164,7 @@ function showPlatforms(parent, runs) {
 function showPlatform(box, run, number) {
   if (!run.topology) {
     box.append(element("p", {class: "note"},
-      "The fabric cannot be drawn: it was read from a file that was not there when the page was written."));
+      "The fabric cannot be drawn: its topology file was missing when the page was written."));
     return;
   }
   const view = new PlatformView(run, number);

@@ -31,7 +31,7 @@ struct options {
 void read_log(const argp_state *state, const option_row *option, const char *text, void *member) {
     auto &o = *static_cast<options *>(member);
     if (o.log_count == RUNS_MAX)
-        argument_error(state, "--%s: found a third, '%s', expected one for each REPORT", option->name, text);
+        argument_error(state, "--%s: found a third log '%s', expected one for each REPORT", option->name, text);
     o.logs[o.log_count++] = text;
 }
 
@@ -44,8 +44,8 @@ void read_report(const argp_state *state, const option_row *, const char *text, 
 
 void check_arguments(const argp_state *state, const void *read) {
     const auto &o = *static_cast<const options *>(read);
-    if (!o.report_count) argument_error(state, "expected a REPORT, as commands write with --json");
-    if (o.log_count > o.report_count) argument_error(state, "--events: expected one for each REPORT at most");
+    if (!o.report_count) argument_error(state, "expected a REPORT, which commands write with --json");
+    if (o.log_count > o.report_count) argument_error(state, "--events: expected at most one log for each REPORT");
 }
 
 const option_row option_table[] = {
@@ -86,9 +86,10 @@ tla_status add_reports(const options &o, json_t *runs, std::string *kind, tla_er
         const json_pointer owner(report, &json_decref);
         if (status) return status;
         if (!kind->empty() && *kind != found)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%.200s: found a report of `tlmalloc %s', expected one of `tlmalloc %s' as the first",
-                                 path, found, kind->c_str());
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%.200s: found a report of `tlmalloc %s', expected one of `tlmalloc %s', like the first report", path,
+                found, kind->c_str());
         *kind = found;
         json_array_append_new(runs, run_to_json(path, found, report));
     }
@@ -100,8 +101,7 @@ tla_status add_logs(const options &o, json_t *runs, const std::string &kind, std
     for (std::size_t i = 0; i < o.log_count; i++) {
         if (kind != "run")
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "--events: found reports of `tlmalloc %s', expected of "
-                                 "`tlmalloc run'",
+                                 "--events: found a report of `tlmalloc %s', expected one of `tlmalloc run'",
                                  kind.c_str());
         event_columns columns;
         if (const tla_status status = read_event_columns(o.logs[i], &columns, error)) return status;
@@ -111,10 +111,9 @@ tla_status add_logs(const options &o, json_t *runs, const std::string &kind, std
         const std::size_t kernels = json_array_size(json_object_get(report, "kernels"));
         if (!json_equal(end, json_object_get(report, "sim_time_ps")) ||
             kernels > json_array_size(json_object_get(columns.head.get(), "pes")))
-            return tla_error_set(
-                error, TLA_INVALID_ARGUMENT,
-                "%.200s: found a log of another run, expected that of %.150s: its end or its PEs differ", o.logs[i],
-                o.reports[i]);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%.200s: the log belongs to another run than %.150s: the end time or the PEs differ",
+                                 o.logs[i], o.reports[i]);
         json_object_set(run, "events", columns.head.get());
         add_bytes_element(*elements, "tlmalloc-events-" + std::to_string(i), columns.bytes);
     }
@@ -145,8 +144,9 @@ tla_status write_page(const options &o, tla_error *error) {
     add_data_element(elements, "tlmalloc-data", data.get());
     if ((status = make_page(d3_of(o), elements, &page, error))) return status;
     if (page.size() > o.limit)
-        return tla_error_set(error, TLA_LIMIT, "%.200s: the page would have %zu bytes, expected at most %ju (--limit)",
-                             o.output, page.size(), static_cast<std::uintmax_t>(o.limit));
+        return tla_error_set(error, TLA_LIMIT,
+                             "%.200s: the page would have %zu bytes, more than the limit of %ju (--limit)", o.output,
+                             page.size(), static_cast<std::uintmax_t>(o.limit));
     std::fwrite(page.data(), 1, page.size(), out);
     std::fprintf(output_table(), "%s: %.1f MB, open it in a browser\n", o.output,
                  static_cast<double>(page.size()) / 1e6);

@@ -44,8 +44,7 @@ static tla_status find_kind(const char *path, const json_t *report, const char *
             *kind = kinds[i].name;
             return TLA_OK;
         }
-    return tla_error_set(error, TLA_SYNTAX, "%.200s: found JSON that no command writes, expected a report (--json)",
-                         path);
+    return tla_error_set(error, TLA_SYNTAX, "%.200s: found JSON of no command, expected a report (--json)", path);
 }
 
 /* Of other reports the keys decide: they have no version. */
@@ -62,9 +61,10 @@ static const char *other_kind(const char *text, size_t length) {
         const char *begin, *says;
     } kinds_of_file[] = {
         {"{\"format\":\"tlmalloc events\"",
-         "found an event log, expected the report of its run before it (--events LOG)"},
-        {"\x1f\x8b", "found a compressed file, expected a report, or an event log as --events LOG"},
-        {"SQLite format 3", "found results of a sweep, expected a report: `tlmalloc study --json' writes one of them"}};
+         "found an event log, expected a report: name the report of the run and pass the log as --events LOG"},
+        {"\x1f\x8b", "found a compressed file, expected a report: pass a compressed event log as --events LOG"},
+        {"SQLite format 3",
+         "found results of a sweep, expected a report: write a report of them with `tlmalloc study --json'"}};
     for (size_t i = 0; i < sizeof kinds_of_file / sizeof *kinds_of_file; i++) {
         const size_t whole = strlen(kinds_of_file[i].begin);
         if (length >= whole && memcmp(text, kinds_of_file[i].begin, whole) == 0) return kinds_of_file[i].says;
@@ -84,7 +84,7 @@ tla_status report_input_read(const char *path, const char **kind, json_t **repor
     free(text);
     if (other) return tla_error_set(error, TLA_SYNTAX, "%.200s: %s", path, other);
     if (!read)
-        return tla_error_set(error, TLA_SYNTAX, "%.200s:%d:%d: found no JSON (%.100s), expected all of a report", path,
+        return tla_error_set(error, TLA_SYNTAX, "%.200s:%d:%d: invalid JSON (%.100s), expected a complete report", path,
                              problem.line, problem.column, problem.text);
     status = find_kind(path, read, kind, error);
     if (!status) status = check_version(path, read, *kind, error);

@@ -66,10 +66,11 @@ tla_status read_d3(const d3_files &d3, std::string *script, std::string *licence
     tla_error why{};
     for (const auto &[path, text] : {std::pair{&d3.script, script}, std::pair{&d3.licence, licence}})
         if (const tla_status status = read_part(*path, text, &why))
-            return tla_error_set(error, status, "%.300s; install Debian's package libjs-d3, or say --d3 DIR", why.text);
+            return tla_error_set(
+                error, status, "%.300s: install Debian's package libjs-d3, or name its folder with --d3 DIR", why.text);
     if (script->substr(0, 500).find("version:\"3.5.") == std::string::npos &&
         script->substr(0, 500).find("version: \"3.5.") == std::string::npos)
-        return tla_error_set(error, TLA_SYNTAX, "%.200s: found no d3 of version 3.5, expected Debian's libjs-d3",
+        return tla_error_set(error, TLA_SYNTAX, "%.200s: not d3 version 3.5: install Debian's package libjs-d3",
                              d3.script.c_str());
     return TLA_OK;
 }

@@ -21,7 +21,7 @@ function showSettings(parent, runs) {
   all.addEventListener("change", fill);
   const head = ["key", ...runs.map(nameOf), "default"];
   parent.hidden = false;
-  parent.append(element("p", {}, element("label", {}, all, " those that are as by default, too")),
+  parent.append(element("p", {}, element("label", {}, all, " include default values")),
     element("div", {class: "table", tabindex: "0"}, element("table", {}, element("thead", {}, element("tr", {},
       ...head.map((text) => element("th", {scope: "col"}, text)))), body)));
   fill();

@@ -12,7 +12,7 @@ function figuresOfRun(report) {
     ["allocation and mapping", "alloc_and_map_pct", path.alloc_and_map_pct],
     ["PEs", "pes", report.kernels.length],
     ["allocations", "allocs", sumOf(report.controllers, "allocs")],
-    ["of them failed", "failed", sumOf(report.controllers, "failed")],
+    ["failed allocations", "failed", sumOf(report.controllers, "failed")],
     ["free-list nodes visited", "nodes_visited", sumOf(report.controllers, "nodes_visited")],
     ["TLB misses", "misses", sumOf(report.mmus, "misses")],
     ["faults", "faults", sumOf(report.mmus, "faults")],

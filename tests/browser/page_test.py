@@ -279,7 +279,7 @@ def names_that_are_long_or_turn_the_text_change_nothing_else(browser, folder):
     browser.point(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.8)
     equal(browser.value("tlmalloc.hover.tensor"), odd)
     told = browser.value("document.getElementById('hover').textContent")
-    assert told.startswith("tensor \\u202edexob\\u2066\\u0007 \u65e5\u672c\u8a9e") and "taken by host" in told, told
+    assert told.startswith("tensor \\u202edexob\\u2066\\u0007 \u65e5\u672c\u8a9e") and "allocated by host" in told, told
     assert browser.value("document.getElementById('hover').offsetHeight") < 200
     for character in "\u202e\u2066\u0007":
         assert character not in browser.value("document.getElementById('main').textContent + document.title")
@@ -467,7 +467,7 @@ def blocks_are_drawn_and_told(browser, folder):
     assert "fragmentation" in browser.value("tlmalloc.hover.text"), browser.value("tlmalloc.hover.text")
     equal(browser.value("tlmalloc.views.failures0.count"), 2)
     rows = browser.value("[...document.querySelectorAll('#failures tbody tr')].map((row) => row.textContent)")
-    assert "8.79 KiB (9000 B): TLA_EXHAUSTED; 9.64 KiB (9872 B) were free, in pieces of at most 8.66 KiB (8872 B): " \
+    assert "8.79 KiB (9000 B): TLA_EXHAUSTED; 9.64 KiB (9872 B) were free, in holes of at most 8.66 KiB (8872 B): " \
         "fragmentation" in rows[0], rows
     assert "96.68 KiB (99000 B): TLA_EXHAUSTED; only 9.64 KiB (9872 B) were free" in rows[1], rows
     # The free list beside it.
@@ -593,11 +593,11 @@ def a_block_of_a_log_that_is_cut_may_have_been_given_back(browser, folder):
     browser.open(page_of(folder, path, logs=[log]))
     told = browser.value("blockWords(PAGE.runs[0].log, memoryShown.views[0].memory(), 0)")
     equal(told["freed_by"], None)
-    assert told["text"].endswith("whether and when it was given back is not in the log, which is cut"), told
+    assert told["text"].endswith("freed or not: unknown, because the log is truncated"), told
     page, _ = page_with_log(folder, [made_log.memory(1, "ALLOC", 0, 1, 0, "TLA_OK", "hbm", 64, 64, 0, 9, 9)])
     browser.open(page)
     told = browser.value("blockWords(PAGE.runs[0].log, memoryShown.views[0].memory(), 0)")
-    assert told["text"].endswith("\nnot given back"), told
+    assert told["text"].endswith("\nnot freed"), told
 
 
 def intervals_are_drawn_in_order_of_time(browser, folder):
@@ -768,7 +768,7 @@ def tab_goes_through_the_views(browser, folder):
     for _ in range(10):
         browser.keys("Tab")
         seen.append(browser.value("document.activeElement.id || document.activeElement.getAttribute('aria-label')"))
-    equal(seen[:5], ["whole", "reset", "kernel-time", "What every kernel was in", "memory-name"])
+    equal(seen[:5], ["whole", "reset", "kernel-time", "Activity of every kernel", "memory-name"])
     assert "Mappings from module to module" in seen, seen
     # Keys that are meant for a field are left to it.
     browser.run("document.getElementById('memory-name').focus()")

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(data_cannot_end_the_element_that_they_stand_in) {
     BOOST_CHECK(contains(page, "\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\\u003c!--\\u003cb>"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_report_of_this_version_is_told) {
+BOOST_AUTO_TEST_CASE(reports_of_other_versions_are_rejected) {
     const reported_run run;
     const std::string report = read_text(run.file), version = "\"version\": \"";
     const std::size_t at = report.find(version) + version.size();
@@ -113,21 +113,26 @@ BOOST_AUTO_TEST_CASE(what_is_no_report_of_this_version_is_told) {
     run.write(report.substr(0, at - version.size()) + "\"v\": \"" + report.substr(at));
     run.refuses({}, 2, "report.json: found a report of no version, expected version 0.1.0: run again");
     run.write("{\"coffee\": 1}");
-    run.refuses({}, 2, "report.json: found JSON that no command writes, expected a report (--json)");
+    run.refuses({}, 2, "report.json: found JSON of no command, expected a report (--json)");
     run.write("[]");
-    run.refuses({}, 2, "report.json: found JSON that no command writes");
+    run.refuses({}, 2, "report.json: found JSON of no command");
     for (const std::size_t length : {std::size_t{0}, std::size_t{1}, report.size() / 2, report.size() - 4}) {
         run.write(report.substr(0, length));
-        run.refuses({}, 2, "expected all of a report");
+        run.refuses({}, 2, "expected a complete report");
     }
     run.write("tlmalloc");
     run.refuses({}, 2, "report.json:1:");
     run.write(log_text(report).text());
-    run.refuses({}, 2, "report.json: found an event log, expected the report of its run before it (--events LOG)");
+    run.refuses({}, 2,
+                "report.json: found an event log, expected a report: name the report of the run and pass the log as "
+                "--events LOG");
     run.write("\x1f\x8b\b");
-    run.refuses({}, 2, "report.json: found a compressed file, expected a report, or an event log as --events LOG");
+    run.refuses({}, 2,
+                "report.json: found a compressed file, expected a report: pass a compressed event log as --events LOG");
     run.write("SQLite format 3");
-    run.refuses({}, 2, "report.json: found results of a sweep, expected a report: `tlmalloc study --json' writes one");
+    run.refuses({}, 2,
+                "report.json: found results of a sweep, expected a report: write a report of them with `tlmalloc study "
+                "--json'");
     std::filesystem::remove(run.file);
     run.refuses({}, 1, "report.json: cannot be read: No such file");
 }
@@ -136,25 +141,26 @@ BOOST_AUTO_TEST_CASE(reports_of_two_commands_have_no_page_together) {
     const reported_run run;
     const std::string other = run.scratch.path("probe.json");
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", other}).status, 0);
-    run.refuses({other}, 2,
-                "probe.json: found a report of `tlmalloc probe', expected one of `tlmalloc run' as the first");
+    run.refuses(
+        {other}, 2,
+        "probe.json: found a report of `tlmalloc probe', expected one of `tlmalloc run', like the first report");
     run.refuses({other, other}, 2, "found a third argument");
 }
 
-BOOST_AUTO_TEST_CASE(a_page_that_is_too_large_and_a_library_that_is_missing_are_told) {
+BOOST_AUTO_TEST_CASE(a_page_above_the_limit_and_a_missing_library_are_rejected) {
     const reported_run run;
     run.refuses({"--limit", "100 KiB"}, 2, "the page would have ");
-    run.refuses({"--limit", "100 KiB"}, 2, " bytes, expected at most 102400 (--limit)");
+    run.refuses({"--limit", "100 KiB"}, 2, " bytes, more than the limit of 102400 (--limit)");
     run.refuses({"--limit", "0"}, 2, "--limit: found '0'");
     const std::string folder = run.scratch.path("d3");
     run.refuses({"--d3", folder}, 1,
-                "d3/d3.min.js: cannot be read: No such file or directory; install Debian's package "
-                "libjs-d3, or say --d3 DIR");
+                "d3/d3.min.js: cannot be read: No such file or directory: install Debian's package libjs-d3, or name "
+                "its folder with --d3 DIR");
     std::filesystem::create_directory(folder);
     std::ofstream(folder + "/d3.min.js") << "var d3={version:\"7.0.0\"};";
     run.refuses({"--d3", folder}, 1, "d3/copyright: cannot be read");
     std::ofstream(folder + "/copyright") << "nobody's <b>";
-    run.refuses({"--d3", folder}, 2, "found no d3 of version 3.5, expected Debian's libjs-d3");
+    run.refuses({"--d3", folder}, 2, "not d3 version 3.5: install Debian's package libjs-d3");
     std::ofstream(folder + "/d3.min.js") << "var d3={version:\"3.5.9\"};'</script><!--'";
     BOOST_REQUIRE_EQUAL(run.report({"--d3", folder}).status, 0);
     BOOST_CHECK(contains(read_text(run.page), "'<\\/script><\\!--'"));
@@ -201,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_log_stands_in_the_page_plain_or_compressed) {
     BOOST_CHECK(read_text(run.page) == page);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_for_which_the_host_has_no_room_is_told_and_leaves_no_page) {
+BOOST_AUTO_TEST_CASE(a_log_too_large_for_the_host_fails_and_leaves_no_page) {
     const reported_run run;
     log_text log(read_text(run.file));
     for (int i = 0; i < 50000; i++)
@@ -223,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_log_for_which_the_host_has_no_room_is_told_and_leaves_no_
     BOOST_CHECK_EQUAL(failed > 0, !is_sanitized());
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
+BOOST_AUTO_TEST_CASE(a_truncated_or_invalid_log_is_rejected_with_its_line) {
     const reported_run run;
     const std::string report = read_text(run.file), file = run.scratch.path("run.events");
     const log_text whole(report);
@@ -237,39 +243,39 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_cut_or_wrong_is_told_with_its_line) {
         return text.replace(at, from.size(), to);
     };
     const std::string text = whole.text(), head = whole.header + "\n";
-    refused("", "run.events:1: found no header of an event log, expected what `tlmalloc run --events' writes");
-    refused(report, "run.events:1: found no header of an event log");
+    refused("", "run.events:1: found no event log header, expected a log that `tlmalloc run --events' wrote");
+    refused(report, "run.events:1: found no event log header");
     refused(with(text, "\"version\":1", "\"version\":2"), ":1: found an event log of version 2, expected 1");
-    refused(with(text, "\"arrival\"", "\"departure\""), ":1: found no column arrival of ");
-    refused(with(text, "\"nodes\"", "\"noodles\""), ":1: found no names (nodes), expected them");
-    refused(head + whole.rows, ":4: found the end of the file, expected more rows: the log is cut");
-    refused(text.substr(0, text.size() - 1), ":4: found part of a line, expected it whole: the log is cut");
+    refused(with(text, "\"arrival\"", "\"departure\""), ":1: the log has no column arrival of ");
+    refused(with(text, "\"nodes\"", "\"noodles\""), ":1: the header has no list of names (nodes)");
+    refused(head + whole.rows, ":4: found the end of the file, expected more rows: the log is truncated");
+    refused(text.substr(0, text.size() - 1), ":4: incomplete line: the log is truncated");
     for (std::size_t length = head.size(); length + 1 < text.size(); length += 7)
-        refused(text.substr(0, length), "the log is cut");
-    refused(text + whole.rows, ":5: found a row behind the end of kind interval");
+        refused(text.substr(0, length), "the log is truncated");
+    refused(text + whole.rows, ":5: found a row of kind interval after the end row");
     refused(head + "\n" + whole.rows + whole.end, ":2: found no list that begins with its kind");
     refused(with(text, "[\"later\"", "{\"later\""), ":3: found no list that begins with its kind");
-    refused(with(text, "1,2,null,null", "1,2"), ":2: found 4 columns of interval, expected more");
-    refused(with(text, "1,2,null", "-1,2,null"), ":2: found a value that is no text and no number from 0 on");
+    refused(with(text, "1,2,null,null", "1,2"), ":2: the row has only 4 columns of interval");
+    refused(with(text, "1,2,null", "-1,2,null"), ":2: found an invalid value, expected a text or a number from 0 on");
     refused(with(text, "[\"interval\",1", "[\"interval\",5"), ":2: who of interval: found 5, expected less than 5");
-    refused(with(text, "\"bank\"", "7"), ":2: kind of interval: found no text, expected one");
+    refused(with(text, "\"bank\"", "7"), ":2: kind of interval: found a number, expected a text");
     refused(with(text, "\"bank\",1", "\"bank\",\"x\""), ":2: begin of interval: found a text, expected a number");
     refused(with(text, "1,2,null", "1,2,1"), ":2: place of interval: found 1, expected less than 1");
-    refused(with(text, "\"links\":[", "\"links\":[[0,1]"), ":1: found no links between nodes (links)");
-    refused(with(text, "\"pes\":[\"a\"", "\"pes\":[1"), ":1: found no names (pes), expected them");
-    refused(with(text, "\"interval\":[\"who\"", "\"interval\":[1"), ":1: found no column who of interval");
+    refused(with(text, "\"links\":[", "\"links\":[[0,1]"), ":1: the header has no list of links between nodes (links)");
+    refused(with(text, "\"pes\":[\"a\"", "\"pes\":[1"), ":1: the header has no list of names (pes)");
+    refused(with(text, "\"interval\":[\"who\"", "\"interval\":[1"), ":1: the log has no column who of interval");
     refused(with(text, whole.end, "[\"end\",17,\"TLA_OK\",0,{},{}]\n"),
-            "run.events: found a log of another run, expected that of ");
+            "run.events: the log belongs to another run than ");
     std::filesystem::remove(file);
     run.refuses({"--events", file}, 1, "run.events: No such file or directory");
     std::ofstream(file) << text;
-    run.refuses({"--events", file, "--events", file}, 2, "--events: expected one for each REPORT at most");
+    run.refuses({"--events", file, "--events", file}, 2, "--events: expected at most one log for each REPORT");
     BOOST_REQUIRE_EQUAL(run_shell("gzip '" + file + "' && head -c 200 '" + file + ".gz' >'" + file + "'").status, 0);
     run.refuses({"--events", file}, 2, "run.events:");
     const std::string probe = run.scratch.path("probe.json");
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", probe}).status, 0);
     const command_result other = run_tlmalloc({"report", probe, "--events", file, "-o", run.page});
     BOOST_CHECK_EQUAL(other.status, 2);
-    BOOST_CHECK_MESSAGE(contains(other.err, "found reports of `tlmalloc probe', expected of `tlmalloc run'"),
+    BOOST_CHECK_MESSAGE(contains(other.err, "found a report of `tlmalloc probe', expected one of `tlmalloc run'"),
                         other.err);
 }
