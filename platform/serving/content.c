@@ -11,8 +11,8 @@ tla_status content_check(const tla_serving_requests *requests, uint32_t block_to
     if (!index || of_file == 0) return TLA_OK;
     if (of_file % block_tokens && block_tokens % of_file)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "block_tokens: found %" PRIu32 ", expected a multiple or a part of the %" PRIu32
-                             " tokens of the requests' blocks (or prefix_caching false)",
+                             "block_tokens: found %" PRIu32 ", expected a multiple or a divisor of %" PRIu32
+                             ", the tokens of a block of the requests (or prefix_caching false)",
                              block_tokens, of_file);
     const uint64_t parts = of_file > block_tokens ? of_file / block_tokens : 1;
     for (size_t i = 0; i < requests->count; i++)

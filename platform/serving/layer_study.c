@@ -58,5 +58,5 @@ tla_status tla_layer_study_run(const tla_kv_layers_config *config, const tla_kv_
     tla_kv_layers_destroy(layers);
     if (!status) return TLA_OK;
     *study = (tla_layer_study){0};
-    return tla_error_set(error, status, "a study of layers: %s", tla_status_text(status));
+    return tla_error_set(error, status, "cannot study the layers: %s", tla_status_text(status));
 }

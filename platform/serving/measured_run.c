@@ -22,7 +22,7 @@ static tla_status no_memory(const trace_table *table, tla_error *error) {
 static tla_status numbers_of(const trace_table *table, int first, int count, double *numbers, tla_error *error) {
     for (int i = first; i < count; i++)
         if (!profile_number(table->fields[i], &numbers[i]) || numbers[i] < 0)
-            return table_found(table, table->fields[i], "a number, not negative", error);
+            return table_found(table, table->fields[i], "a number from 0 on", error);
     return TLA_OK;
 }
 
@@ -31,7 +31,7 @@ static tla_status read_second(const trace_table *table, tla_measured_run *run, t
     const tla_status status = numbers_of(table, 0, SECOND_COLUMNS, n, error);
     if (status) return status;
     if (run->second_count && n[UNTIL] <= run->seconds[run->second_count - 1].until_s)
-        return table_found(table, table->fields[UNTIL], "a time after that of the line before", error);
+        return table_found(table, table->fields[UNTIL], "a time after the previous line's", error);
     if (!tla_grow_by_one(&run->seconds, run->second_count, sizeof *run->seconds)) return no_memory(table, error);
     run->seconds[run->second_count++] =
         (tla_measured_second){n[UNTIL], n[GENERATED], n[RUNNING], n[WAITING], n[KV_CACHE]};
@@ -71,7 +71,7 @@ tla_status tla_measured_run_read(const char *seconds_path, const char *requests_
     tla_status status = read_table(seconds_path, seconds_header, read_second, run, error);
     if (!status) status = read_table(requests_path, requests_header, read_request, run, error);
     if (!status && !run->second_count)
-        status = tla_error_set(error, TLA_SYNTAX, "%s: found no second, expected at least one", seconds_path);
+        status = tla_error_set(error, TLA_SYNTAX, "%s: the file has no per-second rows", seconds_path);
     if (status) tla_measured_run_clear(run);
     return status;
 }
@@ -138,13 +138,13 @@ static void compare_clock(const tla_measured_run *run, double shift_s, const tla
 
 static tla_status check_requests(const tla_measured_run *run, const tla_serving_requests *requests, tla_error *error) {
     if (run->request_count != requests->count)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found %zu requests that were measured, expected the %zu",
-                             run->request_count, requests->count);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the run has %zu requests, the trace %zu", run->request_count,
+                             requests->count);
     for (size_t i = 0; i < requests->count; i++)
         if (run->requests[i].id != requests->items[i].id)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "measured request %zu: found the id %" PRIu64 ", expected %" PRIu64 ", in the order "
-                                 "of the trace",
+                                 "measured request %zu has id %" PRIu64 ", the request of the trace %" PRIu64
+                                 ": give both the same order",
                                  i, run->requests[i].id, requests->items[i].id);
     return TLA_OK;
 }
@@ -153,7 +153,7 @@ tla_status tla_measured_run_compare(const tla_measured_run *run, double shift_s,
                                     size_t step_count, const tla_serving_requests *requests, const tla_served *served,
                                     tla_measured_deviation *deviation, tla_error *error) {
     *deviation = (tla_measured_deviation){0};
-    if (!step_count) return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a run without steps");
+    if (!step_count) return tla_error_set(error, TLA_INVALID_ARGUMENT, "the run has no steps");
     const tla_status status = check_requests(run, requests, error);
     if (status) return status;
     const size_t most = run->second_count > run->request_count ? run->second_count : run->request_count;

@@ -1,6 +1,7 @@
 /* What part of a memory holds tokens: every request a token a step, and sums over the steps. */
 #include "serving/memory_study.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct study {
@@ -147,15 +148,17 @@ tla_status tla_memory_study_run(const tla_serving_requests *requests, const tla_
     tla_status status = tla_kv_memory_create(&sized, &s.memory);
     if (!status && !begin(&s, config->longest)) status = TLA_NO_HOST_MEMORY;
     if (!status && s.not_admitted == 0)
-        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "found no request that is as short as the longest");
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                               "no request fits: all %zu are longer than the limit of %" PRIu64 " tokens",
+                               requests->count, config->longest);
     else if (!status)
         status = serve(&s);
     if (!status)
         tell(&s, config->tokens);
     else if (status == TLA_LIMIT)
-        tla_error_set(error, status, "found a request that is longer than the memory's largest piece");
+        tla_error_set(error, status, "a request is longer than the largest block of the memory");
     else if (!s.memory || status != TLA_INVALID_ARGUMENT)
-        tla_error_set(error, status, "a study of memory: %s", tla_status_text(status));
+        tla_error_set(error, status, "cannot study the memory: %s", tla_status_text(status));
     tla_kv_memory_destroy(s.memory);
     free(s.waiting);
     free(s.running);

@@ -46,7 +46,7 @@ static tla_status read_row(const trace_table *table, row *read, tla_error *error
     }
     read->line = table->line_number;
     if (profile_number(table->fields[TIME], &read->us) && read->us >= 0) return TLA_OK;
-    return table_found(table, table->fields[TIME], "a time in us, not negative", error);
+    return table_found(table, table->fields[TIME], "a time in us, from 0 on", error);
 }
 
 static tla_status no_memory(const char *path, tla_error *error) {
@@ -70,7 +70,8 @@ static tla_status read_rows(const char *path, row **rows, size_t *count, tla_err
         *count += !status;
     }
     trace_file_close(file);
-    if (!status && *count == 0) status = tla_error_set(error, TLA_SYNTAX, "%s:2:1: found no row, expected some", path);
+    if (!status && *count == 0)
+        status = tla_error_set(error, TLA_SYNTAX, "%s:2:1: found no row, expected at least one", path);
     return status;
 }
 

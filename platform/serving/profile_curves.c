@@ -88,7 +88,7 @@ static tla_status read_row(const trace_table *table, const char *axis, profile_c
     snprintf(expected, sizeof expected, "a number of %s", axis);
     if (!table_number(fields[AXIS], &x)) return table_found(table, fields[AXIS], expected, error);
     if (!profile_number(fields[TIME], &us) || us < 0)
-        return table_found(table, fields[TIME], "a time in us, not negative", error);
+        return table_found(table, fields[TIME], "a time in us, from 0 on", error);
     profile_curve *curve = find(curves, layer.begin, (size_t)(layer.end - layer.begin));
     if (!curve) curve = add_curve(curves, layer);
     if (!curve || !make_room(curve))

@@ -86,7 +86,8 @@ static tla_status profile_time(void *context, const tla_step *step, tla_step_tim
                                          : attention_us(law, &s));
     }
     if (!(us >= 0 && us < 1e15))
-        return tla_error_set(error, TLA_LIMIT, "the profile says that a step of %g tokens takes %g us", s.tokens, us);
+        return tla_error_set(error, TLA_LIMIT, "a step of %g tokens takes %g us by the profile, which is out of range",
+                             s.tokens, us);
     *time = (tla_step_time){.compute_ns = (uint64_t)llround(us * 1000)};
     return TLA_OK;
 }
@@ -125,17 +126,17 @@ static tla_status add_layers(const char *directory, const char *key, const tla_s
         const profile_curve *dense = profile_curves_find(&law->dense, name);
         const profile_curve *other = profile_curves_find(&law->per_sequence, name);
         if (!dense && !other && strcmp(name, "attention") != 0)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found no row of the layer %s in dense.csv and per_sequence.csv, expected some: "
-                                 "%s of the settings names it",
-                                 directory, name, key);
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%s: layer %s has no row in dense.csv or per_sequence.csv, but the settings name it in %s", directory,
+                name, key);
         law->layers[law->layer_count++] = (profiled_layer){dense ? dense : other, !dense, times};
     }
     return TLA_OK;
 }
 
 static tla_status needs(const char *key, tla_error *error) {
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "a profile needs %s in the settings, which do not say it", key);
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "a profile needs %s: add it to the settings", key);
 }
 
 static tla_status set_reductions(const tla_serving_settings *settings, profile_law *law, tla_error *error) {
@@ -144,14 +145,14 @@ static tla_status set_reductions(const tla_serving_settings *settings, profile_l
     if (law->reductions == 0) return TLA_OK;
     if (!settings->has_reduction_time)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found allreduce.per_layer %" PRIu32 " in the settings without a time for an all-reduce, "
-                             "expected allreduce.bandwidth_gb_s, allreduce.latency_us or both: set them "
-                             "(allreduce.latency_us=0 for all-reduces that take no time)",
+                             "allreduce.per_layer is %" PRIu32
+                             " but an all-reduce has no time: set allreduce.bandwidth_gb_s, allreduce.latency_us or "
+                             "both (allreduce.latency_us=0 for all-reduces that take no time)",
                              settings->reductions_a_layer);
     if (settings->reduction_gb_s == 0) return TLA_OK;
-    if (settings->hidden == 0) return needs("hidden, for the bytes of an all-reduce,", error);
+    if (settings->hidden == 0) return needs("hidden for the bytes of an all-reduce", error);
     if (settings->dtype_bytes == 0)
-        return needs("a dtype of bfloat16, float16 or float32, for the bytes of an all-reduce,", error);
+        return needs("a dtype of bfloat16, float16 or float32 for the bytes of an all-reduce", error);
     law->reduction_us_a_token = (double)settings->hidden * settings->dtype_bytes / (1000 * settings->reduction_gb_s);
     return TLA_OK;
 }

@@ -53,7 +53,7 @@ static tla_status found(const reader *r, size_t at, const char *expected) {
 }
 
 static tla_status explain(const reader *r, tla_status status) {
-    if (status == TLA_LIMIT) return fail(r, status, r->json.at, "found a value that needs more memory than it may");
+    if (status == TLA_LIMIT) return fail(r, status, r->json.at, "the value needs more memory than the limit");
     return status == TLA_SYNTAX ? found(r, r->json.at, r->json.expected) : status;
 }
 
@@ -72,7 +72,7 @@ static tla_status find_members(const reader *r, const data_value *object, const 
         }
     for (size_t j = 0; j < MEMBER_COUNT; j++) {
         char text[64];
-        snprintf(text, sizeof text, "found no \"%s\"", r->form->names[j] ? r->form->names[j] : "");
+        snprintf(text, sizeof text, "\"%s\" is missing", r->form->names[j] ? r->form->names[j] : "");
         if (r->form->names[j] && !members[j]) return fail(r, TLA_SYNTAX, object->position, text);
     }
     return TLA_OK;
@@ -127,7 +127,7 @@ static tla_status read_blocks(reader *r, const data_value *list, serving_line *l
         const data_value *block = list->items[i];
         if (block->kind != DATA_UNSIGNED) return found(r, block->position, "a block's number, 0 .. 2^64 - 1");
         if (r->builder->block_count == TLA_SERVING_BLOCKS_MAX)
-            return fail(r, TLA_LIMIT, block->position, "found more blocks than can be read, 2^28");
+            return fail(r, TLA_LIMIT, block->position, "more blocks than the limit of 2^28");
         if (!serving_append_block(r->builder, block->integer)) return TLA_NO_HOST_MEMORY;
     }
     line->block_count = list->count;
@@ -149,7 +149,7 @@ static tla_status read_request(reader *r, const data_value *object) {
     if (!status) status = read_blocks(r, members[BLOCKS], &line);
     if (status) return status;
     if (r->builder->out->count == TLA_SERVING_REQUESTS_MAX)
-        return fail(r, TLA_LIMIT, object->position, "found more requests than can be read, 2^24");
+        return fail(r, TLA_LIMIT, object->position, "more requests than the limit of 2^24");
     return serving_append(r->builder, &line) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
@@ -190,10 +190,9 @@ static tla_status check_ids(reader *r) {
     tla_status status = TLA_OK;
     for (size_t i = 1; !status && i < out->count; i++)
         if (ids[i].id == ids[i - 1].id)
-            status =
-                tla_error_set(r->error, TLA_SYNTAX,
-                              "%s:%" PRIu64 ":1: found id %" PRIu64 " again, expected another than in line %" PRIu64,
-                              r->name, ids[i].line, ids[i].id, ids[i - 1].line);
+            status = tla_error_set(r->error, TLA_SYNTAX,
+                                   "%s:%" PRIu64 ":1: found id %" PRIu64 " again, already used in line %" PRIu64,
+                                   r->name, ids[i].line, ids[i].id, ids[i - 1].line);
     free(ids);
     return status;
 }

@@ -15,6 +15,6 @@ tla_status serving_read_table(serving_builder *builder, trace_file *file, tla_er
 
 /* The text for a number of tokens, and for a time that goes backwards. */
 #define SERVING_TOKENS "tokens, 1 .. 2^31 - 1"
-#define SERVING_ORDER "a time that is not before that of the line before"
+#define SERVING_ORDER "a time not before the previous line's"
 
 #endif

@@ -75,7 +75,7 @@ static tla_status read_request(serving_builder *b, const trace_table *table, tla
         line.output_tokens > TLA_SERVING_TOKENS_MAX)
         return table_found(table, tokens[1], "the output's " SERVING_TOKENS, error);
     if (b->out->count == TLA_SERVING_REQUESTS_MAX)
-        return table_fail(table, fields[0], TLA_LIMIT, "found more requests than can be read, 2^24", error);
+        return table_fail(table, fields[0], TLA_LIMIT, "more requests than the limit of 2^24", error);
     return serving_append(b, &line) ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 

@@ -10,7 +10,7 @@ static tla_status check_rules(const tla_scheduler_rules *r, tla_error *error) {
         r->depth >= 1 && r->depth <= TLA_SERVING_DEPTH_MAX && (unsigned)r->kv_rules < TLA_KV_RULES_COUNT &&
         (r->host_blocks == 0 || (r->host_blocks < TLA_KV_BLOCKS_MAX && r->index && !r->has_memory)))
         return TLA_OK;
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a rule of the scheduler outside its range");
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "a rule of the scheduler is out of range");
 }
 
 /* The last token of an output is never computed. */
@@ -26,12 +26,12 @@ static tla_status check_length(const tla_scheduler_rules *rules, const tla_servi
     const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens, needed = blocks_of(rules, r);
     if (rules->request_tokens && tokens > rules->request_tokens)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %" PRIu32 " + %" PRIu32 " tokens, expected at most %" PRIu64 " (max_model_len)",
+                             "%" PRIu32 " + %" PRIu32 " tokens exceed the limit of %" PRIu64 " (max_model_len)",
                              r->prompt_tokens, r->output_tokens, rules->request_tokens);
     if (needed <= rules->blocks - 1) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "found %" PRIu32 " + %" PRIu32 " tokens, which need %" PRIu64 " blocks of %" PRIu32
-                         " tokens, expected at most the %" PRIu32 " usable ones of the cache (gpu_blocks)",
+                         "%" PRIu32 " + %" PRIu32 " tokens need %" PRIu64 " blocks of %" PRIu32
+                         " tokens, more than the %" PRIu32 " usable blocks of the cache (gpu_blocks)",
                          r->prompt_tokens, r->output_tokens, needed, rules->block_tokens, rules->blocks - 1);
 }
 
@@ -66,7 +66,7 @@ static tla_status create_memory(tla_scheduler *s, tla_error *error) {
     config.longest = longest_tokens(s);
     tla_status status = tla_kv_memory_create(&config, &s->memory);
     if (status == TLA_INVALID_ARGUMENT)
-        return tla_error_set(error, status, "found a memory of %" PRIu64 " tokens, which no %s manager can have",
+        return tla_error_set(error, status, "a memory of %" PRIu64 " tokens is invalid for the %s manager",
                              config.tokens, tla_kv_memory_name(config.kind));
     for (size_t i = 0; !status && i < s->requests->count; i++) {
         const tla_serving_request *r = &s->requests->items[i];
@@ -74,8 +74,8 @@ static tla_status create_memory(tla_scheduler *s, tla_error *error) {
         status = tla_kv_memory_hold(s->memory, (uint32_t)i, r, most_tokens(r), &work);
         if (status == TLA_LIMIT)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "request %" PRIu64 ": found %" PRIu32 " + %" PRIu32
-                                 " tokens, for which a memory of %" PRIu64 " has no place under %s",
+                                 "request %" PRIu64 ": %" PRIu32 " + %" PRIu32
+                                 " tokens do not fit into a memory of %" PRIu64 " tokens under %s",
                                  r->id, r->prompt_tokens, r->output_tokens, config.tokens,
                                  tla_kv_memory_name(config.kind));
         if (!status) status = tla_kv_memory_release(s->memory, (uint32_t)i, &work);

@@ -125,18 +125,15 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 
 #define NUMBER .expected = "a number", .check = check_number
 #define POSITIVE .expected = "a number above 0", .check = check_positive
-#define NOT_NEGATIVE .expected = "a number that is not negative", .check = check_not_negative
-#define ONLY_ZERO .expected = "0: nothing else is implemented", .check = check_zero
-#define ONLY_TRUE .expected = "true: nothing else is implemented", .check = check_true
-#define ONLY_FCFS .expected = "fcfs: nothing else is implemented", .check = check_fcfs
+#define NOT_NEGATIVE .expected = "a number from 0 on", .check = check_not_negative
+#define ONLY_ZERO .expected = "0, the only supported value", .check = check_zero
+#define ONLY_TRUE .expected = "true, the only supported value", .check = check_true
+#define ONLY_FCFS .expected = "fcfs, the only supported value", .check = check_fcfs
 #define MEMORY .expected = "blocks, maximum, power_of_two, oracle, first_fit, paged or mapped", .check = check_memory
 #define ATTENTION .expected = "law or dma", .check = check_attention
 #define PATTERN .expected = "ends or all", .check = check_pattern
-#define DTYPE                                                                                                          \
-    .expected = "bfloat16, float16 or half, float32 or float, or fp8: nothing else is implemented", .check = check_dtype
-#define KV_DTYPE                                                                                                       \
-    .expected = "auto, bfloat16, float16 or half, float32 or float, or fp8: nothing else is implemented",              \
-    .check = check_kv_dtype
+#define DTYPE .expected = "bfloat16, float16 or half, float32 or float, or fp8", .check = check_dtype
+#define KV_DTYPE .expected = "auto, bfloat16, float16 or half, float32 or float, or fp8", .check = check_kv_dtype
 #define LIST_KEY(name)                                                                                                 \
     { .key = name, .form = {.type = TLA_VALUE_LIST}, .take = take_layer }
 
@@ -212,11 +209,11 @@ static void check_pages(tla_loader *loader) {
     if (strcmp(w->kv_memory, "mapped") != 0) return;
     if (nbytes == 0 || w->layers == 0)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0},
-                        "kv_memory: found mapped, which needs layers, kv_heads and head_dim");
+                        "kv_memory: mapped needs layers, kv_heads and head_dim");
     else if (w->page_bytes % nbytes)
         tla_loader_find(loader, at.file ? at : (tla_place){loader->file, 0, 0},
-                        "kv_page: found %" PRIu64 " bytes, expected a multiple of the %" PRIu64
-                        " of a token's keys in a layer",
+                        "kv_page: found %" PRIu64 " bytes, expected a multiple of %" PRIu64
+                        ", the bytes of a token's keys in a layer",
                         w->page_bytes, nbytes);
 }
 
@@ -225,7 +222,7 @@ static void check_rules(tla_loader *loader) {
     const struct written_settings *w = loader->config;
     if (w->kv_rules != TLA_KV_VLLM && strcmp(w->kv_memory, "blocks") != 0)
         tla_loader_find_at(loader, &loader->origins[tla_schema_find(loader->schema, "kv_rules")],
-                           "kv_rules: found lmcache, which needs kv_memory blocks");
+                           "kv_rules: lmcache needs kv_memory blocks");
 }
 
 /* A second tier holds what leaves an index, and its blocks have a size. */
@@ -234,10 +231,9 @@ static void check_host(tla_loader *loader) {
     if (w->host_blocks == 0) return;
     const tla_origin *origin = &loader->origins[tla_schema_find(loader->schema, "host_blocks")];
     if (!w->prefix_caching || strcmp(w->kv_memory, "blocks") != 0)
-        tla_loader_find_at(loader, origin,
-                           "host_blocks: found some, which need kv_memory blocks and prefix_caching true");
+        tla_loader_find_at(loader, origin, "host_blocks above 0 needs kv_memory blocks and prefix_caching true");
     else if (token_bytes(w) == 0 || w->layers == 0)
-        tla_loader_find_at(loader, origin, "host_blocks: found some, which need layers, kv_heads and head_dim");
+        tla_loader_find_at(loader, origin, "host_blocks above 0 needs layers, kv_heads and head_dim");
 }
 
 static void check(tla_loader *loader) {
@@ -245,7 +241,7 @@ static void check(tla_loader *loader) {
     check_host(loader);
     check_rules(loader);
     if (!loader->origins[tla_schema_find(loader->schema, "gpu_blocks")].at.file)
-        tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "gpu_blocks: found none, expected a number of blocks");
+        tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "gpu_blocks is missing: set the number of blocks");
     check_pages(loader);
 }
 

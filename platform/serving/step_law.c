@@ -24,7 +24,7 @@ static tla_status fixed_time(void *context, const tla_step *step, tla_step_time 
 static tla_status refuse(const char *text, tla_error *error) {
     return tla_error_set(error, TLA_SYNTAX,
                          "found %s, expected \"fixed TIME + TIME/token\" (such as \"fixed 10 ms + 100 us/token\"), "
-                         "\"profile DIR\" or \"platform CONFIG + \" and one of these",
+                         "\"profile DIR\" or \"platform CONFIG + \" and either of these",
                          tla_quote(text).text);
 }
 
@@ -76,8 +76,7 @@ tla_status tla_step_law_parse(const char *text, const tla_serving_settings *sett
     if ((rest = after(text, "fixed"))) return parse_fixed(text, rest, law, error);
     if ((rest = after(text, "profile")) && *rest) return profile_law_load(rest, settings, law, error);
     if ((rest = after(text, "platform")) && *rest)
-        return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: the LAW of a platform is fixed or a profile, not another platform",
+        return tla_error_set(error, TLA_UNSUPPORTED, "%s: the LAW of a platform must be fixed or profile, not platform",
                              tla_quote(text).text);
     return refuse(text, error);
 }

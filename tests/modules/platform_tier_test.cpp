@@ -118,7 +118,7 @@ std::uint64_t formula_ps(std::uint32_t blocks, std::uint64_t block_bytes) {
 } // namespace
 
 // On a platform that does nothing else the link is what moves wait for, and the formula's latency what comes besides.
-BOOST_AUTO_TEST_CASE(moves_take_what_the_formula_says_and_bytes_come_back) {
+BOOST_AUTO_TEST_CASE(moves_take_the_time_of_the_formula_and_return_the_same_bytes) {
     constexpr std::uint64_t nbytes = 1 << 20;
     cache c(64, nbytes, nbytes);
     c.fill({4, 5, 6, 7, 8, 12, 16});
@@ -168,14 +168,14 @@ BOOST_AUTO_TEST_CASE(a_wrong_byte_in_the_hosts_memory_is_found_when_the_block_is
     BOOST_CHECK_EQUAL(std::string(c.error.text).rfind("block 6, byte 77777, in PE 2's slice: found 0x", 0), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_block_that_is_read_is_nobodys_to_write) {
+BOOST_AUTO_TEST_CASE(a_block_cannot_be_written_while_it_is_read) {
     cache c(16, 10'000);
     c.fill({1, 2});
     c.decide_moves(TLA_BLOCKS_MOVED_OUT, {1}, {9});
     c.decide_moves(TLA_BLOCKS_HELD, {}, {9});
     c.decide_moves(TLA_BLOCKS_MOVED_OUT, {2}, {9});
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
-    BOOST_CHECK_EQUAL(c.error.text, "block 9 in the host's memory is given up while it is read");
+    BOOST_CHECK_EQUAL(c.error.text, "block 9 in the host's memory is freed during a read");
 }
 
 BOOST_AUTO_TEST_CASE(a_block_is_read_by_those_who_hold_it) {
@@ -185,37 +185,37 @@ BOOST_AUTO_TEST_CASE(a_block_is_read_by_those_who_hold_it) {
     c.decide(TLA_BLOCKS_ALLOCATED, {2});
     c.decide_moves(TLA_BLOCKS_MOVED_IN, {2}, {9});
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
-    BOOST_CHECK_EQUAL(c.error.text, "block 9 in the host's memory is read and not held");
+    BOOST_CHECK_EQUAL(c.error.text, "block 9 in the host's memory is read but not held");
 }
 
-BOOST_AUTO_TEST_CASE(what_requests_have_does_not_leave) {
+BOOST_AUTO_TEST_CASE(blocks_of_requests_are_not_moved_out) {
     cache c(16, 10'000);
     c.decide(TLA_BLOCKS_ALLOCATED, {1});
     c.decide(TLA_BLOCKS_ENTERED, {1});
     c.decide_moves(TLA_BLOCKS_MOVED_OUT, {1}, {9});
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
-    BOOST_CHECK_EQUAL(c.error.text, "block 1 is moved to the host's memory and not the index's alone");
+    BOOST_CHECK_EQUAL(c.error.text, "block 1 is moved to the host's memory but is not the index's alone");
 }
 
-BOOST_AUTO_TEST_CASE(what_the_index_does_not_have_does_not_leave) {
+BOOST_AUTO_TEST_CASE(blocks_outside_the_index_are_not_moved_out) {
     cache c(16, 10'000);
     c.decide(TLA_BLOCKS_ALLOCATED, {1});
     c.decide_moves(TLA_BLOCKS_MOVED_OUT, {1}, {9});
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
-    BOOST_CHECK_EQUAL(c.error.text, "block 1 is moved to the host's memory and not the index's alone");
+    BOOST_CHECK_EQUAL(c.error.text, "block 1 is moved to the host's memory but is not the index's alone");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_let_go_was_held) {
+BOOST_AUTO_TEST_CASE(only_a_held_block_can_be_released) {
     cache c(16, 10'000);
     c.fill({1});
     c.decide_moves(TLA_BLOCKS_MOVED_OUT, {1}, {9});
     c.decide_moves(TLA_BLOCKS_LET_GO, {}, {9});
     BOOST_CHECK_EQUAL(c.run(), TLA_WRONG_RESULT);
-    BOOST_CHECK_EQUAL(c.error.text, "block 9 in the host's memory is let go and not held");
+    BOOST_CHECK_EQUAL(c.error.text, "block 9 in the host's memory is released but not held");
 }
 
 // Room for one block, to which a decision moves two, one after the other.
-BOOST_AUTO_TEST_CASE(of_two_moves_to_one_place_the_second_stays) {
+BOOST_AUTO_TEST_CASE(the_second_of_two_moves_to_one_place_stays) {
     cache c(16, 50'000);
     c.fill({1, 2});
     BOOST_REQUIRE_MESSAGE(c.run() == TLA_OK, c.error.text);

@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(blocks_on_a_platform_are_those_without_one_and_a_dear_alloc
 }
 
 // With nothing else in a step, its time is that of the commands.
-BOOST_AUTO_TEST_CASE(a_platform_alone_takes_what_its_commands_take) {
+BOOST_AUTO_TEST_CASE(a_platform_alone_takes_the_time_of_its_commands) {
     const auto parts = [](const std::string &law) {
         json_t *json = report_of(serving(configs + "small_requests.jsonl", configs + "small.yaml", law,
                                          {"--set", "max_num_seqs=1", "--json", "-"}));
@@ -459,38 +459,38 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     const std::string on_platform = "platform " + npu_small + " + fixed 1 ms";
     const std::string small = scratch.write("small.yaml", read_text(npu_small));
     check_refused(serving(requests, settings, "platform " + small + " + fixed 1 ms", {"--json", small}), small);
-    check_refused(serving(requests, settings, on_platform, {"--set", "kv_heads=0"}), "expected layers, kv_heads");
+    check_refused(serving(requests, settings, on_platform, {"--set", "kv_heads=0"}), "set layers, kv_heads");
     check_refused(serving(requests, settings, on_platform,
                           {"--set", "layers=1", "--set", "kv_heads=1", "--set", "head_dim=1", "--set", "block_tokens=4",
                            "--set", "gpu_blocks=4000"}),
-                  "found blocks of 16 bytes, expected at least 32");
+                  "a block has 16 bytes, expected at least 32");
     check_refused(serving(requests, settings, on_platform, {"--set", "gpu_blocks=12289"}),
-                  "gpu_blocks: found 12289 of 2097152 bytes, expected at most the 12288 that 4 slices");
+                  "gpu_blocks: found 12289 of 2097152 bytes, expected at most 12288, which fit into 4 slices");
     std::string few = read_text(npu_small);
     few.insert(few.find("  hbm_policy: first_fit\n"), "  ports: 5\n");
     check_refused(serving(requests, settings, "platform " + scratch.write("few.yaml", few) + " + fixed 1 ms"),
-                  "found 5 controller.ports, expected at least 6: port 5 is that of a platform's blocks");
+                  "controller.ports is 5, expected at least 6: port 5 serves the blocks of a platform");
     check_refused(serving(requests, settings, on_platform, {"--set", "attention=dma"}),
-                  "small_requests.jsonl: found 60 requests, expected at most 50 with attention dma");
+                  "small_requests.jsonl: 60 requests, but attention dma takes at most 50");
     check_refused(serving(requests, settings, law, {"--set", "attention=dma"}),
-                  "attention: found dma, which needs --step-time \"platform CONFIG\", with + LAW or without");
+                  "attention dma needs --step-time \"platform CONFIG\" or \"platform CONFIG + LAW\"");
     check_refused(serving(requests, settings, law, {"--set", "attention=flash"}), "expected law or dma");
     check_refused(serving(requests, settings, on_platform, {"--set", "kv_memory=paged"}),
-                  "a platform has the blocks of kv_memory blocks");
+                  "a platform supports only kv_memory blocks");
     check_refused(serving(requests, settings, "profile " + scratch.path("none")), "dense.csv", 1);
     check_refused(serving(requests, settings, law, {"--set", "device=x"}), "unknown key \"device\"");
     check_refused(serving(requests, settings, law, {"--set", "policy=priority"}), "expected fcfs: nothing else is");
-    check_refused(serving(requests, settings, law, {"--set", "block_tokens=24"}),
-                  "block_tokens: found 24, expected a multiple or a part of the 16 tokens of the requests' blocks");
+    check_refused(
+        serving(requests, settings, law, {"--set", "block_tokens=24"}),
+        "block_tokens: found 24, expected a multiple or a divisor of 16, the tokens of a block of the requests");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30"}),
-                  "small_requests.jsonl:4:1: found 460 + 46 tokens, which need 32 blocks of 16 tokens, expected at "
-                  "most the 29 usable "
-                  "ones of the cache (gpu_blocks)");
+                  "small_requests.jsonl:4:1: 460 + 46 tokens need 32 blocks of 16 tokens, more than the 29 usable "
+                  "blocks of the cache (gpu_blocks)");
     check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
                   "expected at most 100 (max_model_len)");
     check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "once=sampler"}),
-                  "found no row of the layer sampler in dense.csv and per_sequence.csv");
-    check_refused(serving(requests, scratch.write("s.yaml", "max_num_seqs: 8\n"), law), "gpu_blocks: found none");
+                  "layer sampler has no row in dense.csv or per_sequence.csv");
+    check_refused(serving(requests, scratch.write("s.yaml", "max_num_seqs: 8\n"), law), "gpu_blocks is missing");
     const std::string first = read_text(requests).substr(0, read_text(requests).find('\n') + 1);
     check_refused(serving(scratch.write("cut.jsonl", first + "{\"id\":1,\"arri"), settings, law), "cut.jsonl:2:");
     check_refused(

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(more_blocks_than_the_hosts_memory_holds_are_refused) {
         BOOST_CHECK_EQUAL(run.status, 2);
         BOOST_CHECK_MESSAGE(run.err.find(text) != std::string::npos, run.err);
     };
-    refused(platform_in(scratch, "16 MiB"), "host_blocks: found 9 of 2097152 bytes, expected at most the 8 that the "
-                                            "platform's host_memory.capacity of 16777216 bytes holds");
+    refused(platform_in(scratch, "16 MiB"), "host_blocks: found 9 of 2097152 bytes, expected at most 8, which fit into "
+                                            "the platform's host_memory.capacity of 16777216 bytes");
     refused(TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "expected at most the 0 that");
 }

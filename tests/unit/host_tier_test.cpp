@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(the_least_recently_moved_or_read_goes_first) {
     BOOST_CHECK_EQUAL(t.stats().moved_in, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_here_already_is_kept_and_not_moved) {
+BOOST_AUTO_TEST_CASE(blocks_that_are_present_already_are_kept_and_not_moved) {
     tier t(3, 0);
     t.put(10);
     BOOST_CHECK_EQUAL(t.put(10), TLA_KV_PLACEHOLDER);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(what_is_here_already_is_kept_and_not_moved) {
     BOOST_CHECK_EQUAL(t.stats().free, 2u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_read_is_passed_over_and_content_without_room_is_lost) {
+BOOST_AUTO_TEST_CASE(blocks_being_read_are_skipped_and_content_without_room_is_lost) {
     tier t(2, 0);
     t.put(10);
     t.put(11);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(what_is_read_is_passed_over_and_content_without_room_is_los
     BOOST_CHECK_EQUAL(t.stats().read, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(readers_wait_for_the_budget_with_nothing_in_their_hands) {
+BOOST_AUTO_TEST_CASE(readers_that_wait_for_the_budget_hold_no_block) {
     tier t(8, 3);
     for (std::uint64_t hash = 10; hash < 15; hash++)
         t.put(hash);
@@ -158,11 +158,11 @@ BOOST_AUTO_TEST_CASE(a_second_tier_needs_an_index_and_blocks_of_a_known_size) {
     BOOST_CHECK_EQUAL(bytes("kv_dtype: fp8\n"), 1u << 20);
     BOOST_CHECK_EQUAL(bytes("dtype: float32\n"), 4u << 20); // kv_dtype is auto
     BOOST_CHECK_EQUAL(bytes("dtype: float32\nkv_dtype: half\n"), 2u << 20);
-    const std::string refused = "host_blocks: found some, which need kv_memory blocks and prefix_caching true";
+    const std::string refused = "host_blocks above 0 needs kv_memory blocks and prefix_caching true";
     BOOST_CHECK_EQUAL(load(model + "prefix_caching: false\n", s), refused);
     BOOST_CHECK_EQUAL(load(model + "kv_memory: paged\n", s), refused);
     BOOST_CHECK_EQUAL(load("gpu_blocks: 20\nhost_blocks: 50\n", s),
-                      "host_blocks: found some, which need layers, kv_heads and head_dim");
+                      "host_blocks above 0 needs layers, kv_heads and head_dim");
     BOOST_CHECK_EQUAL(load(model + "host_bandwidth_gb_s: 0\n", s),
                       "host_bandwidth_gb_s: found \"0\", expected a number above 0");
 }

@@ -85,21 +85,21 @@ BOOST_AUTO_TEST_CASE(other_requests_than_those_that_were_measured_are_refused) {
         return std::string(error.text);
     };
     BOOST_CHECK_EQUAL(refused(requests, 1),
-                      "measured request 1: found the id 1, expected 0, in the order of the trace");
+                      "measured request 1 has id 1, the request of the trace 0: give both the same order");
     items[1].id = 1;
-    BOOST_CHECK_EQUAL(refused(requests, 0), "found a run without steps");
+    BOOST_CHECK_EQUAL(refused(requests, 0), "the run has no steps");
     items.pop_back();
-    BOOST_CHECK_EQUAL(refused(requests_of(items), 1), "found 2 requests that were measured, expected the 1");
+    BOOST_CHECK_EQUAL(refused(requests_of(items), 1), "the run has 2 requests, the trace 1");
 }
 
 BOOST_AUTO_TEST_CASE(tables_of_a_measurement_are_refused_with_their_place) {
     const std::string second = "5,0,1,1,0,20\n", request = "0,0,0,1,2\n";
     check_refused("until_s\n", requests_header + request, "seconds.csv:1:1: ");
-    check_refused(seconds_header, requests_header + request, "seconds.csv: found no second, expected at least one");
+    check_refused(seconds_header, requests_header + request, "seconds.csv: the file has no per-second rows");
     check_refused(seconds_header + "5,0,1,1,0,x\n", requests_header, "seconds.csv:2:11: found 'x', expected a number");
     check_refused(seconds_header + "5,0,-1,1,0,2\n", requests_header, "seconds.csv:2:5: found '-1', expected a number");
     check_refused(seconds_header + second + second, requests_header,
-                  "seconds.csv:3:1: found '5', expected a time after that of the line before");
+                  "seconds.csv:3:1: found '5', expected a time after the previous line's");
     check_refused(seconds_header + second, requests_header + "0,0,0,1\n", "requests.csv:2:");
     check_refused(seconds_header + second, requests_header + "-1,0,0,1,2\n",
                   "requests.csv:2:1: found '-1', expected an id");

@@ -319,23 +319,22 @@ BOOST_AUTO_TEST_CASE(the_naive_scheduler_gives_the_goldens_of_the_small_trace) {
 BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_served_and_a_block_size_that_does_not_divide_are_refused) {
     const std::uint64_t blocks[] = {7};
     const tla_serving_request fits{3, 0, 30, 7, blocks, 1}, longer{4, 0, 30, 8, blocks, 1};
-    BOOST_CHECK_EQUAL(refusal(plain_rules(), {fits, longer}, 4),
-                      "found 30 + 8 tokens, which need 10 blocks of 4 tokens, expected at most the 9 usable "
-                      "ones of the cache (gpu_blocks)");
     BOOST_CHECK_EQUAL(
-        refusal(plain_rules(), {fits}, 6),
-        "block_tokens: found 4, expected a multiple or a part of the 6 tokens of the requests' blocks (or "
-        "prefix_caching false)");
+        refusal(plain_rules(), {fits, longer}, 4),
+        "30 + 8 tokens need 10 blocks of 4 tokens, more than the 9 usable blocks of the cache (gpu_blocks)");
+    BOOST_CHECK_EQUAL(refusal(plain_rules(), {fits}, 6),
+                      "block_tokens: found 4, expected a multiple or a divisor of 6, the tokens of a block of the "
+                      "requests (or prefix_caching false)");
     tla_scheduler_rules rules = plain_rules();
     rules.request_tokens = 36;
-    BOOST_CHECK_EQUAL(refusal(rules, {fits}, 4), "found 30 + 7 tokens, expected at most 36 (max_model_len)");
+    BOOST_CHECK_EQUAL(refusal(rules, {fits}, 4), "30 + 7 tokens exceed the limit of 36 (max_model_len)");
     rules = plain_rules();
     rules.step_tokens = 0;
     refusal(rules, {fits}, 4);
 }
 
 // Blocks of 8 and of 2 tokens are known by those of 4 in the file.
-BOOST_AUTO_TEST_CASE(blocks_of_another_size_are_told_apart_by_those_of_the_file) {
+BOOST_AUTO_TEST_CASE(blocks_of_another_size_are_distinguished_by_the_blocks_of_the_file) {
     const std::uint64_t one[] = {1, 2, 3, 4}, other[] = {1, 2, 5, 6}, unlike[] = {9, 10, 11, 12};
     std::vector<tla_serving_request> requests = {
         {0, 0, 16, 1, one, 4}, {1, 0, 16, 1, other, 4}, {2, 0, 16, 1, unlike, 4}};

@@ -105,14 +105,13 @@ BOOST_AUTO_TEST_CASE(blocks_out_of_a_queue_are_served_as_blocks_without_an_index
 BOOST_AUTO_TEST_CASE(a_request_that_has_no_place_when_it_is_alone_is_refused_before_anything_runs) {
     const run r({{7, 0, 40, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_ORACLE)); // 56 tokens: 32, 16 and 8
     BOOST_CHECK_EQUAL(r.status, TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(
-        r.error.text,
-        std::string("request 7: found 40 + 9 tokens, for which a memory of 56 has no place under oracle"));
+    BOOST_CHECK_EQUAL(r.error.text,
+                      std::string("request 7: 40 + 9 tokens do not fit into a memory of 56 tokens under oracle"));
     const run fits({{7, 0, 40, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_FIRST_FIT));
     BOOST_CHECK_EQUAL(fits.status, TLA_OK);
     const run pages({{7, 0, 1, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_MAPPED, 64)); // not a single page
     BOOST_CHECK_EQUAL(pages.status, TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(pages.error.text, std::string("found a memory of 56 tokens, which no mapped manager can have"));
+    BOOST_CHECK_EQUAL(pages.error.text, std::string("a memory of 56 tokens is invalid for the mapped manager"));
 }
 
 // Of roots of 32, 16 and 8 tokens the first request takes the largest: the second finds 24 free, and no piece for
@@ -170,9 +169,9 @@ BOOST_AUTO_TEST_CASE(settings_name_a_manager_and_pages_hold_whole_tokens) {
     BOOST_CHECK_EQUAL(s.rules.memory.block_tokens, 1024u);
     BOOST_CHECK_EQUAL(s.rules.memory.tensors, 64u);
     BOOST_CHECK_EQUAL(load(model + "kv_memory: mapped\nkv_page: 3 KiB\n", s),
-                      "kv_page: found 3072 bytes, expected a multiple of the 2048 of a token's keys in a layer");
+                      "kv_page: found 3072 bytes, expected a multiple of 2048, the bytes of a token's keys in a layer");
     BOOST_CHECK_EQUAL(load("gpu_blocks: 20\nkv_memory: mapped\n", s),
-                      "kv_memory: found mapped, which needs layers, kv_heads and head_dim");
+                      "kv_memory: mapped needs layers, kv_heads and head_dim");
     BOOST_CHECK_EQUAL(
         load(model + "kv_memory: buddies\n", s),
         "kv_memory: found \"buddies\", expected blocks, maximum, power_of_two, oracle, first_fit, paged or "

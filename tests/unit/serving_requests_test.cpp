@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_tokens_of_a_block_are_what_all_lines_agree_about) {
 }
 
 // Whatever the engine's blocks are then, nothing has to be told apart.
-BOOST_AUTO_TEST_CASE(of_lines_without_a_block_nothing_is_known) {
+BOOST_AUTO_TEST_CASE(lines_without_a_block_have_no_block_size) {
     const parsed p(R"({"id":0,"arrival_s":0,"input":100,"output":60,"blocks":[]})");
     BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
     BOOST_CHECK_EQUAL(p.requests.block_tokens, 0u);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(ids_of_a_measured_run_are_kept_and_differ) {
     BOOST_CHECK_EQUAL(p.requests.items[0].id, 40u);
     BOOST_CHECK_EQUAL(p.requests.items[1].id, 7u);
     BOOST_CHECK_EQUAL(refusal(with(measured, "\"id\":1", "\"id\":0")),
-                      "file:2:1: found id 0 again, expected another than in line 1");
+                      "file:2:1: found id 0 again, already used in line 1");
 }
 
 BOOST_AUTO_TEST_CASE(mooncakes_times_begin_at_the_first_and_its_last_block_is_partial) {
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(azures_times_are_dates_and_it_knows_no_blocks) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(lengths_alone_come_at_once) {
+BOOST_AUTO_TEST_CASE(lengths_without_times_arrive_at_once) {
     const parsed p("input,output\r\n205,303\r\n434,765\r\n");
     BOOST_REQUIRE_MESSAGE(!p.status, p.error.text);
     BOOST_CHECK_EQUAL(p.requests.count, 2u);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(lengths_alone_come_at_once) {
     BOOST_CHECK_EQUAL(p.requests.items[1].prompt_tokens, 434u);
 }
 
-BOOST_AUTO_TEST_CASE(what_json_lines_should_not_hold_is_refused_with_its_place) {
+BOOST_AUTO_TEST_CASE(invalid_json_lines_are_rejected_with_their_place) {
     const std::vector<std::pair<std::string, std::string>> cases = {
         {measured.substr(0, measured.size() - 8), "file:2:56: found the end of the line, expected the end of a text"},
         {measured.substr(0, 90), "file:2:27: found the end of the line, expected ',' or '}'"},
@@ -147,14 +147,14 @@ BOOST_AUTO_TEST_CASE(what_json_lines_should_not_hold_is_refused_with_its_place) 
         {with(measured, "\"input\":40", "\"input\":\"40\""),
          "file:1:33: found '\"40\"', expected the prompt's tokens, 1 .. 2^31 - 1"},
         {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":1"),
-         "file:2:21: found '0.265091', expected a time that is not before that of the line before"},
+         "file:2:21: found '0.265091', expected a time not before the previous line's"},
         {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":-1"),
          "file:1:21: found '-1', expected a time from 0 on, less than 292 years"},
         {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":1e10"),
          "file:1:21: found '1e10', expected a time from 0 on, less than 292 years"},
         {with(measured, "\"input\":40,", ""), "file:1:1: found no \"input\""},
         {with(measured, "\"input\":40", "\"input\":40,\"input\":41"),
-         "file:1:36: found '\"input\":41', expected a key that the object does not have yet"},
+         "file:1:36: found '\"input\":41', expected a key that the object does not have already"},
         {with(measured, "[7,8,9]", "[7,8,-9]"), "file:1:61: found '-9', expected a block's number, 0 .. 2^64 - 1"},
         {with(measured, "[7,8,9]", "7"), "file:1:56: found '7', expected a list of numbers"},
         {with(measured, "[7,8,9]", "[7,8,9,10,11,12,13]"),
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_json_lines_should_not_hold_is_refused_with_its_place) 
         BOOST_CHECK_EQUAL(refusal(text), expected);
 }
 
-BOOST_AUTO_TEST_CASE(what_tables_should_not_hold_is_refused_with_its_place) {
+BOOST_AUTO_TEST_CASE(invalid_tables_are_rejected_with_their_place) {
     const std::vector<std::pair<std::string, std::string>> cases = {
         {azure.substr(0, azure.size() - 5),
          "file:3:32: found 2 columns, expected 3: TIMESTAMP,ContextTokens,GeneratedTokens"},
@@ -185,8 +185,8 @@ BOOST_AUTO_TEST_CASE(what_tables_should_not_hold_is_refused_with_its_place) {
          "file:2:1: found '2023-12-31 23:59:60.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, ".9951690", "."),
          "file:3:1: found '2024-01-01 00:00:00.', expected a time, such as 2023-11-16 18:15:46.6805900"},
-        {with(azure, "2024", "2022"), "file:3:1: found '2022-01-01 00:00:00.9951690', expected a time that is not "
-                                      "before that of the line before"},
+        {with(azure, "2024", "2022"),
+         "file:3:1: found '2022-01-01 00:00:00.9951690', expected a time not before the previous line's"},
         {with(azure, "Generated", "Output"), "file:1:1: found 'TIMESTAMP,ContextTokens,OutputTokens', expected a JSON "
                                              "object (the measured run's or Mooncake's lines), or a header "
                                              "line: TIMESTAMP,ContextTokens,GeneratedTokens or input,output"},

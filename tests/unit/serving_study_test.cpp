@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(random_prompts_hit_what_a_naive_cache_holds) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_blocks_of_prompt_and_output_those_of_the_prompt_are_looked_up) {
+BOOST_AUTO_TEST_CASE(only_the_blocks_of_the_prompt_are_looked_up) {
     made_requests requests;
     requests.add(20, 12, {1, 2, 3, 4}); // the third is half prompt
     requests.add(24, 1, {1, 2, 3});
@@ -183,13 +183,13 @@ BOOST_AUTO_TEST_CASE(of_blocks_of_prompt_and_output_those_of_the_prompt_are_look
     BOOST_CHECK_EQUAL(study.full_blocks, 5u);
 }
 
-BOOST_AUTO_TEST_CASE(requests_without_blocks_hit_nothing_and_say_so) {
+BOOST_AUTO_TEST_CASE(requests_without_blocks_are_rejected) {
     made_requests requests;
     requests.add(20, 12);
     tla_prefix_study study;
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_prefix_study_run(requests.finish(0), 100, &study, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(error.text, std::string("found requests without blocks, expected numbers of blocks"));
+    BOOST_CHECK_EQUAL(error.text, std::string("the requests have no block numbers"));
 }
 
 BOOST_AUTO_TEST_CASE(random_lengths_fill_a_memory_as_a_naive_model_does) {
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(requests_that_never_fit_are_left_out_or_end_a_study) {
     for (int kind = 0; kind < TLA_KV_MEMORY_COUNT; kind++) {
         config.kind = static_cast<tla_kv_memory_kind>(kind);
         BOOST_CHECK_EQUAL(tla_memory_study_run(requests.finish(0), &config, &study, &error), TLA_LIMIT);
-        BOOST_CHECK_EQUAL(error.text, std::string("found a request that is longer than the memory's largest piece"));
+        BOOST_CHECK_EQUAL(error.text, std::string("a request is longer than the largest block of the memory"));
     }
     config.longest = 14;
     BOOST_CHECK_EQUAL(tla_memory_study_run(requests.finish(0), &config, &study, &error), TLA_INVALID_ARGUMENT);

@@ -67,7 +67,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> decodes(std::size_t count, 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_fixed_law_takes_a_time_and_a_time_for_each_token) {
+BOOST_AUTO_TEST_CASE(a_fixed_law_has_a_time_for_each_step_and_for_each_token) {
     const tla_serving_settings none{};
     BOOST_CHECK_EQUAL(law("fixed 10 ms + 100 us/token", none).us({{7, 0}, {1, 3}}), 10800.0);
     BOOST_CHECK_EQUAL(law("fixed 10 ms+100 us/token", none).us({{1, 0}}), 10100.0);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_profile_is_linear_between_its_points_flat_below_and_extra
     BOOST_CHECK_CLOSE(l.us({{1, 150}, {1, 151}, {1, 153}}), 2 + 120 + 2 * (2 * 5 + (14 + 16 * 0.51)), 1e-9);
 }
 
-BOOST_AUTO_TEST_CASE(uneven_decodes_take_a_share_of_the_way_to_the_longest) {
+BOOST_AUTO_TEST_CASE(uneven_decodes_interpolate_between_mean_and_longest) {
     const scratch_directory scratch;
     write_small_profile(scratch);
     const settings_read s = read_settings(small_settings, {"skew_correction=true", "skew_alpha_default=1"});
@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(all_reduces_without_a_time_are_refused_by_a_profile_and_by_
     const scratch_directory scratch;
     write_small_profile(scratch);
     const std::string profile = "profile " + scratch.path("."),
-                      wanted = "found allreduce.per_layer 2 in the settings without a time for an all-reduce, expected "
-                               "allreduce.bandwidth_gb_s, allreduce.latency_us or both: set them "
-                               "(allreduce.latency_us=0 for all-reduces that take no time)";
+                      wanted =
+                          "allreduce.per_layer is 2 but an all-reduce has no time: set allreduce.bandwidth_gb_s, "
+                          "allreduce.latency_us or both (allreduce.latency_us=0 for all-reduces that take no time)";
     const settings_read by_override = read_settings(small_settings, {"allreduce.per_layer=2"});
     BOOST_REQUIRE_MESSAGE(by_override.status == TLA_OK, by_override.findings);
     BOOST_CHECK_EQUAL(refusal(profile, by_override.settings, TLA_INVALID_ARGUMENT), wanted);
@@ -196,21 +196,21 @@ BOOST_AUTO_TEST_CASE(a_profile_that_lacks_something_is_refused_at_its_place) {
     const std::string curves = "layer,tokens,time_us\n", grid = "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n";
     BOOST_CHECK_EQUAL(
         refused("dense.csv", curves + "embedding,1,2\n", TLA_INVALID_ARGUMENT),
-        ": found no row of the layer proj in dense.csv and per_sequence.csv, expected some: layer_sequence "
-        "of the settings names it");
+        ": layer proj has no row in dense.csv or per_sequence.csv, but the settings name it in layer_sequence");
     BOOST_CHECK(refused("attention.csv", "", TLA_IO).find("attention.csv") != std::string::npos);
     BOOST_CHECK(refused("skew_fit.csv", "", TLA_IO).find("skew_fit.csv") != std::string::npos);
     BOOST_CHECK_EQUAL(refused("dense.csv", curves + "proj,1,2\nproj,x,3\n", TLA_SYNTAX),
                       "/dense.csv:3:6: found 'x', expected a number of tokens");
     BOOST_CHECK_EQUAL(refused("dense.csv", curves + "proj,1,-2\n", TLA_SYNTAX),
-                      "/dense.csv:2:8: found '-2', expected a time in us, not negative");
+                      "/dense.csv:2:8: found '-2', expected a time in us, from 0 on");
     BOOST_CHECK_EQUAL(refused("dense.csv", curves + "proj,1,2\nproj,1,2\n", TLA_SYNTAX),
                       "/dense.csv:3:6: found the same row again, expected it once");
     BOOST_CHECK_EQUAL(refused("attention.csv", grid + "0,0,1,5\n", TLA_SYNTAX),
                       "/attention.csv:2:8: found 4 columns, expected 5: " + grid.substr(0, grid.size() - 1));
     BOOST_CHECK_EQUAL(refused("attention.csv", grid + "0,0,1,5,1\n0,0,2,5,1\n0,0,1,5,2\n", TLA_SYNTAX),
                       "/attention.csv:4:1: found the same row again, expected it once (line 2)");
-    BOOST_CHECK_EQUAL(refused("attention.csv", grid, TLA_SYNTAX), "/attention.csv:2:1: found no row, expected some");
+    BOOST_CHECK_EQUAL(refused("attention.csv", grid, TLA_SYNTAX),
+                      "/attention.csv:2:1: found no row, expected at least one");
     BOOST_CHECK_EQUAL(
         refused("skew_fit.csv",
                 "pc,n_label,skew_rate_label,kv_big_label,kp_label,alpha,n_samples\n0,n<4,sr<=5%,kvB<=1k,kp=0,"
@@ -218,9 +218,9 @@ BOOST_AUTO_TEST_CASE(a_profile_that_lacks_something_is_refused_at_its_place) {
                 TLA_SYNTAX),
         "/skew_fit.csv:2:3: found 'n<4', expected a label such as n<=16 or n>128");
     BOOST_CHECK_EQUAL(refused(nullptr, "", TLA_INVALID_ARGUMENT, {"layers=0"}),
-                      "a profile needs layers in the settings, which do not say it");
+                      "a profile needs layers: add it to the settings");
     BOOST_CHECK_EQUAL(refused(nullptr, "", TLA_INVALID_ARGUMENT, {"layer_sequence="}),
-                      "a profile needs layer_sequence in the settings, which do not say it");
+                      "a profile needs layer_sequence: add it to the settings");
 }
 
 BOOST_AUTO_TEST_CASE(settings_ignore_what_they_do_not_know_and_refuse_what_is_not_implemented) {
@@ -247,26 +247,25 @@ BOOST_AUTO_TEST_CASE(settings_ignore_what_they_do_not_know_and_refuse_what_is_no
         BOOST_CHECK_EQUAL(r.status, TLA_SYNTAX);
         return r.findings;
     };
-    BOOST_CHECK_EQUAL(findings("{}"), "s.json:0:0: gpu_blocks: found none, expected a number of blocks\n");
+    BOOST_CHECK_EQUAL(findings("{}"), "s.json:0:0: gpu_blocks is missing: set the number of blocks\n");
     BOOST_CHECK_EQUAL(findings(R"({"gpu_blocks": 1})"),
                       "s.json:1:16: gpu_blocks: found \"1\", expected 2 .. 1073741824\n");
     const std::string rest = R"({"gpu_blocks": 9, )";
     BOOST_CHECK_EQUAL(findings(rest + R"("policy": "priority"})"),
-                      "s.json:1:29: policy: found \"priority\", expected fcfs: nothing else is implemented\n");
+                      "s.json:1:29: policy: found \"priority\", expected fcfs, the only supported value\n");
     BOOST_CHECK_EQUAL(findings(rest + R"("watermark": 0.01})"),
-                      "s.json:1:32: watermark: found \"0.01\", expected 0: nothing else is implemented\n");
+                      "s.json:1:32: watermark: found \"0.01\", expected 0, the only supported value\n");
     BOOST_CHECK_EQUAL(findings(rest + R"("chunked_prefill": false})"),
-                      "s.json:1:38: chunked_prefill: found \"false\", expected true: nothing else is implemented\n");
+                      "s.json:1:38: chunked_prefill: found \"false\", expected true, the only supported value\n");
     BOOST_CHECK_EQUAL(
         findings(rest + R"("dtype": "int4"})"),
-        "s.json:1:28: dtype: found \"int4\", expected bfloat16, float16 or half, float32 or float, or fp8: "
-        "nothing else is implemented\n");
-    BOOST_CHECK_EQUAL(findings(rest + R"("kv_dtype": "nvfp4"})"),
-                      "s.json:1:31: kv_dtype: found \"nvfp4\", expected auto, bfloat16, float16 or half, float32 or "
-                      "float, or fp8: nothing else is implemented\n");
-    BOOST_CHECK_EQUAL(findings(rest + R"("long_prefill_token_threshold": 512})"),
-                      "s.json:1:51: long_prefill_token_threshold: found \"512\", expected 0: nothing else is "
-                      "implemented\n");
+        "s.json:1:28: dtype: found \"int4\", expected bfloat16, float16 or half, float32 or float, or fp8\n");
+    BOOST_CHECK_EQUAL(
+        findings(rest + R"("kv_dtype": "nvfp4"})"),
+        "s.json:1:31: kv_dtype: found \"nvfp4\", expected auto, bfloat16, float16 or half, float32 or float, or fp8\n");
+    BOOST_CHECK_EQUAL(
+        findings(rest + R"("long_prefill_token_threshold": 512})"),
+        "s.json:1:51: long_prefill_token_threshold: found \"512\", expected 0, the only supported value\n");
     BOOST_CHECK_EQUAL(findings(rest + R"("layer_sequence": "proj"})"),
                       "s.json:1:37: layer_sequence: found \"proj\", expected a sequence of at least one value\n");
     BOOST_CHECK_EQUAL(findings(small_settings, {"device=other"}),
@@ -274,6 +273,6 @@ BOOST_AUTO_TEST_CASE(settings_ignore_what_they_do_not_know_and_refuse_what_is_no
     BOOST_CHECK_EQUAL(findings(small_settings, {"gpu_block=9"}),
                       "--set:0:0: \"gpu_block=9\": unknown key \"gpu_block\", did you mean \"gpu_blocks\"?\n");
     BOOST_CHECK_EQUAL(findings(small_settings, {"kv_memory=paged", "kv_rules=lmcache"}),
-                      "--set:0:0: \"kv_rules=lmcache\": kv_rules: found lmcache, which needs kv_memory blocks\n");
+                      "--set:0:0: \"kv_rules=lmcache\": kv_rules: lmcache needs kv_memory blocks\n");
     BOOST_CHECK(!findings(rest).empty());
 }

@@ -48,7 +48,7 @@ tla_status platform_attention::simulate(tla_error *error) {
         sc_core::sc_start();
     }
     if (!failure_.status && !done_)
-        tla_error_set(&failure_, TLA_BUSY, "the platform came to rest before attention had read its blocks");
+        tla_error_set(&failure_, TLA_BUSY, "the platform became idle before attention had read its blocks");
     if (failure_.status) *error = failure_;
     return failure_.status;
 }

@@ -95,7 +95,7 @@ tla_status platform_blocks::simulate(tla_error *error) {
         sc_core::sc_start();
     }
     if (!failure_.status && !noted_.empty())
-        tla_error_set(&failure_, TLA_BUSY, "the platform came to rest before its commands were done");
+        tla_error_set(&failure_, TLA_BUSY, "the platform became idle before its commands completed");
     if (failure_.status) *error = failure_;
     return failure_.status;
 }
@@ -170,7 +170,7 @@ tla_status platform_blocks::act(const noted &n) {
 tla_status platform_blocks::check_movable(std::uint32_t block, bool leaves) {
     const block_state &b = blocks_[block];
     if (b.references != 1 || b.indexed != leaves)
-        return tla_error_set(&failure_, TLA_WRONG_RESULT, "block %u is moved %s the host's memory and not %s alone",
+        return tla_error_set(&failure_, TLA_WRONG_RESULT, "block %u is moved %s the host's memory but is not %s alone",
                              block, leaves ? "to" : "from", leaves ? "the index's" : "a request's");
     return leaves ? check(block, pattern_bytes_) : TLA_OK;
 }
@@ -266,7 +266,8 @@ tla_status platform_blocks::give_up(std::uint32_t block) {
 tla_status platform_blocks::take(std::uint32_t block) {
     block_state &b = blocks_[block];
     if (b.references > 1)
-        return tla_error_set(&failure_, TLA_WRONG_RESULT, "block %u is given to a request while others have it", block);
+        return tla_error_set(&failure_, TLA_WRONG_RESULT, "block %u is given to a request while other requests hold it",
+                             block);
     if (b.references) // the index gives it up
         if (const tla_status status = act({action::release, block})) return status;
     tla_completion completion{};

@@ -116,8 +116,8 @@ tla_status check_tier(const tla_scheduler_rules &rules, std::uint64_t block_byte
     const std::uint64_t capacity = config.host_memory.capacity, most = capacity / block_bytes;
     if (rules.host_blocks <= most) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "host_blocks: found %u of %llu bytes, expected at most the %llu that the platform's "
-                         "host_memory.capacity of %llu bytes holds",
+                         "host_blocks: found %u of %llu bytes, expected at most %llu, which fit into the platform's "
+                         "host_memory.capacity of %llu bytes",
                          rules.host_blocks, static_cast<unsigned long long>(block_bytes),
                          static_cast<unsigned long long>(most), static_cast<unsigned long long>(capacity));
 }
@@ -125,31 +125,30 @@ tla_status check_tier(const tla_scheduler_rules &rules, std::uint64_t block_byte
 tla_status check(const tla_serving_settings &settings, const tla_config &config, tla_error *error) {
     const tla_scheduler_rules &rules = settings.rules;
     const std::uint64_t nbytes = settings.host_link.block_bytes;
-    if (rules.has_memory) return tla_error_set(error, TLA_UNSUPPORTED, "a platform has the blocks of kv_memory blocks");
+    if (rules.has_memory) return tla_error_set(error, TLA_UNSUPPORTED, "a platform supports only kv_memory blocks");
     if (config.host.lockstep != TLA_LOCKSTEP_OFF)
-        return tla_error_set(error, TLA_UNSUPPORTED, "a platform in lockstep has no blocks of single slices");
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "a platform for serving needs host.lockstep off, because each block belongs to one slice");
     if (config.controller.ports <= port_beside)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %u controller.ports, expected at least %u: port %u is that of a platform's blocks",
+                             "controller.ports is %u, expected at least %u: port %u serves the blocks of a platform",
                              config.controller.ports, port_beside + 1, port_beside);
     if (!nbytes)
-        return tla_error_set(
-            error, TLA_INVALID_ARGUMENT,
-            "the bytes of a block are not known, expected layers, kv_heads and head_dim in the settings");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the size of a block is unknown: set layers, kv_heads and head_dim");
     if (nbytes < 2 * platform_blocks::end_bytes)
         return tla_error_set(
-            error, TLA_UNSUPPORTED, "found blocks of %llu bytes, expected at least %llu, for a pattern at each end",
+            error, TLA_UNSUPPORTED, "a block has %llu bytes, expected at least %llu, for a pattern at each end",
             static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(2 * platform_blocks::end_bytes));
     const std::uint64_t pes = std::uint64_t{config.system.sips} * config.system.cube_mesh_width *
                               config.system.cube_mesh_height * config.system.pes_per_cube;
     const std::uint64_t slice = slice_config(config, {0, 0, 0}).capacity, most = slice / nbytes * pes;
     if (rules.blocks > most)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "gpu_blocks: found %u of %llu bytes, expected at most the %llu that %llu slices of %llu "
-                             "bytes hold",
-                             rules.blocks, static_cast<unsigned long long>(nbytes),
-                             static_cast<unsigned long long>(most), static_cast<unsigned long long>(pes),
-                             static_cast<unsigned long long>(slice));
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "gpu_blocks: found %u of %llu bytes, expected at most %llu, which fit into %llu slices of %llu bytes",
+            rules.blocks, static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(most),
+            static_cast<unsigned long long>(pes), static_cast<unsigned long long>(slice));
     return check_tier(rules, nbytes, config, error);
 }
 
@@ -173,7 +172,7 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     tla_config config{};
     const std::string path(begin, length);
     if (const tla_status status = tla_config_load(path.c_str(), nullptr, 0, &config, print_finding, nullptr))
-        return tla_error_set(error, status, "%s: the platform's configuration is refused", path.c_str());
+        return tla_error_set(error, status, "%s: the platform's configuration is invalid", path.c_str());
     sc_core::sc_report_handler::set_handler(report);
     return platform_law_make("", &config, inner, settings, law, error);
 }
@@ -222,7 +221,7 @@ tla_status platform_law_finish(tla_step_law *law, tla_error *error) {
     if (const tla_status status = told(error, finish)) return status;
     const std::uint64_t leaks = made.platform->leaks();
     if (leaks)
-        return tla_error_set(error, TLA_LEAK, "%llu leaks on the platform, expected none",
+        return tla_error_set(error, TLA_LEAK, "%llu leaks on the platform: not all memory was freed",
                              static_cast<unsigned long long>(leaks));
     return TLA_OK;
 }

@@ -66,7 +66,7 @@ tla_status platform_tier::command(tla_opcode opcode, std::uint32_t host_block, s
 tla_status platform_tier::hold(std::uint32_t host_block, times &took, tla_error *error) {
     const auto found = blocks_.find(host_block);
     if (found == blocks_.end())
-        return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is to be read and has nothing",
+        return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is to be read but is empty",
                              host_block);
     counts_.host_pin++;
     std::uint64_t pins = 0;
@@ -80,7 +80,7 @@ tla_status platform_tier::hold(std::uint32_t host_block, times &took, tla_error 
 tla_status platform_tier::let_go(std::uint32_t host_block, times &took, tla_error *error) {
     const auto found = blocks_.find(host_block);
     if (found == blocks_.end() || found->second.pins == 0)
-        return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is let go and not held",
+        return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is released but not held",
                              host_block);
     counts_.host_unpin++;
     std::uint64_t pins = 0;
@@ -94,7 +94,7 @@ tla_status platform_tier::let_go(std::uint32_t host_block, times &took, tla_erro
 tla_status platform_tier::give_up(std::uint32_t host_block, times &took, tla_error *error) {
     const stored &block = blocks_.at(host_block);
     if (block.pins)
-        return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is given up while it is read",
+        return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is freed during a read",
                              host_block);
     counts_.host_free++;
     std::uint64_t left = 0;
@@ -128,7 +128,7 @@ tla_status platform_tier::move_in(std::vector<move> &moves, times &took, tla_err
     for (move &m : moves) {
         const auto found = blocks_.find(m.host_block);
         if (found == blocks_.end() || found->second.pins == 0)
-            return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is read and not held",
+            return tla_error_set(error, TLA_WRONG_RESULT, "block %u in the host's memory is read but not held",
                                  m.host_block);
         m.content = found->second.content;
         queue_pieces(pe_dma::direction::read, m);
@@ -196,7 +196,7 @@ bool platform_tier::move_piece(std::size_t pe, std::uint64_t tile) {
         const tla_status status = lanes_.pe(pe).dma.transfer(request, delay);
         sc_core::wait(delay);
         if (!status) continue;
-        tla_error_set(&moving_, status, "the DMA of PE %zu, which moves a block %s the host's memory: %s", pe,
+        tla_error_set(&moving_, status, "the DMA of PE %zu, while it moved a block %s the host's memory: %s", pe,
                       comes_in ? "from" : "to", tla_status_text(status));
         return false;
     }

@@ -32,7 +32,7 @@ static void check_arguments(const struct argp_state *state, const void *read) {
     if (!o->settings_path) argument_error(state, "expected --settings FILE");
     if (!o->law_text) argument_error(state, "expected --step-time LAW");
     if (o->from_path && !platform_law_is(o->law_text))
-        argument_error(state, "--from needs --step-time \"platform CONFIG\", with + LAW or without");
+        argument_error(state, "--from needs --step-time \"platform CONFIG\" or \"platform CONFIG + LAW\"");
 }
 
 #define AT(member) offsetof(serve_options, member)
@@ -126,14 +126,13 @@ static tla_status check_attention(const serve_options *o, const tla_serving_sett
                                   const tla_serving_requests *requests, tla_error *error) {
     if (!settings->attention_by_dma) return TLA_OK;
     if (!platform_law_is(o->law_text))
-        return tla_error_set(
-            error, TLA_INVALID_ARGUMENT,
-            "attention: found dma, which needs --step-time \"platform CONFIG\", with + LAW or without");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "attention dma needs --step-time \"platform CONFIG\" or \"platform CONFIG + LAW\"");
     if (requests->count <= TLA_ATTENTION_DMA_REQUESTS) return TLA_OK;
-    return tla_error_set(error, TLA_UNSUPPORTED,
-                         "%s: found %zu requests, expected at most %d with attention dma, which moves every byte of a "
-                         "layer in every step",
-                         o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
+    return tla_error_set(
+        error, TLA_UNSUPPORTED,
+        "%s: %zu requests, but attention dma takes at most %d, because it moves every byte of a layer in every step",
+        o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
 }
 
 /* Lets the slices of a law's platform begin as --from says, if it is given. */
