@@ -107,8 +107,7 @@ static tla_status rewrite(sweep_constraints *c, constraint *item, const char *te
     size_t length = (size_t)snprintf(out, TEXT_MAX, "SELECT CASE WHEN (");
     for (const char *at = text; *at;) {
         if (length + 2 * TLA_CONFIG_PATH_MAX > TEXT_MAX)
-            return tla_error_set(error, TLA_SYNTAX, "found an expression of %zu bytes, expected a shorter one",
-                                 strlen(text));
+            return tla_error_set(error, TLA_SYNTAX, "the expression of %zu bytes is too long", strlen(text));
         char name[TLA_CONFIG_PATH_MAX];
         size_t word = word_length(at), factor = 0;
         uint64_t number;
@@ -119,7 +118,7 @@ static tla_status rewrite(sweep_constraints *c, constraint *item, const char *te
             at += as_quantity;
         } else if (*name && (find_factor(c->s, name, &factor) || (find_key(name) && sweep_has_config(c->s)))) {
             if (item->name_count == NAMES_MAX)
-                return tla_error_set(error, TLA_SYNTAX, "found more than %d names", NAMES_MAX);
+                return tla_error_set(error, TLA_SYNTAX, "more names than the limit of %d", NAMES_MAX);
             const size_t index = number_of(c, name);
             if (index == SIZE_MAX) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a constraint");
             item->names[item->name_count++] = index;
@@ -131,14 +130,14 @@ static tla_status rewrite(sweep_constraints *c, constraint *item, const char *te
             const char *end = strchr(at + 1, *at);
             const size_t quoted = end ? (size_t)(end + 1 - at) : strlen(at);
             if (length + quoted + 64 > TEXT_MAX)
-                return tla_error_set(error, TLA_SYNTAX, "found a text that is too long");
+                return tla_error_set(error, TLA_SYNTAX, "the expression has a text that is too long");
             memcpy(out + length, at, quoted);
             length += quoted;
             at += quoted;
         } else {
             size_t copied = word ? word : 1;
             if (length + copied + 64 > TEXT_MAX)
-                return tla_error_set(error, TLA_SYNTAX, "found a word that is too long");
+                return tla_error_set(error, TLA_SYNTAX, "the expression has a word that is too long");
             memcpy(out + length, at, copied);
             length += copied;
             at += copied;
@@ -158,7 +157,7 @@ static tla_status compile(sweep_constraints *c, constraint *item, const char *te
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a constraint");
     if (!item->statement || rest[strspn(rest, " \n")])
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected an expression over keys: %s", tla_quote(text).text,
-                             item->statement ? "more follows" : sqlite3_errmsg(c->database));
+                             item->statement ? "text after the expression" : sqlite3_errmsg(c->database));
     return TLA_OK;
 }
 

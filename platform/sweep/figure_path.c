@@ -89,7 +89,7 @@ tla_status figure_path_check(const char *path, tla_error *error) {
         return tla_error_set(error, TLA_SYNTAX, "found %s, expected min, max, mean, sum or count before a path with []",
                              tla_quote(path).text);
     if (!all && f != FOLD_NONE)
-        return tla_error_set(error, TLA_SYNTAX, "found %s, expected [] behind the list that is taken together",
+        return tla_error_set(error, TLA_SYNTAX, "found %s, expected [] after the list to summarize",
                              tla_quote(path).text);
     return TLA_OK;
 }

@@ -157,7 +157,7 @@ tla_status sweep_config(const sweep *s, int64_t point, tla_config *config, tla_e
     words *w = calloc(1, sizeof *w);
     if (!w) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a point");
     sweep_each_setting(s, point, add_word, w);
-    const tla_status status = w->too_many ? tla_error_set(error, TLA_LIMIT, "more keys are set than %zu",
+    const tla_status status = w->too_many ? tla_error_set(error, TLA_LIMIT, "more keys are set than the limit of %zu",
                                                           sizeof w->words / sizeof w->words[0])
                                           : tla_config_load(s->platform, w->words, w->count, config, keep_first, error);
     free(w);

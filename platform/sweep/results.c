@@ -104,7 +104,7 @@ static tla_status accept(sweep_results *r, const sweep *s, const char *fingerpri
     tla_status status = results_check_kind(r->database, r->path, error);
     if (!status && !resume)
         status = tla_error_set(error, TLA_INVALID_ARGUMENT,
-                               "%s: found results that are there already, expected --resume or another file", r->path);
+                               "%s: the results exist already: add --resume, or name another file", r->path);
     if (!status) status = results_check_sweep(r->database, r->path, s, fingerprint, error);
     return status ? status : execute(r->database, r->path, "BEGIN EXCLUSIVE; COMMIT", error);
 }

@@ -31,14 +31,13 @@ static tla_status check_journals(const char *path, bool exists, tla_error *error
         if (lstat(journal, &found) != 0) continue;
         if (!S_ISREG(found.st_mode))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found %s where a journal of the results is to be, expected a regular file or "
-                                 "nothing: name other results",
-                                 journal, kind_of(found.st_mode));
+                                 "%s: %s is in the place of a journal of the results: name other results", journal,
+                                 kind_of(found.st_mode));
         if (!exists)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found a file where a journal of new results is to be, expected nothing: move it "
-                                 "away, or name other results",
-                                 journal);
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%s: a file is in the place of a journal of the new results: move it away, or name other results",
+                journal);
     }
     return TLA_OK;
 }
@@ -48,7 +47,7 @@ tla_status results_check_place(const char *path, bool *exists, tla_error *error)
     *exists = stat(path, &found) == 0;
     if (!*exists && errno != ENOENT) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
     if (*exists && !S_ISREG(found.st_mode))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found %s, expected a regular file for the results", path,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found %s, expected a regular file for results", path,
                              kind_of(found.st_mode));
     return check_journals(path, *exists, error);
 }
@@ -57,14 +56,14 @@ tla_status results_check_place(const char *path, bool *exists, tla_error *error)
 
 static tla_status damaged(const char *path, const char *how, tla_error *error) {
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "%s: the file is damaged (%.200s): move it away, and its points run again", path, how);
+                         "%s: the file is damaged (%.200s): move it away to rerun its points", path, how);
 }
 
 tla_status results_told(sqlite3 *database, const char *path, tla_error *error) {
     const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
     if (code == SQLITE_NOMEM) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
     if (code == SQLITE_NOTADB)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep", path);
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         return tla_error_set(error, TLA_IO, "%s: another process writes to it", path);
     if (code == SQLITE_CORRUPT) return damaged(path, sqlite3_errmsg(database), error);
@@ -100,7 +99,7 @@ static tla_status check_pages(sqlite3 *database, const char *path, tla_error *er
         status = results_told(database, path, error);
     } else {
         const char *const said = (const char *)sqlite3_column_text(statement, 0);
-        if (!said || strcmp(said, "ok") != 0) status = damaged(path, said ? said : "no reason is given", error);
+        if (!said || strcmp(said, "ok") != 0) status = damaged(path, said ? said : "unknown reason", error);
     }
     sqlite3_finalize(statement);
     return status;
@@ -114,9 +113,9 @@ tla_status results_check_kind(sqlite3 *database, const char *path, tla_error *er
         !results_number(database, "PRAGMA user_version", &version))
         return results_told(database, path, error);
     if (application != RESULTS_APPLICATION)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep", path);
     if (version != RESULTS_VERSION)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a file of version %d, expected version %d", path,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the file has version %d, expected version %d", path,
                              (int)version, RESULTS_VERSION);
     return check_pages(database, path, error);
 }
@@ -128,7 +127,7 @@ static tla_status check_rows(sqlite3 *database, const char *path, const sweep *s
                                          "typeof(status) != 'integer'",
                                          (long long)SWEEP_BASE_POINT, (long long)s->count - 1);
     if (!results_number(database, sql.text, &bad)) return results_told(database, path, error);
-    return bad ? damaged(path, "it has rows that no point of the sweep has", error) : TLA_OK;
+    return bad ? damaged(path, "it has rows of points that the sweep does not have", error) : TLA_OK;
 }
 
 tla_status results_check_sweep(sqlite3 *database, const char *path, const sweep *s, const char *fingerprint,
@@ -141,14 +140,14 @@ tla_status results_check_sweep(sqlite3 *database, const char *path, const sweep 
             !results_number(database, "SELECT count(*) FROM sweep WHERE name IN ('version', 'fingerprint')", &known)
                 ? results_told(database, path, error)
             : known == 2 ? tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path)
-                         : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no results of tlmalloc sweep", path);
+                         : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep", path);
     else if (strcmp(version, tla_version()) != 0)
-        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found results of tlmalloc %s, expected those of %s",
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the results were written by tlmalloc %s, expected %s",
                                path, version, tla_version());
     else if (strcmp(sweep_is, fingerprint) != 0)
         status = tla_error_set(
             error, TLA_INVALID_ARGUMENT,
-            "%s: found results of another sweep, or of this one before it or one of its files changed", path);
+            "%s: the results belong to another sweep, or the sweep or one of its files has changed since", path);
     free(version);
     free(sweep_is);
     return status ? status : check_rows(database, path, s, error);

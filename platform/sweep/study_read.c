@@ -58,7 +58,7 @@ static tla_status make_factors(study *s, tla_error *error) {
         if (s->key_axes[i] >= s->factor_count) s->factor_count = s->key_axes[i] + 1;
     if (s->factor_count > s->key_count) {
         s->factor_count = 0;
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found axes without keys", s->path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the results have axes without keys", s->path);
     }
     s->factors = calloc(s->factor_count + 1, sizeof *s->factors);
     if (!s->factors) return study_no_memory(s, error);

@@ -40,7 +40,7 @@ static bool read_number(judge *j, const sweep_written *text, const char *key, ui
 static void find_command(judge *j) {
     const sweep_written *word = &j->r->texts[SWEEP_FILE_COMMAND];
     if (!word->text) {
-        FIND(j, (tla_place){j->s->file, 1, 1}, "found no command, expected one");
+        FIND(j, (tla_place){j->s->file, 1, 1}, "command is missing");
         return;
     }
     tla_nearest nearest = tla_nearest_to(word->text);
@@ -60,7 +60,7 @@ static void find_command(judge *j) {
 static void need(judge *j, int text, const char *key, bool needed, bool allowed) {
     const sweep_written *found = &j->r->texts[text];
     if (found->text && !allowed)
-        FIND(j, found->at, "%s: the command %s takes none", key, j->s->command->name);
+        FIND(j, found->at, "%s: the command %s does not take this key", key, j->s->command->name);
     else if (!found->text && needed)
         FIND(j, j->r->texts[SWEEP_FILE_COMMAND].at, "the command %s needs %s", j->s->command->name, key);
 }
@@ -105,7 +105,7 @@ static void judge_sample(judge *j) {
              tla_did_you_mean(sample->text, sweep_sample_name).text);
     else if ((found == SWEEP_LIST) != (j->r->point_count > 0))
         FIND(j, sample->at, "sample: found %s, expected %s", sample->text,
-             j->r->point_count ? "list, since there are points" : "points beside it, a row each");
+             j->r->point_count ? "list, because the file has points" : "points too, one row for each point");
     else
         s->sample = (sweep_sample)found;
 }
@@ -121,7 +121,7 @@ static void judge_size(judge *j) {
         FIND(j, j->r->texts[SWEEP_FILE_SAMPLE].at, "sample: %s needs count, the number of points",
              sweep_sample_name(s->sample));
     else if (!drawn && count->text)
-        FIND(j, count->at, "count: found one, but the points of a %s are not drawn", sweep_sample_name(s->sample));
+        FIND(j, count->at, "count: found a count, but sample %s draws no points", sweep_sample_name(s->sample));
     else if (drawn)
         read_number(j, count, "count", 1, SWEEP_POINTS_MAX, &s->count);
     if (j->loader->findings) return;
@@ -158,17 +158,17 @@ static bool is_column(const sweep *s, const char *name) {
 
 static void judge_figures(judge *j) {
     sweep *s = j->s;
-    if (!j->r->figure_count) FIND(j, (tla_place){s->file, 1, 1}, "found no figures, expected at least one");
+    if (!j->r->figure_count) FIND(j, (tla_place){s->file, 1, 1}, "figures are missing: name at least one figure");
     for (size_t i = 0; i < j->r->figure_count; i++) {
         const sweep_written *w = &j->r->figures[i];
         tla_error error;
         if (i == SWEEP_FIGURES_MAX) {
-            FIND(j, w->name_at, "%s: found more than %d figures", w->name, SWEEP_FIGURES_MAX);
+            FIND(j, w->name_at, "%s: more figures than the limit of %d", w->name, SWEEP_FIGURES_MAX);
             return;
         }
         if (!s->command->experiment && figure_path_check(w->text, &error))
             FIND(j, w->at, "%s: %s", w->name, error.text);
-        if (is_column(s, w->name)) FIND(j, w->name_at, "%s: found a name that another column has", w->name);
+        if (is_column(s, w->name)) FIND(j, w->name_at, "%s: another column has this name", w->name);
         char *name = sweep_copy(j->loader, w->name), *path = sweep_copy(j->loader, w->text);
         sweep_figure *grown = name && path ? sweep_grow(j->loader, s->figures, s->figure_count, sizeof *grown) : NULL;
         if (!grown) {
@@ -255,10 +255,9 @@ static void judge_time_limit(judge *j) {
 static void judge_name_of_sweep(judge *j) {
     const sweep_written *name = &j->r->texts[SWEEP_FILE_NAME];
     if (!name->text)
-        FIND(j, (tla_place){j->s->file, 1, 1}, "found no name, expected one");
+        FIND(j, (tla_place){j->s->file, 1, 1}, "name is missing");
     else if (strpbrk(name->text, "/'\""))
-        FIND(j, name->at, "name: found %s, expected a name of a file, without / and quotes",
-             tla_quote(name->text).text);
+        FIND(j, name->at, "name: found %s, expected a file name without / and quotes", tla_quote(name->text).text);
 }
 
 static void judge_all(judge *j) {
@@ -274,7 +273,7 @@ static void judge_all(judge *j) {
     if (j->r->point_count && !j->r->key_count) judge_points(j);
     if (j->loader->no_memory) return; /* what is there may be half of it */
     if (!j->loader->findings && !j->s->factor_count)
-        FIND(j, (tla_place){j->s->file, 1, 1}, "found nothing that is swept, expected keys or points");
+        FIND(j, (tla_place){j->s->file, 1, 1}, "keys and points are missing: name keys to sweep, or points");
     judge_figures(j);
     judge_time_limit(j);
     judge_size(j);

@@ -19,7 +19,7 @@ static bool judge_option(judge *j, const char *name, tla_place at) {
         if (strcmp(o->name, name) == 0) return true;
         tla_nearest_try(&nearest, o->name, strlen(o->name));
     }
-    FIND(j, at, "%s: the command %s has no such option that can be swept%s%s%s", name, j->s->command->name,
+    FIND(j, at, "%s: the command %s has no such option to sweep%s%s%s", name, j->s->command->name,
          nearest.found ? ", did you mean \"" : "", nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
     return false;
 }
@@ -121,7 +121,7 @@ static sweep_factor *add_factor(judge *j, const char *name, tla_place at) {
     sweep_kind kind;
     if (!judge_name(j, name, at, &kind)) return NULL;
     if (s->factor_count == SWEEP_FACTORS_MAX) {
-        FIND(j, at, "%s: found more than %d keys that are swept", name, SWEEP_FACTORS_MAX);
+        FIND(j, at, "%s: more keys than the limit of %d", name, SWEEP_FACTORS_MAX);
         return NULL;
     }
     char *own = sweep_copy(j->loader, name);
@@ -161,7 +161,7 @@ static void judge_range(judge *j, const sweep_row *row, sweep_factor *f) {
     const sweep_written *scale = &row->texts[SWEEP_ROW_SCALE];
     f->ranged = true;
     if (f->kind == SWEEP_KEY && f->type > TLA_VALUE_RATE) {
-        FIND(j, row->at, "%s: found a range, but its values are no numbers, expected values", f->name);
+        FIND(j, row->at, "%s: found a range of a key without numbers, expected values", f->name);
         return;
     }
     for (int i = 0; i < 2; i++) {
@@ -171,12 +171,12 @@ static void judge_range(judge *j, const sweep_row *row, sweep_factor *f) {
             FIND(j, ends[i]->at, "%s: %s", f->name, error.text);
         free(checked);
     }
-    if (f->low > f->high) FIND(j, ends[1]->at, "%s: found a range that ends before it begins", f->name);
+    if (f->low > f->high) FIND(j, ends[1]->at, "%s: found a range whose end is below its start", f->name);
     f->logarithmic = scale->text && strcmp(scale->text, "log") == 0;
     if (scale->text && !f->logarithmic && strcmp(scale->text, "linear") != 0)
         FIND(j, scale->at, "scale: found %s, expected linear or log", tla_quote(scale->text).text);
     if (f->logarithmic && f->low == 0)
-        FIND(j, ends[0]->at, "%s: found a range from 0 on, expected one that begins above it for scale: log", f->name);
+        FIND(j, ends[0]->at, "%s: found a range from 0 on, expected a start above 0 for scale: log", f->name);
 }
 
 static void judge_axis(judge *j, sweep_factor *f) {
@@ -185,10 +185,10 @@ static void judge_axis(judge *j, sweep_factor *f) {
         if (!other->zip || strcmp(other->zip, f->zip) != 0) continue;
         f->axis = other->axis;
         if (other->ranged || f->ranged)
-            FIND(j, f->at, "%s: found a range that is zipped, expected values", f->name);
+            FIND(j, f->at, "%s: found a range with zip, expected values", f->name);
         else if (other->value_count != f->value_count)
-            FIND(j, f->at, "%s: found %zu values to be zipped with the %zu of %s, expected as many", f->name,
-                 f->value_count, other->value_count, other->name);
+            FIND(j, f->at, "%s: found %zu values, expected %zu, as %s has in the same zip", f->name, f->value_count,
+                 other->value_count, other->name);
         return;
     }
     f->axis = s->axis_count++;
@@ -199,7 +199,7 @@ void judge_row(judge *j, const sweep_row *row) {
     const sweep_written *key = &row->texts[SWEEP_ROW_KEY];
     const bool from = row->texts[SWEEP_ROW_FROM].text, to = row->texts[SWEEP_ROW_TO].text;
     if (!key->text) {
-        FIND(j, row->at, "found no key, expected one");
+        FIND(j, row->at, "key is missing");
         return;
     }
     if (find_factor(j->s, key->text)) {
@@ -219,7 +219,7 @@ void judge_row(judge *j, const sweep_row *row) {
         judge_values(j, row, f);
     judge_axis(j, f);
     if (f->ranged && (j->s->sample == SWEEP_PRODUCT || j->s->sample == SWEEP_LIST))
-        FIND(j, row->at, "%s: found a range, which needs sample: random or latin", f->name);
+        FIND(j, row->at, "%s: a range needs sample: random or latin", f->name);
 }
 
 void judge_points(judge *j) {

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(an_elasticity_is_the_exponent_of_a_power) {
     BOOST_CHECK(json_is_null(json_object_get(factor(m.study(), 1), "elasticity")));
 }
 
-BOOST_AUTO_TEST_CASE(the_best_point_is_told_beside_the_base_key_by_key) {
+BOOST_AUTO_TEST_CASE(the_best_point_is_printed_beside_the_base_key_by_key) {
     const made_sweep m("set: {--method: stack, --capacity: 0.011 KB}\n"); // 11 B, spelt otherwise
     m.set("height", "100 + 10 * abs(x - 10) + 30 * abs(m - 1)");
     ask(m.results, "UPDATE point SET height = 140, status = 0 WHERE point = -1");
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(the_best_point_is_told_beside_the_base_key_by_key) {
     BOOST_CHECK_EQUAL(json_string_value(json_object_get(factor(study, 1), "base")), std::string("11 B"));
     const command_result run = run_tlmalloc({"study", m.results});
     BOOST_CHECK_MESSAGE(contains(run.out, "best: point 6, 100, 28.57 % better than the base's 140\n"), run.out);
-    BOOST_CHECK_MESSAGE(contains(run.out, "base stack; back there it is 130, +30 %\n"), run.out);
+    BOOST_CHECK_MESSAGE(contains(run.out, "base stack; with the base's value it is 130, +30 %\n"), run.out);
 }
 
 BOOST_AUTO_TEST_CASE(the_front_is_that_of_comparing_all_with_all) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(the_front_is_that_of_comparing_all_with_all) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(drawn_numbers_are_taken_in_groups) {
+BOOST_AUTO_TEST_CASE(drawn_numbers_are_grouped) {
     scratch_directory scratch;
     scratch.write("buffers.csv", buffers);
     const std::string
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(csv_and_picture_are_the_same_whatever_ran_beside) {
     const std::string csv = read_text(one.scratch.path("p.csv"));
     BOOST_CHECK(contains(csv, "point,configuration,status,message,--method,--capacity,height,bound,optimal\n"));
     BOOST_CHECK_EQUAL(std::count(csv.begin(), csv.end(), '\n'), 21);
-    BOOST_CHECK(contains(csv, ",\"buffers.csv") || contains(csv, "buffers.csv: there is no plan in 9 bytes"));
+    BOOST_CHECK(contains(csv, ",\"buffers.csv") || contains(csv, "buffers.csv: no plan exists in 9 bytes"));
     // The message names the file, which lies elsewhere.
     std::string other = read_text(two.scratch.path("p.csv"));
     const std::string folder = one.scratch.path(""), elsewhere = two.scratch.path("");
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(csv_and_picture_are_the_same_whatever_ran_beside) {
         BOOST_CHECK(contains(read_text(one.scratch.path("plots/plans.svg")), "</svg>"));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_studied_is_refused) {
+BOOST_AUTO_TEST_CASE(files_that_are_no_sweep_are_rejected) {
     const made_sweep m;
     const auto refused = [](const command_result &run, int status, const std::string &why) {
         BOOST_CHECK_EQUAL(run.status, status);
@@ -216,12 +216,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_studied_is_refused) {
             "--goal: found \"hight\", expected a figure of " + m.results +
                 ": height, bound, optimal, did you mean \"height\"?");
     refused(run_tlmalloc({"study", m.results, "--pareto", "height,x"}), 2, "--pareto: found \"x\"");
-    refused(run_tlmalloc({"study", m.scratch.path("s.yaml")}), 2, "found no results of tlmalloc sweep");
+    refused(run_tlmalloc({"study", m.scratch.path("s.yaml")}), 2, "not a results file of tlmalloc sweep");
     refused(run_tlmalloc({"study", m.scratch.path("none")}), 1, "none: cannot be read");
     refused(run_tlmalloc({"study", m.results, "--json", m.results}), 2, "--json");
     refused(run_tlmalloc({"study"}), 2, "expected a FILE that `tlmalloc sweep' wrote");
     m.set("height", "NULL");
     refused(run_tlmalloc({"study", m.results}), 1, "none of 20 points has the figure height");
     ask(m.results, "PRAGMA user_version = 9");
-    refused(run_tlmalloc({"study", m.results}), 2, "found a file of version 9, expected version 1");
+    refused(run_tlmalloc({"study", m.results}), 2, "the file has version 9, expected version 1");
 }

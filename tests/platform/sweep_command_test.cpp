@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(points_are_rows_in_the_order_of_the_keys_and_those_that_fai
     const std::string file = scratch.write("s.yaml", plans(12)), results = scratch.path("r.sqlite");
     const command_result run = sweep(file, results, {"--jobs", "2"});
     BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
-    BOOST_CHECK_MESSAGE(contains(run.out, "plans: 48 points, 48 of them now in "), run.out);
+    BOOST_CHECK_MESSAGE(contains(run.out, "plans: 48 points, 48 of them in this run in "), run.out);
     const table rows = ask(results, "SELECT point, \"--method\", \"--capacity\", status, height, bound FROM point");
     BOOST_REQUIRE_EQUAL(rows.size(), 48u);
     for (std::size_t i = 0; i < 48; i++) {
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_swept_key_without_effect_at_any_point_is_warned_of_where_
                           "figures: {end: critical_path.end_ps}\n");
         const command_result run = sweep(file, scratch.path("r.sqlite"));
         BOOST_CHECK_EQUAL(run.status, 0);
-        const std::string says = file + ":6:11: warning: at all points mmu.tlb_l1.entries has no effect with mmu.walk "
+        const std::string says = file + ":6:11: warning: at every point mmu.tlb_l1.entries has no effect with mmu.walk "
                                         "ideal: it needs flat or memory\n";
         BOOST_CHECK_MESSAGE(contains(run.err, says) == !walks, run.err);
         BOOST_CHECK_MESSAGE(!contains(run.err, "dma.chunk"), run.err);
@@ -207,9 +207,9 @@ BOOST_AUTO_TEST_CASE(interrupted_killed_and_resumed_it_has_the_rows_of_a_run_in_
     BOOST_CHECK_LT(had, 48u);
     const command_result last = sweep(file, parts, {"--resume"});
     BOOST_REQUIRE_MESSAGE(last.status == 0, last.err);
-    BOOST_CHECK(contains(last.out, "slow: 48 points, " + std::to_string(48 - had) + " of them now"));
+    BOOST_CHECK(contains(last.out, "slow: 48 points, " + std::to_string(48 - had) + " of them in this run"));
     BOOST_CHECK_EQUAL(rows_of(parts), rows_of(whole));
-    BOOST_CHECK(contains(sweep(file, parts, {"--resume"}).out, "48 points, 0 of them now; 0 failed"));
+    BOOST_CHECK(contains(sweep(file, parts, {"--resume"}).out, "48 points, 0 of them in this run; 0 failed"));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_of_the_points_can_be_run_and_the_failed_ones_again) {
@@ -220,7 +220,8 @@ BOOST_AUTO_TEST_CASE(a_part_of_the_points_can_be_run_and_the_failed_ones_again) 
     BOOST_CHECK_EQUAL(point_count(results), 3u);
     BOOST_REQUIRE_EQUAL(sweep(file, results, {"--resume"}).status, 0);
     const std::string failed = cell(results, "SELECT count(*) FROM point WHERE status != 0");
-    BOOST_CHECK(contains(sweep(file, results, {"--resume", "--retry"}).out, "48 points, " + failed + " of them now"));
+    BOOST_CHECK(
+        contains(sweep(file, results, {"--resume", "--retry"}).out, "48 points, " + failed + " of them in this run"));
     BOOST_CHECK_EQUAL(sweep(file, results, {"--resume", "--points", "47-48"}).status, 2);
 }
 
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_and_a_point_that_takes_too_long_are_r
                          "100000000]}]\nfigures: {hits: row_hits}\n");
     BOOST_REQUIRE_EQUAL(sweep(slow, scratch.path("s.sqlite"), {"--points", "1"}).status, 0);
     BOOST_CHECK_EQUAL(cell(scratch.path("s.sqlite"), "SELECT status || ': ' || message FROM point WHERE point = 1"),
-                      "137: it took longer than time_limit");
+                      "137: the point exceeded time_limit");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_leaves_the_rows_that_were_there) {
@@ -273,19 +274,19 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_results_of_this_sweep_are_refused_and_sta
         BOOST_CHECK_EQUAL(run.status, status);
         BOOST_CHECK_MESSAGE(contains(run.err, why), run.err);
     };
-    refused(sweep(file, results), "there already, expected --resume or another file");
-    refused(sweep(other, results, {"--resume"}), "found results of another sweep, or of this one before it");
+    refused(sweep(file, results), "the results exist already: add --resume, or name another file");
+    refused(sweep(other, results, {"--resume"}), "the results belong to another sweep, or the sweep");
     BOOST_CHECK(read_text(results) == before);
-    refused(sweep(file, file), "s.yaml: found no results of tlmalloc sweep");
+    refused(sweep(file, file), "s.yaml: not a results file of tlmalloc sweep");
     BOOST_CHECK_EQUAL(read_text(file), plans(2));
     refused(sweep(file, scratch.path("none/r.sqlite")), "unable to open database file", 1);
     ask(results, "UPDATE sweep SET value = '0.0.9' WHERE name = 'version'");
-    refused(sweep(file, results, {"--resume"}), "found results of tlmalloc 0.0.9, expected those of ");
+    refused(sweep(file, results, {"--resume"}), "the results were written by tlmalloc 0.0.9, expected ");
     ask(results, "DELETE FROM sweep WHERE name = 'fingerprint'");
-    refused(sweep(file, results, {"--resume"}), "r.sqlite: found no results of tlmalloc sweep");
+    refused(sweep(file, results, {"--resume"}), "r.sqlite: not a results file of tlmalloc sweep");
     ask(results, "PRAGMA user_version = 7");
-    refused(sweep(file, results, {"--resume"}), "found a file of version 7, expected version 1");
-    refused(run_tlmalloc({"sweep", file}), "expected -o FILE, where the results go");
+    refused(sweep(file, results, {"--resume"}), "the file has version 7, expected version 1");
+    refused(run_tlmalloc({"sweep", file}), "expected -o FILE for the results");
     refused(run_tlmalloc({"sweep", file, "-o", "x", "--jobs", "0"}), "--jobs: found '0', expected 1 .. 256");
 }
 
@@ -329,7 +330,7 @@ BOOST_AUTO_TEST_CASE(a_point_is_known_by_what_lies_in_its_files_not_by_where_the
         const command_result refused =
             sweep(scratch.path("b/s.yaml"), scratch.path("b" + number + ".sqlite"), {"--resume"});
         BOOST_CHECK_MESSAGE(
-            contains(refused.err, "results of another sweep, or of this one before it or one of its files"),
+            contains(refused.err, "the results belong to another sweep, or the sweep or one of its files"),
             refused.err);
         point = "0";
     }
@@ -348,32 +349,33 @@ BOOST_AUTO_TEST_CASE(two_sweeps_do_not_write_to_one_file) {
     first.wait();
 }
 
-BOOST_AUTO_TEST_CASE(a_figure_that_no_report_has_is_told_and_no_file_is_left) {
+BOOST_AUTO_TEST_CASE(an_unknown_figure_is_rejected_and_leaves_no_file) {
     scratch_directory scratch;
     const std::string file = scratch.write("s.yaml", "name: f\ncommand: run\nplatform: " + npu +
                                                          "\nkeys: [{key: mmu.page_size, values: [4 KiB]}]\n"
                                                          "figures:\n  end: sim_time_ps\n  speed: sim_time\n");
     const command_result run = sweep(file, scratch.path("r.sqlite"));
     BOOST_CHECK_EQUAL(run.status, 2);
-    BOOST_CHECK_EQUAL(run.err, file + ":7:10: error: speed: found \"sim_time\", which the report does not have\n");
+    BOOST_CHECK_EQUAL(run.err, file + ":7:10: error: speed: \"sim_time\" is missing in the report\n");
     BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
+BOOST_AUTO_TEST_CASE(invalid_sweeps_are_rejected_with_line_and_column) {
     const std::string head = "name: n\ncommand: run\nplatform: " + npu + "\n", figures = "figures: {e: sim_time_ps}\n";
     const std::string key = "keys: [{key: mmu.page_size, values: [4 KiB]}]\n";
     const auto row = [&](const std::string &text) { return head + "keys:\n  - " + text + "\n" + figures; };
     const std::vector<std::pair<std::string, std::string>> cases = {
-        {"", ":1:1: error: found no name, expected one"},
+        {"", ":1:1: error: name is missing"},
         {"name: a/b\n" + key, ":1:7: error: name: found \"a/b\", expected a name of a file"},
         {"name: n\ncommand: rum\n",
          ":2:10: error: command: found \"rum\", expected one of run, replay, traffic, serve, plan"},
         {"name: n\ncommand: rum\n", ", did you mean \"run\"?"},
         {"name: n\ncommand: run\n" + key + figures, ":2:10: error: the command run needs platform"},
-        {"name: n\ncommand: plan\nplatform: x\n" + key, ":3:11: error: platform: the command plan takes none"},
+        {"name: n\ncommand: plan\nplatform: x\n" + key,
+         ":3:11: error: platform: the command plan does not take this key"},
         {head + "colour: red\n", ":4:1: error: unknown key \"colour\""},
-        {head + figures, ":1:1: error: found nothing that is swept, expected keys or points"},
-        {head + key, ":1:1: error: found no figures, expected at least one"},
+        {head + figures, ":1:1: error: keys and points are missing: name keys to sweep, or points"},
+        {head + key, ":1:1: error: figures are missing: name at least one figure"},
         {row("{key: mmu.page_sise, values: [4 KiB]}"),
          ":5:11: error: unknown key \"mmu.page_sise\", did you mean \"mmu.page_size\"?"},
         {row("{key: mmu.walkers, values: [1]}"),
@@ -386,14 +388,14 @@ BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
         {row("{key: mmu.page_size, values: 4 KiB}"), ":5:34: error: values: found \"4 KiB\", expected a sequence"},
         {row("{key: mmu.page_size}"), ":5:5: error: mmu.page_size: expected values, or from and to with a scale"},
         {row("{key: mmu.page_size, from: 4 KiB, to: 2 MiB}"),
-         ":5:5: error: mmu.page_size: found a range, which needs sample: random or latin"},
-        {row("{values: [4 KiB]}"), ":5:5: error: found no key, expected one"},
+         ":5:5: error: mmu.page_size: a range needs sample: random or latin"},
+        {row("{values: [4 KiB]}"), ":5:5: error: key is missing"},
         {row("{key: --kernal, values: [gemm]}"),
-         ":5:11: error: --kernal: the command run has no such option that can be swept, did you mean \"--kernel\"?"},
+         ":5:11: error: --kernal: the command run has no such option to sweep, did you mean \"--kernel\"?"},
         {row("{key: --json, values: [x]}"), ":5:11: error: --json: the command run has no such option"},
         {row("{key: mmu.page_size, values: [4 KiB, 64 KiB], zip: a}\n  - {key: mmu.walkers.count, values: [1], zip: "
              "a}"),
-         ":6:11: error: mmu.walkers.count: found 1 values to be zipped with the 2 of mmu.page_size, expected as many"},
+         ":6:11: error: mmu.walkers.count: found 1 values, expected 2, as mmu.page_size has in the same zip"},
         {head + "set: {mmu.page_sise: 4 KiB}\n" + key + figures, ":4:7: error: unknown key \"mmu.page_sise\""},
         {head + "set: {mmu.page_size: 4}\n" + key + figures, ":4:22: error: mmu.page_size: found \"4\""},
         {head + key + "points: [{set: {mmu.page_size: 4 KiB}}]\n" + figures,
@@ -403,8 +405,7 @@ BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
         {head + "sample: latim\n" + key + figures,
          ":4:9: error: sample: found \"latim\", expected product, list, random or latin, did you mean \"latin\"?"},
         {head + "sample: random\n" + key + figures, ":4:9: error: sample: random needs count, the number of points"},
-        {head + "count: 5\n" + key + figures,
-         ":4:8: error: count: found one, but the points of a product are not drawn"},
+        {head + "count: 5\n" + key + figures, ":4:8: error: count: found a count, but sample product draws no points"},
         {head +
              "limit: 2\nkeys:\n  - {key: mmu.page_size, values: [4 KiB, 64 KiB]}\n  - {key: mmu.walkers.count, "
              "values: [1, 2, 3]}\n" +
@@ -412,9 +413,9 @@ BOOST_AUTO_TEST_CASE(bad_sweeps_are_told_by_line_and_column) {
          ":1:1: error: found 6 points, 2 x 3, expected at most 2 (limit)"},
         {head + key + "figures: {e: 'kernels[].end_ps'}\n",
          ":5:14: error: e: found \"kernels[].end_ps\", expected min, max, mean, sum or count before a path with []"},
-        {head + key + "figures: {e: max sim_time_ps}\n", "expected [] behind the list that is taken together"},
+        {head + key + "figures: {e: max sim_time_ps}\n", "expected [] after the list to summarize"},
         {head + key + "figures: {e: a..b}\n", "expected a path into the report"},
-        {head + key + "figures: {status: sim_time_ps}\n", "status: found a name that another column has"},
+        {head + key + "figures: {status: sim_time_ps}\n", "status: another column has this name"},
         {head + key + "constraints: [mmu.page_sise < 4]\n" + figures,
          ":5:15: error: constraints: unknown key \"mmu.page_sise\""},
         {head + key + "constraints: [mmu.page_size <]\n" + figures, ":5:15: error: constraints: found"},

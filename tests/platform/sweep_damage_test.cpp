@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(damaged_results_are_refused_and_kept_by_resume_study_and_me
     BOOST_CHECK_GT(refused, count / 4);
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_with_what_is_wrong_and_what_to_do) {
+BOOST_AUTO_TEST_CASE(a_damaged_file_is_rejected_with_the_damage_and_a_remedy) {
     const sweep_files files;
     std::string bytes = files.whole;
     const std::size_t page = 4096;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_with_what_is_wrong_and_what_to_do) {
         const command_result run = run_tlmalloc(line);
         BOOST_CHECK_EQUAL(run.status, 2);
         BOOST_CHECK_MESSAGE(contains(run.err, path + ": the file is damaged (") &&
-                                contains(run.err, "): move it away, and its points run again"),
+                                contains(run.err, "): move it away to rerun its points"),
                             run.err);
     }
     std::filesystem::rename(path, files.scratch.path("away"));

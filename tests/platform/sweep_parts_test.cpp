@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_dry_run_prints_a_script_whose_tasks_have_all_points_and_d
     BOOST_CHECK_MESSAGE(contains(rest.out, "\n0-9,20-99,101-399\nEND\n"), rest.out);
     // Short points: one task has them all. Ten thousand of a second each: a hundred.
     ask(p.results, "UPDATE point SET seconds = 0.5");
-    BOOST_CHECK(contains(p.sweep({"--slurm", "--dry-run", "--resume"}).out, "# 200 points a task of 0.5 s each"));
+    BOOST_CHECK(contains(p.sweep({"--slurm", "--dry-run", "--resume"}).out, "# 200 points per task of 0.5 s each"));
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_sweep_are_merged_whoever_ran_them) {
@@ -69,14 +69,15 @@ BOOST_AUTO_TEST_CASE(parts_of_a_sweep_are_merged_whoever_ran_them) {
     std::filesystem::create_directories(p.folder);
     const command_result nothing = p.sweep({"--merge"});
     BOOST_CHECK_EQUAL(nothing.status, 1);
-    BOOST_CHECK_MESSAGE(contains(nothing.err, "400 points have no row yet, and 0 tasks still write; --resume goes on"),
-                        nothing.err);
+    BOOST_CHECK_MESSAGE(
+        contains(nothing.err, "400 points have no row yet, and 0 tasks are still writing; continue with --resume"),
+        nothing.err);
     BOOST_REQUIRE_EQUAL(p.sweep({"--points", "0-199"}, p.folder + "/7_1.sqlite").status, 0);
     BOOST_REQUIRE_EQUAL(p.sweep({"--points", "150-399"}, p.folder + "/7_2.sqlite").status, 0);
     p.scratch.write("r.sqlite.tasks/7_3.sqlite", ""); // killed before it had made its file
     const command_result run = p.sweep({"--merge"});
     BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
-    BOOST_CHECK(contains(run.out, "plans: 400 points, 400 of them now"));
+    BOOST_CHECK(contains(run.out, "plans: 400 points, 400 of them in this run"));
     BOOST_CHECK_EQUAL(cell(p.results, "SELECT count(*) FROM point WHERE point >= 0"), "400");
     BOOST_CHECK(std::filesystem::is_empty(p.folder));
     // What is of another sweep stays where it is, and is told.
@@ -119,22 +120,23 @@ BOOST_AUTO_TEST_CASE(jobs_are_handed_in_until_every_point_has_a_row) {
     BOOST_CHECK(!std::filesystem::exists(p.folder));
 }
 
-BOOST_AUTO_TEST_CASE(a_cluster_that_does_not_lead_on_is_told) {
+BOOST_AUTO_TEST_CASE(a_cluster_that_makes_no_progress_is_reported) {
     const parts p;
     const auto told = [&](const command_result &run, int status, const std::string &why) {
         BOOST_CHECK_EQUAL(run.status, status);
         BOOST_CHECK_MESSAGE(contains(run.err, why), run.err);
     };
     told(run_shell("PATH=/nowhere exec \"$tlmalloc\" sweep " + p.file + " -o " + p.results + " --slurm"), 2,
-         "--slurm: found no sbatch and squeue, expected Slurm's commands");
+         "--slurm: sbatch or squeue is missing: install Slurm's commands");
     BOOST_CHECK(!std::filesystem::exists(p.results));
     p.made_up("squeue", "exit 0\n");
     p.made_up("sbatch", "echo 'sbatch: error: no more jobs' >&2; exit 1\n");
-    told(p.sweep_there(""), 2, "--slurm: the job is refused: sbatch: error: no more jobs");
+    told(p.sweep_there(""), 2, "--slurm: sbatch rejected the job: sbatch: error: no more jobs");
     p.made_up("sbatch", "echo 9\n");
-    told(p.sweep_there("--resume"), 1, "job 9 has brought no row, and 392 points have none; ");
+    told(p.sweep_there("--resume"), 1,
+         "job 9 wrote no row, and 392 points have no row: read the output of its tasks in ");
     p.made_up("squeue", "echo 'PENDING launch failed requeued held'\n");
-    told(p.sweep_there("--resume"), 1, "job 9 is not started by Slurm (launch failed requeued held)");
+    told(p.sweep_there("--resume"), 1, "Slurm does not start job 9 (launch failed requeued held)");
     // The job is known: once it has ended, its points are asked for again.
     p.made_up("squeue", "exit 0\n");
     p.made_up("sbatch", runs_tasks);
@@ -149,12 +151,12 @@ BOOST_AUTO_TEST_CASE(options_of_clusters_that_do_not_fit_are_refused) {
         {{"--slurm", "--task-points", "99"}, "--task-points: found '99', expected 100 or more"},
         {{"--slurm", "--sbatch", "short"}, "--sbatch: found 'short', expected an option of sbatch"},
         {{"--slurm", "--sbatch", "--a\nrm x"}, "expected an option of sbatch"},
-        {{"--slurm", "--tune", "height"}, "found both --tune and --slurm"},
-        {{"--slurm", "--merge"}, "found --merge beside --tune, --slurm or --retry"},
+        {{"--slurm", "--tune", "height"}, "--tune and --slurm exclude"},
+        {{"--slurm", "--merge"}, "--merge excludes --tune, --slurm and --retry"},
         {{"--points", "5-3"}, "--points: found \"5-3\", expected points in ascending order"},
         {{"--points", "1,1"}, "--points: found \"1,1\", expected points in ascending order"},
         {{"--points", "1-"}, "--points: found \"1-\", expected points"},
-        {{"--points", "3,400"}, "--points: found 400, expected less than 400"},
+        {{"--points", "3,400"}, "--points: found 400, expected a point below 400"},
     };
     for (const auto &[options, why] : cases) {
         const command_result run = p.sweep(options);

@@ -161,7 +161,8 @@ BOOST_AUTO_TEST_CASE(a_sweep_on_slurm_has_the_rows_of_one_on_this_machine) {
     const command_result run =
         sweep(file, there, {"--resume", "--slurm", "--task-points", "100", "--sbatch", "--partition=short"});
     BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
-    BOOST_CHECK_MESSAGE(contains(run.out, "reads: 400 points, 392 of them now in "), run.out); // 8 were measured before
+    BOOST_CHECK_MESSAGE(contains(run.out, "reads: 400 points, 392 of them in this run in "),
+                        run.out); // 8 were measured before
     BOOST_CHECK_EQUAL(rows_of(there), rows_of(here));
     BOOST_CHECK(!std::filesystem::exists(there + ".tasks"));
 }
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(killed_tasks_a_node_that_goes_away_and_a_command_that_is_ki
     BOOST_CHECK(!std::filesystem::exists(there + ".tasks"));
 }
 
-BOOST_AUTO_TEST_CASE(two_thousand_points_are_the_same_rows_however_they_come_about) {
+BOOST_AUTO_TEST_CASE(two_thousand_points_are_the_same_rows_however_they_are_run) {
     if (!has_slurm()) return;
     const cluster one;
     scratch_directory scratch;

@@ -50,26 +50,26 @@ static void keep_first_line(char *text) {
 tla_status slurm_is_there(tla_error *error) {
     char answer[256];
     if (ask("command -v sbatch && command -v squeue", answer, sizeof answer) == 0) return TLA_OK;
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "--slurm: found no sbatch and squeue, expected Slurm's commands");
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "--slurm: sbatch or squeue is missing: install Slurm's commands");
 }
 
 tla_status slurm_submit(const char *script, char job[32], tla_error *error) {
     char quoted[2 * PATH_MAX], command[sizeof quoted + 64], answer[1024];
     if (!slurm_quote(script, quoted, sizeof quoted))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--slurm: found a path that is too long");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--slurm: the path of the script is too long");
     snprintf(command, sizeof command, "sbatch --parsable %s 2>&1", quoted);
     const int status = ask(command, answer, sizeof answer);
     if (status != 0) {
         keep_first_line(answer);
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--slurm: the job is refused: %s",
-                             *answer ? answer : "sbatch says nothing");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--slurm: sbatch rejected the job: %s",
+                             *answer ? answer : "no message");
     }
     /* Warnings may stand before it; a cluster's name behind a semicolon. */
     char *line = strrchr(answer, '\n');
     if (line && !line[1]) *line = '\0', line = strrchr(answer, '\n');
     line = line ? line + 1 : answer;
     const size_t digits = strspn(line, "0123456789");
-    if (digits < 1 || digits > 31) return tla_error_set(error, TLA_IO, "--slurm: sbatch gives no number of a job");
+    if (digits < 1 || digits > 31) return tla_error_set(error, TLA_IO, "--slurm: sbatch printed no job number");
     memcpy(job, line, digits);
     job[digits] = '\0';
     return TLA_OK;
@@ -100,7 +100,7 @@ tla_status slurm_look(const char *job, slurm_state *state, tla_error *error) {
     tla_status looked = TLA_OK;
     if (status != 0 && !strstr(answer, "Invalid job id")) {
         keep_first_line(answer);
-        looked = tla_error_set(error, TLA_IO, "Slurm does not answer: %s", *answer ? answer : "squeue says nothing");
+        looked = tla_error_set(error, TLA_IO, "squeue failed: %s", *answer ? answer : "no message");
     }
     for (char *line; status == 0 && (line = strsep(&rest, "\n"));)
         if (*line) count_task(state, &may_start, line);

@@ -79,13 +79,13 @@ static void write_head(const slurm_work *work, const script_words *w, size_t tas
             tasks, w->folder, work->options->jobs);
     for (size_t i = 0; i < work->options->sbatch_count; i++)
         fprintf(out, "#SBATCH %s\n", work->options->sbatch[i]);
-    fprintf(out, "# %" PRIu64 " points a task", points);
+    fprintf(out, "# %" PRIu64 " points per task", points);
     if (work->point_seconds > 0)
         fprintf(out, " of %.3g s each", work->point_seconds);
     else
-        fprintf(out, "; none has run yet that would say how long they take");
-    fprintf(out, ". Each task has a file of results in the folder above, which must\n"
-                 "# be there; `tlmalloc sweep --merge' takes them together.\n");
+        fprintf(out, "; their duration is not known yet");
+    fprintf(out, ". Each task writes a results file into the folder above, which\n"
+                 "# must exist; `tlmalloc sweep --merge' merges the files.\n");
 }
 
 tla_status slurm_write_script(const slurm_work *work, const point_ranges *missing, FILE *out, tla_error *error) {
@@ -102,9 +102,8 @@ tla_status slurm_write_script(const slurm_work *work, const point_ranges *missin
     tla_status status = fclose(memory) == 0 ? TLA_OK : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     if (!status &&
         (!find_words(work, w) || !can_stand(w->folder) || !can_stand(work->sweep_path) || !can_stand(w->here)))
-        status =
-            tla_error_set(error, TLA_INVALID_ARGUMENT,
-                          "--slurm: found a name of a file that is too long, or has \", \\, %% or control characters");
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                               "--slurm: a file name is too long, or has \", \\, %% or control characters");
     if (!status) {
         write_head(work, w, tasks, points, out);
         fprintf(out,

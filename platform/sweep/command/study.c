@@ -51,7 +51,7 @@ static tla_status parse_front(const study *s, const char *text, study_front *fro
         const tla_phrase word = tla_phrase_of("%.*s", (int)(length - (spaces < length ? spaces : length)),
                                               text + (spaces < length ? spaces : length));
         if (front->count == SWEEP_FIGURES_MAX)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "found more than %d figures", SWEEP_FIGURES_MAX);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "more figures than the limit of %d", SWEEP_FIGURES_MAX);
         const tla_status status = study_parse_goal(s, word.text, &front->goals[front->count], error);
         if (status) return status;
         front->count++;
@@ -84,7 +84,7 @@ static tla_status write_files(const study_options *o, const study *s, const stud
     }
     if (!status && files->csv) status = study_write_csv(s, files->csv, error);
     if (!status && o->plot && !study_draw(&files->picture, s))
-        status = tla_error_set(error, TLA_IO, "%s: no picture", o->plot);
+        status = tla_error_set(error, TLA_IO, "%s: the plot failed", o->plot);
     return status;
 }
 
@@ -93,7 +93,7 @@ static tla_status run(const study_options *o, study *s, tla_error *error) {
     study_files files = {NULL, NULL, {NULL, NULL, NULL}};
     tla_error why;
     tla_status status = TLA_OK;
-    if (!s->figure_count) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no figures", s->path);
+    if (!s->figure_count) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the sweep has no figures", s->path);
     if (o->goal && (status = study_parse_goal(s, o->goal, &s->goal, &why)))
         return tla_error_set(error, status, "--goal: %s", why.text);
     if (o->pareto && (status = parse_front(s, o->pareto, &front, &why)))

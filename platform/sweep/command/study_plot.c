@@ -119,12 +119,12 @@ tla_status study_open_picture(const char *directory, const study *s, study_pictu
     FILE **files[] = {&made->data, &made->script, &made->picture};
     char *name = name_of(s), path[4096];
     tla_status status =
-        name ? TLA_OK : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found no name of a sweep", s->path);
+        name ? TLA_OK : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the sweep has no name", s->path);
     for (int i = 0; i < (gnuplot_is_there() ? 3 : 2) && !status; i++) {
         const int length = snprintf(path, sizeof path, "%s/%s.%s", directory, name, endings[i]);
         if (length < 0 || (size_t)length >= sizeof path)
-            status = tla_error_set(error, TLA_INVALID_ARGUMENT, "--plot: found a path of more than %zu bytes",
-                                   sizeof path - 1);
+            status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                   "--plot: the path is longer than the limit of %zu bytes", sizeof path - 1);
         else
             status = output_open("--plot", path, files[i], error);
     }
@@ -154,7 +154,7 @@ bool study_draw(const study_picture *files, const study *s) {
     write_script(files->script, s, output, data);
     free(name);
     if (!files->picture) {
-        print_message("tlmalloc study: no gnuplot: the data and the script are there, no .svg");
+        print_message("tlmalloc study: gnuplot is missing: the data and the script are written, .svg is not");
         return true;
     }
     if (draw(files, s)) return true;

@@ -52,7 +52,7 @@ static void print_best(FILE *out, const study *s) {
         else
             print_escaped(out, "%s", value ? value : "?");
         if (moved && back->known)
-            fprintf(out, "; back there it is %.6g, %+.4g %%", back->goal,
+            fprintf(out, "; with the base's value it is %.6g, %+.4g %%", back->goal,
                     best != 0 ? 100 * (back->goal - best) / fabs(best) : 0);
         fputc('\n', out);
         free(value);
@@ -108,7 +108,8 @@ static void print_factors(FILE *out, const study *s) {
         fputc('\n', out);
     }
     if (s->factor_count > 2)
-        fprintf(out, "more keys together, and what bins hide: %.2f %%\n", without_rounding(100 * s->rest));
+        fprintf(out, "interactions of three or more keys, and differences inside bins: %.2f %%\n",
+                without_rounding(100 * s->rest));
 }
 
 static void print_front(FILE *out, const study *s, const study_front *front) {

@@ -144,7 +144,7 @@ static void tell_best(const running *r) {
     double goal;
     printf("%zu of %" PRIu64 " points tried", tune_asked(r->search), r->s->count);
     if (!tune_best(r->search, &point, &goal)) {
-        printf(", none of them good\n");
+        printf(", none completed\n");
         return;
     }
     print_escaped(stdout, "; best: point %" PRIu64 ", %s %.6g", point, r->s->figures[r->goal.figure].name, goal);
@@ -162,7 +162,7 @@ static tla_status tell(running *r, tla_error *error) {
     const tla_status status = results_count(&r->results, &points, &failed, error);
     const double seconds = host_seconds() - r->begun;
     if (status) return status;
-    print_escaped(stdout, "%s: %" PRIu64 " points, %" PRIu64 " of them now", r->s->name, points, r->done);
+    print_escaped(stdout, "%s: %" PRIu64 " points, %" PRIu64 " of them in this run", r->s->name, points, r->done);
     if (r->done) printf(" in %s, %.3g a second", duration(seconds).text, seconds > 0 ? (double)r->done / seconds : 0);
     printf("; %" PRIu64 " failed", failed);
     if (r->s->constraint_count) printf("; %" PRIu64 " skipped by constraints", r->skipped);
@@ -192,7 +192,7 @@ static tla_status begin_search(running *r, tla_error *error) {
     const tla_status status = study_find_goal(r->s->file, names, r->s->figure_count, o->tune, &r->goal, &why);
     if (status) return tla_error_set(error, status, "--tune: %s", why.text);
     if (r->s->sample != SWEEP_PRODUCT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--tune: found points of a %s, expected a product",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--tune needs sample: product, not %s",
                              sweep_sample_name(r->s->sample));
     const uint64_t share = r->s->count / 20;
     r->budget = o->budget              ? (size_t)o->budget
@@ -214,7 +214,7 @@ static tla_status find_missing(void *context, point_ranges *missing, tla_error *
     r->skipped = 0;
     while (next_point(r, &point) == POOL_POINT)
         if (!point_ranges_add(missing, (uint64_t)point, (uint64_t)point))
-            return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the points that are missing");
+            return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the missing points");
     return TLA_OK;
 }
 
@@ -298,8 +298,8 @@ static tla_status merge_only(running *r, tla_error *error) {
     const uint64_t left = point_ranges_total(&missing);
     point_ranges_clear(&missing);
     if (!status && left)
-        status = tla_error_set(error, TLA_BUSY, "%" PRIu64 " points have no row yet, and %zu tasks still write", left,
-                               in_use);
+        status = tla_error_set(error, TLA_BUSY, "%" PRIu64 " points have no row yet, and %zu tasks are still writing",
+                               left, in_use);
     return status;
 }
 
@@ -350,7 +350,7 @@ static int find_points(running *r, const char *command) {
     r->points = r->options->points;
     const uint64_t last = r->points.at[r->points.count - 1].last;
     if (last < r->s->count) return CLI_OK;
-    print_message("%s: --points: found %" PRIu64 ", expected less than %" PRIu64 ", the number of points", command,
+    print_message("%s: --points: found %" PRIu64 ", expected a point below %" PRIu64 ", the number of points", command,
                   last, r->s->count);
     return CLI_BAD_INPUT;
 }
@@ -376,7 +376,7 @@ static int run(const char *command, const sweep_options *options, const sweep *s
         return CLI_BAD_INPUT;
     }
     if (status == TLA_BUSY) {
-        print_message("%s: %s; --resume goes on", command, error.text);
+        print_message("%s: %s; continue with --resume", command, error.text);
         return CLI_FAILED;
     }
     return status ? fail(command, status, &error) : CLI_OK;

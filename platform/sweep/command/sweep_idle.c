@@ -15,7 +15,7 @@ void sweep_warn_of_idle_keys(const sweep *s) {
             idle = sweep_config(s, (int64_t)point, &config, NULL) == TLA_OK &&
                    !tla_config_has_effect(&config, factor->name, &why);
         if (idle)
-            print_message("%s:%zu:%zu: warning: at all points %s", s->file, factor->at.line, factor->at.column,
+            print_message("%s:%zu:%zu: warning: at every point %s", s->file, factor->at.line, factor->at.column,
                           why.text);
     }
 }

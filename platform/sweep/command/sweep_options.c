@@ -46,14 +46,14 @@ static void check_options(const struct argp_state *state, const void *read) {
     const sweep_options *o = read;
     const bool cluster = o->cluster.sbatch_count || o->cluster.task_points || o->dry_run;
     if (!o->path) argument_error(state, "expected a SWEEP.yaml");
-    if (!o->results) argument_error(state, "expected -o FILE, where the results go");
+    if (!o->results) argument_error(state, "expected -o FILE for the results");
     if (o->retry && !o->resume) argument_error(state, "--retry needs --resume");
     if (!o->tune && (o->budget || o->seeded)) argument_error(state, "--budget and --seed need --tune");
-    if (o->tune && o->ranged) argument_error(state, "found both --tune and --points, expected one");
+    if (o->tune && o->ranged) argument_error(state, "--tune and --points exclude each other");
     if (cluster && !o->slurm) argument_error(state, "--sbatch, --task-points and --dry-run need --slurm");
-    if (o->tune && o->slurm) argument_error(state, "found both --tune and --slurm, expected one");
+    if (o->tune && o->slurm) argument_error(state, "--tune and --slurm exclude each other");
     if (o->merge && (o->tune || o->slurm || o->retry))
-        argument_error(state, "found --merge beside --tune, --slurm or --retry, expected it alone");
+        argument_error(state, "--merge excludes --tune, --slurm and --retry");
 }
 
 #define AT(member) offsetof(sweep_options, member)

@@ -53,7 +53,8 @@ static tla_status make(pool *p, tla_error *error) {
         s->messages = memfd_create("messages", 0);
         s->experiment = memfd_create("experiment", 0);
         if (s->report < 0 || s->messages < 0 || s->experiment < 0)
-            return tla_error_set(error, TLA_IO, "no files for the reports of %u jobs: %s", jobs, strerror(errno));
+            return tla_error_set(error, TLA_IO, "cannot create files for the reports of %u jobs: %s", jobs,
+                                 strerror(errno));
     }
     return TLA_OK;
 }
@@ -80,7 +81,7 @@ static tla_status begin(pool *p, worker *w, tla_error *error) {
     }
     w->handle = child > 0 ? pidfd_open(child, 0) : -1;
     if (w->handle < 0) {
-        tla_error_set(error, TLA_IO, "no process for a point: %s", strerror(errno));
+        tla_error_set(error, TLA_IO, "cannot start a process for a point: %s", strerror(errno));
         if (child > 0) kill(child, SIGKILL), waitpid(child, NULL, 0);
         return TLA_IO;
     }
@@ -111,7 +112,7 @@ static void read_message(const worker *w, const char *command, char *message, si
 static void tell_signal(const worker *w, int number, sweep_row_result *row) {
     row->status = 128 + number;
     if (w->too_long)
-        snprintf(row->message, sizeof row->message, "it took longer than time_limit");
+        snprintf(row->message, sizeof row->message, "the point exceeded time_limit");
     else
         snprintf(row->message, sizeof row->message, "ended by signal %d (%s)%s", number, strsignal(number),
                  number == SIGKILL ? ", twice" : "");
@@ -122,10 +123,9 @@ static tla_status check_figures(pool *p, const sweep_outcome *outcome, size_t *f
     for (size_t i = 0; i < s->figure_count && !p->figures_known; i++) {
         if (outcome->states[i] != FIGURE_MISSING && outcome->states[i] != FIGURE_NO_NUMBER) continue;
         *figure = i;
-        return tla_error_set(error, TLA_NOT_FOUND, "%s: found %s, %s", s->figures[i].name,
-                             tla_quote(s->figures[i].path).text,
-                             outcome->states[i] == FIGURE_MISSING ? "which the report does not have"
-                                                                  : "which is no number in the report");
+        return tla_error_set(error, TLA_NOT_FOUND, "%s: %s %s", s->figures[i].name, tla_quote(s->figures[i].path).text,
+                             outcome->states[i] == FIGURE_MISSING ? "is missing in the report"
+                                                                  : "is not a number in the report");
     }
     p->figures_known = true;
     return TLA_OK;
@@ -145,7 +145,7 @@ static tla_status end(pool *p, worker *w, size_t *figure, tla_error *error) {
     w->child = 0;
     p->busy--;
     if (WIFSIGNALED(status) && from_outside(WTERMSIG(status)))
-        return tla_error_set(error, TLA_BUSY, "a point was ended by signal %d (%s)", WTERMSIG(status),
+        return tla_error_set(error, TLA_BUSY, "signal %d (%s) ended a point", WTERMSIG(status),
                              strsignal(WTERMSIG(status)));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !w->too_long && ++w->tries < 2) return begin(p, w, error);
     w->tries = 0;

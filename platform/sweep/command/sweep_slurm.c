@@ -17,7 +17,7 @@ enum { NO_ANSWERS_MAX = 60 }; /* one after the other: some minutes */
 
 static tla_status path_in_folder(const slurm_work *work, const char *name, char path[PATH_MAX], tla_error *error) {
     if (snprintf(path, PATH_MAX, "%s.tasks/%s", work->results_path, name) < PATH_MAX) return TLA_OK;
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a name that is too long", work->results_path);
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the name is too long", work->results_path);
 }
 
 /* A file of the folder, to be written anew; NULL with errno, also for what is no regular file. */
@@ -101,8 +101,7 @@ static tla_status wait_for(const slurm_work *work, const char *job, tla_error *e
         if (state.held)
             return tla_error_set(
                 error, TLA_BUSY,
-                "job %s is not started by Slurm (%s): scontrol show job %s tells more; once it runs or "
-                "is cancelled",
+                "Slurm does not start job %s (%s): see scontrol show job %s, then wait until it runs, or cancel it",
                 job, state.reason, job);
     } while (state.running || state.waiting);
     return TLA_OK;
@@ -171,8 +170,8 @@ tla_status slurm_run(const slurm_work *work, tla_error *error) {
         const uint64_t left = point_ranges_total(&missing);
         if (!status && left && tried && !rows)
             status = tla_error_set(error, TLA_BUSY,
-                                   "job %s has brought no row, and %" PRIu64 " points have none; %s.tasks has what its "
-                                   "tasks said",
+                                   "job %s wrote no row, and %" PRIu64
+                                   " points have no row: read the output of its tasks in %s.tasks",
                                    job, left, work->results_path);
         rows = 0;
         if (!status && left) status = hand_in(work, &missing, job, error);

@@ -30,7 +30,7 @@ static void add(command_words *w, const char *format, const char *a, const char 
     const size_t room = strlen(format) + strlen(a) + strlen(b) + 1;
     char *word = malloc(room);
     if (!word) fail("no host memory");
-    if (w->count == WORDS_MAX) fail("more is set than a command line takes");
+    if (w->count == WORDS_MAX) fail("too many settings for a command line");
     snprintf(word, room, format, a, b);
     w->words[w->count++] = word;
 }
