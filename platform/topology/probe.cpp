@@ -144,7 +144,7 @@ double ns(std::uint64_t ps) {
 
 void print(FILE *out, const std::vector<measured> &all, const std::vector<check> &checks) {
     std::fprintf(out, "%-17s %6s %12s %12s %9s %7s   %s\n", "32 KiB", "links", "formula ns", "actual ns", "GB/s",
-                 "of link", "way");
+                 "of link", "path");
     for (const measured &m : all) {
         if (!m.what.skipped.empty()) {
             std::fprintf(out, "%-17s skipped: %s\n", m.what.name.c_str(), m.what.skipped.c_str());
@@ -169,7 +169,7 @@ void print(FILE *out, const std::vector<measured> &all, const std::vector<check>
     std::size_t failed = 0;
     for (const check &c : checks) {
         failed += !c.holds;
-        if (!c.holds) std::fprintf(out, "does not hold: %s\n", c.text.c_str());
+        if (!c.holds) std::fprintf(out, "failed: %s\n", c.text.c_str());
     }
     std::fprintf(out, "\n%zu checks, %zu failed\n", checks.size(), failed);
 }

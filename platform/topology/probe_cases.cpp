@@ -185,7 +185,7 @@ class measurement {
         const std::uint64_t start = to_ps(sc_core::sc_time_stamp());
         const tla_status status = transfer(*bytes);
         result_.duration_ps = to_ps(sc_core::sc_time_stamp()) - start;
-        return status ? tla_error_set(&error, status, "the transfer: %s", tla_status_text(status)) : TLA_OK;
+        return status ? tla_error_set(&error, status, "the transfer failed: %s", tla_status_text(status)) : TLA_OK;
     }
 
     tla_status transfer(const tensor &to) {
@@ -223,13 +223,13 @@ class measurement {
     const probe_case what_;
     const std::uint64_t nbytes_;
     npu platform_;
-    probe_result result_{TLA_NOT_FOUND, 0, "the simulation ended before the transfer"};
+    probe_result result_{TLA_NOT_FOUND, 0, "the simulation ended before the transfer completed"};
 };
 
 } // namespace
 
 probe_result probe_measure(const tla_config &config, const probe_case &what, std::uint64_t nbytes) {
-    probe_result result{TLA_IO, 0, "no process for a simulation"};
+    probe_result result{TLA_IO, 0, "cannot start a process for a simulation"};
     int ends[2];
     if (pipe(ends)) return result;
     std::fflush(nullptr);

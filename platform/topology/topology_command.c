@@ -38,10 +38,10 @@ static void read_path(const struct argp_state *state, const option_row *option, 
 static void check_arguments(const struct argp_state *state, const void *read) {
     const topology_options *o = read;
     if (!o->config_path) argument_error(state, "expected a CONFIG");
-    if (o->nbytes_given && !o->from) argument_error(state, "found --bytes without --path");
-    if (o->load_path && !o->svg_path) argument_error(state, "found --load without --svg");
-    if (o->load_path && o->from) argument_error(state, "found --load and --path, expected one of them");
-    if (o->yaml && o->from) argument_error(state, "found --yaml and --path, expected one of them");
+    if (o->nbytes_given && !o->from) argument_error(state, "--bytes needs --path");
+    if (o->load_path && !o->svg_path) argument_error(state, "--load needs --svg");
+    if (o->load_path && o->from) argument_error(state, "--load and --path exclude each other");
+    if (o->yaml && o->from) argument_error(state, "--yaml and --path exclude each other");
 }
 
 #define AT(member) offsetof(topology_options, member)

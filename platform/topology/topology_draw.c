@@ -158,11 +158,11 @@ static void print_legend(FILE *out, const tla_topology *topology, const topology
             snprintf(says, sizeof says, "less");
         print_sample(out, colours[i], 4, says);
     }
-    print_sample(out, unused_colour, 1, "nothing carried");
+    print_sample(out, unused_colour, 1, "no traffic");
     fputs("<tr><td colspan=\"2\" align=\"left\">Waiting: flits in the queue, on average</td></tr>", out);
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         print_sample(out, "#737373", widths[i].width, widths[i].says);
-    fputs("<tr><td colspan=\"2\" align=\"left\">(of the direction with more of it)</td></tr></table>>];\n", out);
+    fputs("<tr><td colspan=\"2\" align=\"left\">(the larger of both directions)</td></tr></table>>];\n", out);
 }
 
 static void print_graph(FILE *out, const tla_topology *topology, const topology_path *path, const bool *taken,
@@ -204,12 +204,12 @@ static tla_status run_graphviz(FILE *graph, FILE *svg, tla_error *error) {
 tla_status topology_draw(FILE *svg, const tla_topology *topology, const topology_path *path, const topology_load *load,
                          tla_error *error) {
     if (system("command -v neato >/dev/null 2>&1") != 0)
-        return tla_error_set(error, TLA_IO, "--svg: found no neato, expected Graphviz (the package graphviz)");
+        return tla_error_set(error, TLA_IO, "--svg: neato is missing: install Graphviz (the package graphviz)");
     bool *taken = calloc(tla_topology_link_count(topology) / 2 + 1, sizeof *taken);
     FILE *const graph = taken ? tmpfile() : NULL;
     tla_status status = TLA_OK;
     if (!taken) status = tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
-    if (taken && !graph) status = tla_error_set(error, TLA_IO, "--svg: no temporary file");
+    if (taken && !graph) status = tla_error_set(error, TLA_IO, "--svg: cannot create a temporary file");
     for (uint32_t i = 0; !status && path && i < path->count; i++)
         taken[path->links[i] / 2] = true;
     if (!status) print_graph(graph, topology, path, taken, load);

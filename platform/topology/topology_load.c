@@ -94,7 +94,7 @@ static tla_status read_row(const reader *r, size_t row, const json_t *object) {
     if (!status) status = number_of(r, row, object, "messages", &load->messages);
     if (!status) status = number_of(r, row, object, "busy_ps", &load->busy_ps);
     if (!status) status = number_of(r, row, object, "waited_ps", &load->waited_ps);
-    if (!status && !load->messages) status = WRONG(r, "links[%zu].messages: found %d, expected some", row, 0);
+    if (!status && !load->messages) status = WRONG(r, "links[%zu].messages: found %d, expected at least 1", row, 0);
     return status;
 }
 

@@ -123,18 +123,18 @@ tla_status topology_path_print(FILE *out, const tla_topology *topology, const to
     const uint64_t flits = nbytes / flit + (nbytes % flit != 0), first = nbytes < flit ? nbytes : flit;
     fprintf(out, "%s to %s: ", nodes[path->from].name, nodes[path->to].name);
     if (nbytes)
-        fprintf(out, "%s in %" PRIu64 " flit%s, %" PRIu32 " links, alone\n\n",
+        fprintf(out, "%s in %" PRIu64 " flit%s, %" PRIu32 " links, without other traffic\n\n",
                 tla_number_print(TLA_VALUE_SIZE, nbytes).text, flits, flits == 1 ? "" : "s", path->count);
     else
-        fprintf(out, "a message without data, %" PRIu32 " links, alone\n\n", path->count);
+        fprintf(out, "a message without data, %" PRIu32 " links, without other traffic\n\n", path->count);
     fprintf(out, "%-36s %14s %14s %14s   link\n", "ns", "overhead", "fill", "wire");
     print_nodes(out, topology, path, first);
     print_row(out, nbytes ? "the first flit" : "the message", terms.overhead_ps, terms.fill_ps, terms.wire_ps);
     fputs("\n\n", out);
     print_sum(out, nbytes ? "the first flit" : "the message", " ", terms.overhead_ps + terms.fill_ps + terms.wire_ps);
-    if (terms.collected_ps) print_sum(out, "the others, where nodes store and forward", "+", terms.collected_ps);
-    if (terms.drain_ps) print_sum(out, "the others, behind the first at the slowest link", "+", terms.drain_ps);
-    if (terms.hidden_ps) print_sum(out, "hidden behind the slowest link", "-", terms.hidden_ps);
-    print_sum(out, "all there", "=", terms.end_ps);
+    if (terms.collected_ps) print_sum(out, "the other flits, where nodes store and forward", "+", terms.collected_ps);
+    if (terms.drain_ps) print_sum(out, "the other flits, after the first at the slowest link", "+", terms.drain_ps);
+    if (terms.hidden_ps) print_sum(out, "hidden by the slowest link", "-", terms.hidden_ps);
+    print_sum(out, "total", "=", terms.end_ps);
     return TLA_OK;
 }

@@ -45,7 +45,7 @@ static void print_nodes(FILE *out, const tla_topology *topology) {
         if (totals[kind].count)
             fprintf(out, "%-28s %10" PRIu32 "   %s\n", tla_node_kind_name((tla_node_kind)kind), totals[kind].count,
                     range(TLA_VALUE_TIME, totals[kind].least_ps, totals[kind].most_ps).text);
-    fprintf(out, "%-28s %10" PRIu32 "\n\n", "in all", count);
+    fprintf(out, "%-28s %10" PRIu32 "\n\n", "total", count);
 }
 
 static void print_links(FILE *out, const tla_topology *topology) {
@@ -64,7 +64,7 @@ static void print_links(FILE *out, const tla_topology *topology) {
         t->count++;
     }
     fprintf(out, "%-28s %10s   %-26s %-22s %s\n", "links, both ways", "count", "bandwidth", "length",
-            "all, in one direction");
+            "total, one direction");
     for (int from = 0; from < TLA_NODE_KIND_COUNT; from++)
         for (int to = from; to < TLA_NODE_KIND_COUNT; to++) {
             const link_total *t = &totals[from][to];
@@ -75,7 +75,7 @@ static void print_links(FILE *out, const tla_topology *topology) {
                     range(TLA_VALUE_BANDWIDTH, t->least, t->most).text,
                     range(TLA_VALUE_LENGTH, t->shortest_um, t->longest_um).text, (double)t->sum / 1e12);
         }
-    fprintf(out, "%-28s %10" PRIu32 "\n", "in all", count);
+    fprintf(out, "%-28s %10" PRIu32 "\n", "total", count);
 }
 
 void topology_print_totals(FILE *out, const tla_config *config, const tla_topology *topology) {

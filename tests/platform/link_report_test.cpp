@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_picture_shows_load_by_colour_and_waiting_by_width) {
         before = bright;
     }
     for (const char *says :
-         {"Load: busy, of 7.", "nothing carried", "Waiting: flits in the queue, on average", "1 and more"})
+         {"Load: busy, of 7.", "no traffic", "Waiting: flits in the queue, on average", "1 and more"})
         BOOST_CHECK_MESSAGE(contains(picture, says), says);
     BOOST_CHECK(contains(picture, "stroke-width=\"5\"")); // the host's link
 }
@@ -276,10 +276,10 @@ BOOST_AUTO_TEST_CASE(a_report_that_does_not_fit_is_refused_and_nothing_is_drawn)
     BOOST_CHECK(read_text(good) == whole);
     const command_result alone = run_tlmalloc({"topology", small, "--load", good});
     BOOST_CHECK_EQUAL(alone.status, 2);
-    BOOST_CHECK_MESSAGE(contains(alone.err, "found --load without --svg"), alone.err);
+    BOOST_CHECK_MESSAGE(contains(alone.err, "--load needs --svg"), alone.err);
     const command_result both =
         run_tlmalloc({"topology", small, "--svg", svg, "--load", good, "--path", "host", "sip0.pcie_ep"});
     BOOST_CHECK_EQUAL(both.status, 2);
-    BOOST_CHECK_MESSAGE(contains(both.err, "found --load and --path, expected one of them"), both.err);
+    BOOST_CHECK_MESSAGE(contains(both.err, "--load and --path exclude each other"), both.err);
     BOOST_CHECK(!std::filesystem::exists(svg));
 }

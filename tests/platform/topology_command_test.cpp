@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(nodes_and_links_are_counted_by_kind) {
         "pcie_ep                               2   5 ns\n"
         "switch                                1   5 ns\n"
         "host                                  1   0 ns\n"
-        "in all                             2288\n"
+        "total                              2288\n"
         "\n"
         "links, both ways                  count   bandwidth                  length                 all, in one "
         "direction\n"
@@ -61,15 +61,15 @@ BOOST_AUTO_TEST_CASE(nodes_and_links_are_counted_by_kind) {
         "io_noc, pcie_ep                       2   768 GB/s                   0 mm                   1.5 TB/s\n"
         "pcie_ep, switch                       2   512 GB/s                   0 mm                   1.0 TB/s\n"
         "pcie_ep, host                         2   64 GB/s                    0 mm                   0.1 TB/s\n"
-        "in all                             3264\n");
+        "total                              3264\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_path_is_told_with_every_term) {
+BOOST_AUTO_TEST_CASE(a_path_is_printed_with_every_term) {
     const command_result run =
         run_tlmalloc({"topology", kernbench, "--path", "sip0.cube0.pe1", "sip0.cube0.hbm_ctrl.pe0"});
     BOOST_CHECK_EQUAL(run.status, 0);
     BOOST_CHECK_EQUAL(
-        run.out, "sip0.cube0.pe1 to sip0.cube0.hbm_ctrl.pe0: 16 KiB in 64 flits, 3 links, alone\n"
+        run.out, "sip0.cube0.pe1 to sip0.cube0.hbm_ctrl.pe0: 16 KiB in 64 flits, 3 links, without other traffic\n"
                  "\n"
                  "ns                                         overhead           fill           wire   link\n"
                  "sip0.cube0.pe1                                    -          1.000              -   256 GB/s, 0 mm\n"
@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(a_path_is_told_with_every_term) {
                  "the first flit                                4.000          3.000          0.030\n"
                  "\n"
                  "the first flit                                                                              7.030\n"
-                 "the others, behind the first at the slowest link                                 +         63.000\n"
-                 "all there                                                                        =         70.030\n");
+                 "the other flits, after the first at the slowest link                             +         63.000\n"
+                 "total                                                                            =         70.030\n");
     // FROM and TO before CONFIG, what stores and forwards, what is hidden; KernBench's 4 KiB: 57.5 + 8 of commit.
     const command_result host =
         run_tlmalloc({"topology", "--path", "sip0.pcie_ep", "sip0.cube0.hbm_ctrl.pe0", kernbench, "--bytes", "4 KiB"});
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_path_is_told_with_every_term) {
                                  "sip0.pcie_ep                                  5.000          0.334          "
                                  "    -   768 GB/s, 0 mm; stores and forwards\n"),
                         host.out);
-    BOOST_CHECK_MESSAGE(contains(host.out, " -          2.000\nall there"), host.out);
+    BOOST_CHECK_MESSAGE(contains(host.out, " -          2.000\ntotal"), host.out);
     BOOST_CHECK_MESSAGE(contains(host.out, "=         57.527\n"), host.out);
     const command_result message =
         run_tlmalloc({"topology", kernbench, "--path", "sip0.cube0.hbm_ctrl.pe0", "sip0.cube0.pe0", "--bytes", "0"});
@@ -191,18 +191,18 @@ BOOST_AUTO_TEST_CASE(a_picture_has_every_node_where_it_stands) {
     BOOST_CHECK_EQUAL(count(read_text(svg), "stroke=\"#cb181d\""), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(without_graphviz_nothing_is_left) {
+BOOST_AUTO_TEST_CASE(without_graphviz_no_file_is_left) {
     scratch_directory scratch;
     const std::string svg = scratch.path("f.svg");
     const command_result run =
         run_shell("PATH=/no/such/folder \"$tlmalloc\" topology '" + kernbench + "' --svg '" + svg + "'");
     BOOST_CHECK_EQUAL(run.status, 1);
     BOOST_CHECK_EQUAL(run.out, "");
-    BOOST_CHECK_EQUAL(run.err, "tlmalloc topology: --svg: found no neato, expected Graphviz (the package graphviz)\n");
+    BOOST_CHECK_EQUAL(run.err, "tlmalloc topology: --svg: neato is missing: install Graphviz (the package graphviz)\n");
     BOOST_CHECK(!std::filesystem::exists(svg));
 }
 
-BOOST_AUTO_TEST_CASE(bad_words_are_told_with_what_may_have_been_meant) {
+BOOST_AUTO_TEST_CASE(invalid_words_are_rejected_with_the_closest_match) {
     const auto refused = [](std::vector<std::string> words, const std::string &says) {
         words.insert(words.begin(), {"topology", kernbench});
         const command_result run = run_tlmalloc(words);
@@ -213,12 +213,12 @@ BOOST_AUTO_TEST_CASE(bad_words_are_told_with_what_may_have_been_meant) {
     refused({"--path", "sip0.cube0.pe9", "host"}, "--path: found \"sip0.cube0.pe9\", expected a node, did you mean ");
     refused({"--path", "host", "sip0.cube0.hbm_crtl.pe3"}, "did you mean \"sip0.cube0.hbm_ctrl.pe3\"?");
     refused({"--path", "host"}, "--path: found 'host' alone, expected FROM TO");
-    refused({"--bytes", "1 KiB"}, "found --bytes without --path");
+    refused({"--bytes", "1 KiB"}, "--bytes needs --path");
     refused({"--path", "host", "host", "--bytes", "2 GiB"}, "--bytes: found '2 GiB', expected at most 1 GiB");
-    refused({"--path", "host", "host", "--yaml"}, "found --yaml and --path, expected one of them");
+    refused({"--path", "host", "host", "--yaml"}, "--yaml and --path exclude each other");
     refused({"other.yaml"}, "found a second argument 'other.yaml', expected one CONFIG");
     refused({"--set", "cube.pe_places=r0c0"},
             "--set: error: \"cube.pe_places=r0c0\": found places for 1 PEs, expected 8");
-    refused({"--svg", kernbench}, "which is the input");
+    refused({"--svg", kernbench}, "is the input");
     BOOST_CHECK_EQUAL(run_tlmalloc({"topology"}).status, 2);
 }
