@@ -15,16 +15,16 @@ set(firmware_tests buddy_firmware_test firmware_arena_test firmware_test m_cpu_t
 
 # Cases of other programs, FILE.CASE; one that needs several components stands with each.
 set(torch_cases
-    error_texts_test.a_list_of_segments_is_not_called_a_trace_of_the_profiler
-    hostile_input_test.a_key_of_a_recording_that_comes_again_is_refused_at_its_place
-    hostile_input_test.a_key_of_json_that_comes_again_is_refused_by_every_reader
-    hostile_input_test.errors_are_told_up_to_a_stated_number_and_the_reading_ends
+    error_texts_test.a_list_of_segments_is_not_reported_as_a_trace_of_the_profiler
+    hostile_input_test.a_repeated_key_of_a_recording_is_rejected_at_its_place
+    hostile_input_test.a_repeated_key_of_json_is_rejected_by_every_reader
+    hostile_input_test.errors_are_reported_up_to_a_stated_number_and_then_reading_ends
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file
-    input_test.a_pickle_of_nothing_but_values_is_refused_before_it_takes_the_memory
+    input_test.a_pickle_with_too_many_values_is_rejected_before_it_exhausts_memory
     input_test.a_pickle_that_is_too_large_is_refused
     input_test.a_pickle_that_mentions_the_same_values_many_times_is_read_in_bounded_memory
     input_test.a_value_of_json_is_read_in_bounded_memory
-    output_test.a_full_standard_output_keeps_back_every_file_and_is_told_once
+    output_test.a_full_standard_output_prevents_every_file_and_is_reported_once
     output_test.a_dash_is_standard_output_and_the_table_goes_to_standard_error
     output_test.a_standard_output_that_is_full_or_closed_is_an_error_of_every_command
     output_test.an_output_that_cannot_be_written_whole_leaves_the_older_one
@@ -36,24 +36,24 @@ set(serving_cases
     command_line_test.help_names_every_command
     error_texts_test.serve_names_a_header_that_it_does_not_know
     hints_test.a_misspelt_word_in_an_experiment_gets_the_nearest_one
-    hostile_input_test.a_key_of_json_that_comes_again_is_refused_by_every_reader
+    hostile_input_test.a_repeated_key_of_json_is_rejected_by_every_reader
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file
     output_places_test.no_option_of_any_command_removes_or_replaces_what_is_no_regular_file
     report_keys_test.every_key_of_the_reports_is_in_the_page_and_no_other
-    reproduce_test.a_row_whose_data_are_not_there_is_skipped_and_says_so
+    reproduce_test.a_row_whose_data_are_missing_is_skipped_with_a_reason
     reproduce_test.every_experiment_meets_its_bounds_and_says_so_in_json
     reproduce_test.findings_in_an_experiment_stand_at_their_place
     sweep_command_test.a_serving_engine_is_swept_by_its_settings_and_its_law)
 set(sweep_cases
     command_line_test.help_names_every_command
     hostile_input_test.constraints_end_whatever_they_say
-    hostile_input_test.errors_are_told_up_to_a_stated_number_and_the_reading_ends
+    hostile_input_test.errors_are_reported_up_to_a_stated_number_and_then_reading_ends
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file
     kernel_process_test.a_point_of_a_sweep_whose_kernel_ends_its_process_has_failed
     report_keys_test.every_key_of_the_reports_is_in_the_page_and_no_other)
 set(pages_cases
     command_line_test.help_names_every_command
-    hostile_input_test.a_key_of_json_that_comes_again_is_refused_by_every_reader
+    hostile_input_test.a_repeated_key_of_json_is_rejected_by_every_reader
     hostile_input_test.an_event_log_has_lines_of_a_limit_and_an_end_whatever_bytes_come
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file)
 set(firmware_cases

@@ -33,7 +33,7 @@ static const torch_entry *next_unchecked(const torch_replayer *r) {
 
 static void print_entry(const torch_entry *e, char *text, size_t room) {
     if (!e)
-        snprintf(text, room, "nothing more");
+        snprintf(text, room, "no more entries");
     else if (e->action == TORCH_OOM)
         snprintf(text, room, "oom for %" PRIu64 " bytes", e->nbytes);
     else
@@ -164,7 +164,7 @@ tla_status torch_replayer_complete(torch_replayer *r, const torch_entry *e) {
     tla_status status = torch_replayer_check_size(r, e);
     if (status) return status;
     if (tla_segment_cache_end_use(r->cache, e->address, NULL))
-        return torch_replayer_differ(r, "no freed block there is used by another stream");
+        return torch_replayer_differ(r, "no freed block there is in use by another stream");
     torch_replayer_agree(r);
     return TLA_OK;
 }

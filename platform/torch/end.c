@@ -33,7 +33,7 @@ static tla_status compare_blocks(torch_replayer *r, end_block *recorded, const t
         if (!same) {
             snprintf(r->result->end_difference, sizeof r->result->end_difference,
                      "replayed %s block of %" PRIu64 " bytes at 0x%" PRIx64 ", recorded %s", names[state], b->nbytes,
-                     b->address, k < count ? names[recorded[k].state] : "no more");
+                     b->address, k < count ? names[recorded[k].state] : "no further block");
             return TLA_OK;
         }
         k++;
@@ -41,8 +41,8 @@ static tla_status compare_blocks(torch_replayer *r, end_block *recorded, const t
     r->result->end_state_equal = k == count;
     if (k < count)
         snprintf(r->result->end_difference, sizeof r->result->end_difference,
-                 "recorded %s block of %" PRIu64 " bytes at 0x%" PRIx64 ", replayed no more", names[recorded[k].state],
-                 recorded[k].nbytes, recorded[k].address);
+                 "recorded %s block of %" PRIu64 " bytes at 0x%" PRIx64 ", replayed no further block",
+                 names[recorded[k].state], recorded[k].nbytes, recorded[k].address);
     return TLA_OK;
 }
 

@@ -227,7 +227,7 @@ static tla_status read_block(torch_reader *r, torch_device *device, const data_v
     if (!status) status = get_optional(r, block, "requested_size", &b.requested);
     if (status) return status;
     if (b.address != *address)
-        contradict(device, "the block at 0x%" PRIx64 " does not begin where the one before it ends, at 0x%" PRIx64,
+        contradict(device, "the block at 0x%" PRIx64 " does not start at the end of the previous block, 0x%" PRIx64,
                    b.address, *address);
     *address = b.address + b.nbytes;
     if (!tla_grow(&device->blocks, &device->block_room, device->block_count + 1, sizeof b)) return torch_no_memory(r);
@@ -240,7 +240,7 @@ static tla_status check_sum(const torch_reader *r, torch_device *device, const d
     uint64_t expected = found;
     tla_status status = get_optional(r, segment, key, &expected);
     if (!status && expected != found)
-        contradict(device, "the segment at 0x%" PRIx64 " has %s %" PRIu64 ", its blocks have %" PRIu64 " bytes",
+        contradict(device, "the segment at 0x%" PRIx64 " has %s %" PRIu64 ", but its blocks have %" PRIu64 " bytes",
                    device->segments[device->segment_count - 1].address, key, expected, found);
     return status;
 }
@@ -316,7 +316,7 @@ static tla_status read_real(const torch_reader *r, const data_value *dict, const
     if (!value || value->kind == DATA_NONE) return TLA_OK;
     *real = value->kind == DATA_REAL ? value->real : (double)value->integer;
     bool good = value->kind == DATA_REAL || value->kind == DATA_UNSIGNED;
-    return good && *real >= 0 && *real < 1 ? TLA_OK : wrong(r, value, key, "a number from 0 to below 1");
+    return good && *real >= 0 && *real < 1 ? TLA_OK : wrong(r, value, key, "a number from 0 up to, but below, 1");
 }
 
 /* Bytes, or none: -1, or 0, or more than there is. */
@@ -341,7 +341,7 @@ static tla_status read_limits(const torch_reader *r, const data_value *dict, tla
             read_limit(r, dict, "large_segment_size", 10 * mib + 1, "more than 10485760 bytes", &c->large_segment_size);
     if (!status && c->expandable && c->large_segment_size % (2 * mib))
         status = wrong(r, data_get(dict, "large_segment_size"), "large_segment_size",
-                       "a multiple of 2097152 bytes, as segments are expandable");
+                       "a multiple of 2097152 bytes, because segments are expandable");
     return status;
 }
 

@@ -23,9 +23,8 @@ static tla_status explain(walker *w, tla_status status) {
     if (status == TLA_NO_HOST_MEMORY) return torch_no_memory(w->reader);
     torch_where where = torch_where_is(w->reader->snapshot, j->at);
     if (status == TLA_LIMIT)
-        return tla_error_set(
-            error, status, "%s: found a value that needs more than %" PRIu64 " bytes of memory, expected at most that",
-            where.text, j->store.most);
+        return tla_error_set(error, status, "%s: the value needs more than the limit of %" PRIu64 " bytes of memory",
+                             where.text, j->store.most);
     if (j->at >= j->length)
         return tla_error_set(error, status, "%s: found the end of the file, expected %s: truncated", where.text,
                              j->expected);
@@ -120,7 +119,7 @@ static tla_status visit_key(walker *w, const data_value *key) {
     if ((segments && s->has_segments) || (traces && w->reader->has_traces) || (events && s->is_profile) ||
         (settings && w->has_settings)) {
         w->json.at = key->position;
-        return expected(w, "a key that the object does not have yet");
+        return expected(w, "a key that the object does not have already");
     }
     tla_status status = take(w, ':', "':'");
     if (status) return status;

@@ -63,8 +63,8 @@ const data_value *pickle_root(const pickle_data *pickle) {
 static tla_status no_memory(machine *m) {
     if (m->pickle->store.too_much)
         return tla_error_set(m->error, TLA_LIMIT,
-                             "%s: byte %zu of the pickle: found values that need more than %" PRIu64
-                             " bytes of memory, expected at most that",
+                             "%s: byte %zu of the pickle: the values need more than the limit of %" PRIu64
+                             " bytes of memory",
                              m->name, m->opcode_at, m->pickle->store.most);
     return tla_error_set(m->error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", m->name);
 }
@@ -95,7 +95,7 @@ static table_quote show_global(const machine *m, unsigned char opcode) {
 static tla_status refuse(machine *m, unsigned char opcode) {
     const char *name = pickle_refused_name(opcode);
     if (!name)
-        return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: found 0x%02x, which is no opcode",
+        return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: found 0x%02x, an unknown opcode",
                              m->name, m->opcode_at, opcode);
     return tla_error_set(m->error, TLA_UNSUPPORTED,
                          "%s: byte %zu of the pickle: found opcode %s%s, expected plain data only", m->name,
@@ -183,7 +183,7 @@ static tla_status push_real(machine *m) {
  * mark belong to somebody else. */
 static bool pop_to_mark(machine *m, size_t *begin) {
     if (m->mark_count == 0) {
-        wrong(m, "found an instruction that needs a mark, and there is none");
+        wrong(m, "found an instruction that needs a mark, but the stack has no mark");
         return false;
     }
     *begin = m->marks[--m->mark_count];
@@ -193,7 +193,7 @@ static bool pop_to_mark(machine *m, size_t *begin) {
 static bool has_items(machine *m, size_t count) {
     size_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
     if (m->depth - floor >= count) return true;
-    wrong(m, "found an instruction that needs more values than there are on the stack");
+    wrong(m, "found an instruction that needs more values than the stack has");
     return false;
 }
 
@@ -222,8 +222,8 @@ static tla_status extend(machine *m, data_value *list, data_value **items, size_
 static tla_status add_items(machine *m, size_t begin, data_kind kind) {
     size_t count = m->depth - begin, floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
     if (begin <= floor || m->stack[begin - 1]->kind != kind)
-        return wrong(m, kind == DATA_DICT ? "found items for a dictionary, and there is none below them"
-                                          : "found items for a list, and there is none below them");
+        return wrong(m, kind == DATA_DICT ? "found items for a dictionary, but no dictionary below them"
+                                          : "found items for a list, but no list below them");
     if (kind == DATA_DICT && count % 2) return wrong(m, "found a key without a value");
     m->depth = begin;
     return extend(m, m->stack[begin - 1], m->stack + begin, count);
@@ -257,7 +257,7 @@ static tla_status memo_put(machine *m, uint64_t index) {
 }
 
 static tla_status memo_get(machine *m, uint64_t index) {
-    if (index >= m->memo_room || !m->memo[index]) return wrong(m, "found a memo number that was never put");
+    if (index >= m->memo_room || !m->memo[index]) return wrong(m, "found an undefined memo number");
     return push(m, m->memo[index]);
 }
 
@@ -336,7 +336,7 @@ static tla_status read_protocol(machine *m) {
     const unsigned char *bytes = argument(m, 2);
     if (!bytes) return TLA_SYNTAX;
     if (bytes[0] == PROTO && bytes[1] >= 2 && bytes[1] <= 5) return TLA_OK;
-    return wrong(m, "found another beginning, expected a pickle of protocol 2 to 5");
+    return wrong(m, "found an unknown start, expected a pickle of protocol 2 to 5");
 }
 
 static tla_status run(machine *m) {
@@ -348,7 +348,7 @@ static tla_status run(machine *m) {
         if (*opcode == STOP) {
             if (m->depth != 1 || m->mark_count)
                 return wrong(m, "found the end of the pickle, expected one value on the stack");
-            if (m->at != m->length) return wrong(m, "found more bytes after the end of the pickle");
+            if (m->at != m->length) return wrong(m, "found bytes after the end of the pickle");
             m->pickle->root = m->stack[0];
             return TLA_OK;
         }

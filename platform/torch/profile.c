@@ -37,8 +37,8 @@ tla_status torch_read_profile_event(torch_reader *r, const data_value *event) {
     if (data_get(event, "blocks") && data_get(event, "total_size"))
         return tla_error_set(r->error, TLA_SYNTAX,
                              "%s: found a list of segments (torch.cuda.memory_snapshot()), which has no history, "
-                             "expected a memory snapshot with one (torch.cuda.memory._record_memory_history(), then "
-                             "_dump_snapshot()), or a profile with profile_memory=True",
+                             "expected a memory snapshot with history (torch.cuda.memory._record_memory_history(), "
+                             "then _dump_snapshot()), or a profile with profile_memory=True",
                              torch_where_is(s, event->position).text);
     if (!is_text(data_get(event, "name"), "[memory]")) return TLA_OK;
     const data_value *args = data_get(event, "args"), *time = data_get(event, "ts");
@@ -154,12 +154,12 @@ tla_status torch_convert_profile(const torch_snapshot *s, int device, trace_buil
         if (status) tla_error_set(error, status, "%s: %s", s->name, inner.text);
     }
     if (!status)
-        trace_builder_remark(builder,
-                             "PyTorch profiler, %s %" PRIu32 "; as recorded %" PRIu64
-                             " bytes allocated at most, %" PRIu64 " reserved; %" PRIu64
-                             " blocks older than it; sizes of blocks, not requests; no streams, no "
-                             "segments and no addresses that a replay could compare",
-                             gpu ? "GPU" : "host", number, c.peak_allocated, c.peak_reserved, c.older);
+        trace_builder_remark(
+            builder,
+            "PyTorch profiler, %s %" PRIu32 "; recorded peaks: %" PRIu64 " bytes allocated, %" PRIu64
+            " reserved; %" PRIu64
+            " blocks older than the trace; sizes of blocks, not requests; no streams, segments or addresses to compare",
+            gpu ? "GPU" : "host", number, c.peak_allocated, c.peak_reserved, c.older);
     free(c.events);
     free(c.sorted);
     return status;

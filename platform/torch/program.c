@@ -313,7 +313,7 @@ tla_status torch_program_play(const torch_program *program, const torch_what_if 
         *cache = p.cache;
     else
         tla_segment_cache_abandon(p.cache);
-    if (status) return tla_error_set(error, status, "the program cannot be played: %s", tla_status_text(status));
+    if (status) return tla_error_set(error, status, "cannot replay the program: %s", tla_status_text(status));
     return TLA_OK;
 }
 

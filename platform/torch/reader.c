@@ -18,8 +18,7 @@ tla_status torch_reader_count(torch_reader *r, const data_value *dict, size_t re
     r->read += record + (dict->kind == DATA_DICT ? dict->count * sizeof *dict->items : 0);
     if (r->read <= most) return TLA_OK;
     return tla_error_set(r->error, TLA_LIMIT,
-                         "%s: found entries, segments and blocks that need more than %" PRIu64
-                         " bytes of memory, expected at most that",
+                         "%s: the entries, segments and blocks need more than the limit of %" PRIu64 " bytes of memory",
                          torch_where_is(r->snapshot, dict->position).text, most);
 }
 

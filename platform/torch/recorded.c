@@ -37,7 +37,7 @@ static tla_status empty(torch_replayer *r) {
     tla_status status = tla_segment_cache_empty(r->cache, NULL);
     if (status == TLA_NO_HOST_MEMORY || r->result->differs) return status;
     r->course_end = 0; /* what stands behind it has a course of its own */
-    return r->at > before ? TLA_OK : torch_replayer_differ(r, "nothing to give back");
+    return r->at > before ? TLA_OK : torch_replayer_differ(r, "no memory to release");
 }
 
 /* What goes back of a graph's pool, other than by oversize rules, says that the graph is gone. */

@@ -101,7 +101,7 @@ void torch_runs_clear(torch_runs *r) {
 static const char *undo_segment_alloc(torch_runs *r, const torch_entry *e) {
     size_t below = runs_below(r, e->address);
     if (below == 0 || r->runs[below - 1].address != e->address || r->runs[below - 1].expandable)
-        return "it allocates a segment that is not there afterwards";
+        return "it allocates a segment that is missing afterwards";
     if (r->runs[below - 1].nbytes != e->nbytes) return "it allocates a segment that has another size afterwards";
     erase(r, below - 1);
     return NULL;
@@ -115,7 +115,7 @@ static bool overlaps(const torch_runs *r, const torch_entry *e) {
 
 /* Which pool it was in is not recorded: everybody's. */
 static const char *undo_segment_free(torch_runs *r, const torch_entry *e, bool *good) {
-    if (overlaps(r, e)) return "it gives back memory that is there afterwards";
+    if (overlaps(r, e)) return "it releases memory that exists afterwards";
     *good = insert(r, (torch_run){e->address, e->nbytes, e->stream, 0, e->nbytes == SMALL_SEGMENT, false, 0});
     return NULL;
 }
@@ -125,7 +125,7 @@ static const char *undo_segment_map(torch_runs *r, const torch_entry *e, bool *g
     torch_run *run = below ? &r->runs[below - 1] : NULL;
     if (!run || !run->expandable || e->address - run->address >= run->nbytes ||
         e->nbytes > run->nbytes - (e->address - run->address))
-        return "it maps memory that is not there afterwards";
+        return "it maps memory that is missing afterwards";
     torch_run rest = *run;
     rest.address = e->address + e->nbytes;
     rest.nbytes = run->address + run->nbytes - rest.address;
@@ -165,7 +165,7 @@ static void join_neighbours(torch_runs *r, uint64_t address) {
 }
 
 static const char *undo_segment_unmap(torch_runs *r, const torch_entry *e, int is_small, bool *good) {
-    if (overlaps(r, e)) return "it unmaps memory that is there afterwards";
+    if (overlaps(r, e)) return "it unmaps memory that exists afterwards";
     const torch_run *near = neighbour(r, e, is_small);
     torch_run run = {e->address, e->nbytes, e->stream, 0, false, true, 0};
     if (near) {

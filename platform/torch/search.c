@@ -206,7 +206,8 @@ tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, 
         return tla_error_set(error, TLA_SYNTAX, "%s: device %zu: the segments and the trace contradict each other: %s",
                              snapshot->name, device, start->contradiction);
     if (!snapshot->has_segments)
-        return tla_error_set(error, TLA_SYNTAX, "%s: found no 'segments', expected what the allocator held at the end",
+        return tla_error_set(error, TLA_SYNTAX,
+                             "%s: 'segments' is missing: the snapshot must have the allocator's state at the end",
                              snapshot->name);
     tla_segment_cache_config config = options->settings ? *options->settings : snapshot->settings;
     if (!options->settings) config.memory_fraction = 0; /* of what is not recorded; the driver's answers imply it */

@@ -143,7 +143,7 @@ tla_status torch_choose_device(const torch_snapshot *s, int device, size_t *chos
     if (device >= 0) {
         *chosen = (size_t)device;
         if (*chosen < s->device_count && s->devices[*chosen].comparable) return TLA_OK;
-        return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: found no trace of device %d, expected one of: %s", s->name,
+        return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: device %d has no trace, expected one of: %s", s->name,
                              device, devices);
     }
     for (size_t least = 2; least > 0; least--)

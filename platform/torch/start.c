@@ -86,7 +86,7 @@ static torch_state follow(finder *f, const torch_entry *e, size_t index, torch_s
     static const torch_state after[] = {TORCH_ALLOCATED, TORCH_PENDING, TORCH_INACTIVE};
     static const char *const names[] = {"free", "allocated", "freed but not completed"};
     if (state != before[e->action])
-        contradict(f, "entry %zu (%s at 0x%" PRIx64 "): the block is %s by then: events are missing", index,
+        contradict(f, "entry %zu (%s at 0x%" PRIx64 "): the block is already %s: events are missing", index,
                    torch_action_name(e->action), e->address, names[state]);
     return after[e->action];
 }
@@ -242,7 +242,7 @@ static void place_blocks(finder *f) {
         torch_start_segment *s = &start->segments[i];
         uint64_t end = s->address + s->nbytes;
         for (; at < start->block_count && start->blocks[at].address < s->address; at++)
-            contradict(f, "the block at 0x%" PRIx64 " lived before the trace, outside all segments",
+            contradict(f, "the block at 0x%" PRIx64 " existed before the trace, outside all segments",
                        start->blocks[at].address);
         s->first_block = at;
         for (; at < start->block_count && start->blocks[at].address < end; at++) {
@@ -253,13 +253,13 @@ static void place_blocks(finder *f) {
             if (b->nbytes > limit - b->address)
                 contradict(f,
                            "the block of %" PRIu64 " bytes at 0x%" PRIx64
-                           " lived before the trace, beside one at 0x%" PRIx64,
+                           " existed before the trace and passes 0x%" PRIx64 ", its limit",
                            b->nbytes, b->address, limit);
         }
         s->block_count = at - s->first_block;
     }
     for (; at < start->block_count; at++)
-        contradict(f, "the block at 0x%" PRIx64 " lived before the trace, outside all segments",
+        contradict(f, "the block at 0x%" PRIx64 " existed before the trace, outside all segments",
                    start->blocks[at].address);
 }
 

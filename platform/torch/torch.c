@@ -112,19 +112,18 @@ static void add_remark(const converter *c, const torch_start *start) {
     const torch_snapshot *s = c->snapshot;
     remark r = {.used = 0};
     char settings[200];
-    say(&r, "PyTorch snapshot, device %zu of %zu with a trace; %" PRIu64 " blocks older than it", c->number,
+    say(&r, "PyTorch snapshot, device %zu of %zu with a trace; %" PRIu64 " blocks older than the trace", c->number,
         count_traces(s), start->older);
     if (c->device->comparable == 1) say(&r, "; one entry only: the history was not recorded");
     tla_segment_settings_print(&s->settings, settings, sizeof settings);
-    if (settings[0]) say(&r, "; settings %s%s", settings, s->has_settings ? "" : " (as the segments tell)");
+    if (settings[0]) say(&r, "; settings %s%s", settings, s->has_settings ? "" : " (inferred from the segments)");
     if (settings[0] || has_streams(c->device))
-        say(&r, "; %s%s%s are for segment_cache, no other policy has them", settings[0] ? "settings" : "",
+        say(&r, "; only segment_cache uses %s%s%s", settings[0] ? "settings" : "",
             settings[0] && has_streams(c->device) ? " and " : "", has_streams(c->device) ? "streams" : "");
-    if (s->pool_count > 2) say(&r, "; pools of graphs are not kept apart here");
-    if (s->has_segments) say(&r, "; segments lie where the replay's arena has room, not where they were recorded");
+    if (s->pool_count > 2) say(&r, "; the replay merges pools of graphs");
+    if (s->has_segments) say(&r, "; the replay places segments in its arena, not at their recorded addresses");
     if (count_failed(c->device))
-        say(&r, "; %zu requests that failed when it was recorded (oom) are left out: see explain",
-            count_failed(c->device));
+        say(&r, "; %zu requests that failed in the recording (oom) are left out: see explain", count_failed(c->device));
     if (c->device->unknown)
         say(&r, "; %" PRIu64 " entries of unknown actions left out (%s)", c->device->unknown, c->device->unknown_name);
     if (start->contradictions) say(&r, "; %" PRIu64 " contradictions: %s", start->contradictions, start->contradiction);

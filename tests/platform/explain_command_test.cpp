@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(fragmentation_is_named_and_the_setting_that_helps) {
     BOOST_CHECK_EQUAL(p.number("peak_reserved", expandable), 18580 * MiB);
     BOOST_CHECK_EQUAL(p.number("retries", expandable), 1u);
     BOOST_CHECK(contains(p.out, "Most of the gap is hard: expandable_segments:True"));
-    BOOST_CHECK(contains(p.out, "Least memory would be needed with: "));
-    BOOST_CHECK(contains(p.out, "asked for by    oom (train.py:"));
+    BOOST_CHECK(contains(p.out, "These settings need the least memory: "));
+    BOOST_CHECK(contains(p.out, "requested by    oom (train.py:"));
     BOOST_CHECK(contains(p.map, "<svg") && contains(p.map, ">request<"));
 }
 
@@ -100,13 +100,13 @@ BOOST_AUTO_TEST_CASE(a_capacity_below_what_the_recording_had_reserved_is_remarke
     allocator a = hard_case();
     const std::string recording = to_json(snapshot_of({&a}));
     const u64 reserved = explain(recording).number("reserved");
-    const std::string less = "as given, less than the recording had reserved then";
+    const std::string less = "as given, less than the recording had reserved at that moment";
     BOOST_CHECK(contains(explain(recording, {"--capacity", std::to_string(reserved - 1)}).out, less));
     BOOST_CHECK(!contains(explain(recording, {"--capacity", std::to_string(reserved)}).out, less));
 }
 
 // Without an oom entry memory may have run out nevertheless: PyTorch releases what it caches and tries again.
-BOOST_AUTO_TEST_CASE(requests_that_were_served_after_a_retry_say_that_memory_ran_out) {
+BOOST_AUTO_TEST_CASE(requests_served_after_a_retry_report_that_memory_ran_out) {
     for (const u64 cycles : {0u, 1u, 3u}) {
         device d;
         d.capacity = 4 * GiB;
@@ -126,12 +126,12 @@ BOOST_AUTO_TEST_CASE(requests_that_were_served_after_a_retry_say_that_memory_ran
             words.insert(words.end(), when.begin(), when.end());
             const page p = explain(recording, words);
             BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
-            BOOST_CHECK_EQUAL(contains(p.out, "memory was never out"), quiet);
-            BOOST_CHECK_MESSAGE(quiet || contains(p.out, "memory ran out " + std::to_string(a.retries) +
-                                                             (a.retries == 1 ? " time" : " times") +
-                                                             " and each request was served after cached memory was "
-                                                             "released"),
-                                p.out);
+            BOOST_CHECK_EQUAL(contains(p.out, "memory never ran out"), quiet);
+            BOOST_CHECK_MESSAGE(
+                quiet || contains(p.out, "memory ran out " + std::to_string(a.retries) +
+                                             (a.retries == 1 ? " time" : " times") +
+                                             ", and each request succeeded after cached memory was released"),
+                p.out);
             // A row is called as recorded where it comes out as the recording did, and nowhere else.
             const bool same = contains(p.report, "\"note\": \"as recorded\"");
             BOOST_CHECK_NE(same, contains(p.report, "\"note\": \"own settings\""));
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(requests_that_were_served_after_a_retry_say_that_memory_ran
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_no_allocator_could_serve_is_said_with_the_bytes_that_are_short) {
+BOOST_AUTO_TEST_CASE(a_request_that_no_allocator_can_serve_is_reported_with_the_missing_bytes) {
     device d;
     d.capacity = GiB;
     allocator a({}, d);
@@ -153,12 +153,12 @@ BOOST_AUTO_TEST_CASE(what_no_allocator_could_serve_is_said_with_the_bytes_that_a
     BOOST_CHECK_EQUAL(p.number("short_by"), 76 * MiB);
     BOOST_CHECK(contains(p.report, "\"impossible\": true"));
     BOOST_CHECK(contains(p.report, "\"settings\": []"));
-    BOOST_CHECK(contains(p.out, "No allocator could have served it, short by 79691776 (76.00 MiB) bytes"));
+    BOOST_CHECK(contains(p.out, "No allocator can serve the request: it is 79691776 (76.00 MiB) bytes too large"));
 }
 
 // #123548: free memory that is large enough, and the rule that keeps it.
 // A name is cut between two characters, and what would steer a terminal is escaped.
-BOOST_AUTO_TEST_CASE(who_asked_is_told_whatever_the_names_are) {
+BOOST_AUTO_TEST_CASE(the_requester_is_reported_whatever_its_names) {
     allocator a = hard_case();
     value snapshot = snapshot_of({&a});
     auto &entry = std::get<value::list>(std::get<value::list>(snapshot["device_traces"].is)[0].is).back();
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(rules_that_withhold_memory_are_named) {
     page p = explain(to_json(snapshot_of({&a})), {"--at", std::to_string(a.trace.size() - 1), "--compare"});
     BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
     BOOST_CHECK_EQUAL(p.number("refused"), 101u * 273 * MiB / 2);
-    BOOST_CHECK(contains(p.out, "Drop max_split_size_mb"));
+    BOOST_CHECK(contains(p.out, "remove max_split_size_mb"));
     std::size_t proposal = p.row("expandable_segments:True,max_split_size_mb:128", "with #193400");
     BOOST_CHECK_EQUAL(p.number("peak_reserved", proposal), 420 * MiB);
     BOOST_CHECK_EQUAL(p.number("peak_reserved", p.row("expandable_segments:True")), 420 * MiB);
@@ -232,12 +232,12 @@ BOOST_AUTO_TEST_CASE(a_moment_is_an_entry_the_last_oom_or_the_peak) {
     BOOST_CHECK_EQUAL(first.number("entry"), 1u);
     BOOST_CHECK_EQUAL(first.number("reserved"), 0u);
     BOOST_CHECK_EQUAL(explain(recording, {"--at", "peak"}).number("allocated"), 18 * GiB);
-    BOOST_CHECK(contains(explain(recording, {"--at", "9999"}).err, "found no entry 9999"));
+    BOOST_CHECK(contains(explain(recording, {"--at", "9999"}).err, "unknown entry 9999"));
     BOOST_CHECK(contains(explain(recording, {"--at", "soon"}).err, "--at: found 'soon', expected"));
     allocator quiet;
     quiet.malloc(512);
     quiet.malloc(512);
-    BOOST_CHECK(contains(explain(to_json(snapshot_of({&quiet})), {"--at", "oom"}).err, "was never out of memory"));
+    BOOST_CHECK(contains(explain(to_json(snapshot_of({&quiet})), {"--at", "oom"}).err, "never ran out of memory"));
 }
 
 BOOST_AUTO_TEST_CASE(every_moment_of_a_random_recording_adds_up) {
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(every_moment_of_a_random_recording_adds_up) {
                 BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
                 check_sum(p, 0);
                 check_sum(p, p.report.find("after_retry"));
-                BOOST_CHECK_EQUAL(contains(p.out, "the trace begins late"), p.number("late_blocks") > 0);
+                BOOST_CHECK_EQUAL(contains(p.out, "the trace starts late"), p.number("late_blocks") > 0);
             }
     }
 }
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(the_example_is_a_recording_of_the_tests_own_and_its_page_sh
     BOOST_CHECK_GT(shown, 10);
 }
 
-BOOST_AUTO_TEST_CASE(an_arena_that_was_used_says_why_it_refuses) {
+BOOST_AUTO_TEST_CASE(a_used_arena_explains_a_failed_request) {
     scratch_directory scratch;
     std::string trace = "time_ns,op,id,bytes\n";
     for (int i = 0; i < 8; i++)
@@ -297,9 +297,9 @@ BOOST_AUTO_TEST_CASE(an_arena_that_was_used_says_why_it_refuses) {
     std::string arena = scratch.path("arena"), events = scratch.write("trace.csv", trace);
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", events, "--capacity", "8 KiB", "--output", arena}).status, 0);
     auto answer = [&](const std::string &size) { return run_tlmalloc({"explain", arena, "--request", size}).out; };
-    BOOST_CHECK(contains(answer("2 KiB"), "refused, fragmented"));
-    BOOST_CHECK(contains(answer("2 KiB"), "what helps      allocate large blocks first"));
-    BOOST_CHECK(contains(answer("5 KiB"), "refused, exhausted"));
+    BOOST_CHECK(contains(answer("2 KiB"), "failed, fragmented"));
+    BOOST_CHECK(contains(answer("2 KiB"), "remedy          allocate large blocks first"));
+    BOOST_CHECK(contains(answer("5 KiB"), "failed, exhausted"));
     BOOST_CHECK(contains(answer("1 KiB"), "1024 bytes: served"));
     command_result run = run_tlmalloc({"explain", arena, "--request", "2 KiB", "--json", scratch.path("r.json")});
     BOOST_CHECK(contains(read_text(scratch.path("r.json")), "\"class\": \"fragmented\""));

@@ -15,7 +15,7 @@ static void print_result(FILE *out, const torch_snapshot *snapshot, const torch_
             r->differs           ? "then a difference"
             : r->end_state_equal ? "the end state is equal"
                                  : "the end state differs");
-    fprintf(out, "  older blocks   %" PRIu64 " lived before the trace\n", start->older);
+    fprintf(out, "  older blocks   %" PRIu64 " allocated before the trace\n", start->older);
     fprintf(out, "  peak           %" PRIu64 " bytes requested, %" PRIu64 " allocated, %" PRIu64 " reserved\n",
             r->stats.peak_requested, r->stats.peak_allocated, r->stats.peak_reserved);
     fprintf(out, "  retries        %" PRIu64 ", out of memory %" PRIu64 "\n", r->stats.retries, r->ooms);

@@ -107,14 +107,15 @@ static bool find_oom(const torch_device *d, size_t *entry) {
 /* What the allocator could have reserved, and whether that could ever have been enough. */
 static void find_capacity(explained *e, uint64_t capacity) {
     bool oom = e->request && e->request->action == TORCH_OOM;
-    const char *from = "the most that was reserved: memory was never out";
+    const char *from = "the peak of reserved memory: memory never ran out";
     e->capacity = e->start->peak_reserved;
     if (capacity) {
         e->capacity = capacity;
-        from = capacity < e->before.reserved ? "as given, less than the recording had reserved then" : "as given";
+        from = capacity < e->before.reserved ? "as given, less than the recording had reserved at that moment"
+                                             : "as given";
     } else if (oom) {
         e->capacity = torch_capacity_at(&e->snapshot->devices[e->device], e->entry);
-        from = "reserved when memory was out, and what the device had free";
+        from = "reserved memory when memory ran out, plus the device's free memory";
     } else if (e->start->capacity) {
         e->capacity = e->start->capacity;
         from = "as at the recording's oom";
@@ -122,8 +123,8 @@ static void find_capacity(explained *e, uint64_t capacity) {
     snprintf(e->capacity_from, sizeof e->capacity_from, "%s", from);
     if (!capacity && !e->start->capacity && e->whole.retries)
         snprintf(e->capacity_from, sizeof e->capacity_from,
-                 "the most that was reserved: memory ran out %" PRIu64 " time%s and each request was served after "
-                 "cached memory was released",
+                 "the peak of reserved memory: memory ran out %" PRIu64
+                 " time%s, and each request succeeded after cached memory was released",
                  e->whole.retries, e->whole.retries == 1 ? "" : "s");
     uint64_t needed = e->before.requested + (e->behind ? 0 : e->nbytes);
     e->impossible = needed > e->capacity;
@@ -152,10 +153,10 @@ tla_status explain_find(const torch_snapshot *snapshot, size_t device, const tor
     bool oom = find_oom(d, &s.entry);
     tla_status status = TLA_OK;
     if (when == EXPLAIN_OOM && !oom)
-        return tla_error_set(error, TLA_SYNTAX, "%s: device %zu was never out of memory: no oom entry", snapshot->name,
-                             device);
+        return tla_error_set(error, TLA_SYNTAX, "%s: device %zu never ran out of memory: the trace has no oom entry",
+                             snapshot->name, device);
     if (when == EXPLAIN_ENTRY && entry >= d->comparable)
-        return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: found no entry %" PRIu64 " of device %zu, expected 0 .. %zu",
+        return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: unknown entry %" PRIu64 " of device %zu, expected 0 .. %zu",
                              snapshot->name, entry, device, d->comparable - 1);
     const bool peak = when == EXPLAIN_PEAK || (when == EXPLAIN_DEFAULT && !oom);
     torch_recorded_options whole = {.watch = peak ? seek_peak : NULL, .context = &s};

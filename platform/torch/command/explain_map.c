@@ -60,8 +60,8 @@ static void draw_legend(FILE *out, const explained *e, uint64_t scale) {
         const char *colour, *name;
     } keys[] = {{"#2f7ebc", "allocated"},
                 {"#e6a117", "pending"},
-                {"#b7e1b0", "free, of the request's stream and pool"},
-                {"#d9d9d9", "free, of others"}};
+                {"#b7e1b0", "free, in the request's stream and pool"},
+                {"#d9d9d9", "free, elsewhere"}};
     int x = LEFT;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         fprintf(out,
@@ -101,6 +101,6 @@ void explain_map(FILE *out, const explained *e) {
         draw_row(out, e, i, next, scale + scale / PLOT * HOLE * holes, TOP + (int)row * (ROW + GAP));
     }
     if (drawn < rows)
-        fprintf(out, "<text x=\"%d\" y=\"%d\">and %zu segments more</text>\n", LEFT, height - 10, rows - drawn);
+        fprintf(out, "<text x=\"%d\" y=\"%d\">and %zu more segments</text>\n", LEFT, height - 10, rows - drawn);
     fputs("</svg>\n", out);
 }

@@ -91,10 +91,10 @@ static void print_request(FILE *out, const explained *e) {
     fprintf(out, "moment          entry %" PRIu64 ": %s bytes on stream %" PRIu64 ", %s\n", e->index,
             show(e->nbytes).text, e->request->stream,
             oom         ? "out of memory"
-            : e->behind ? "after which most was allocated"
-                        : "served when it was recorded");
+            : e->behind ? "the peak of allocated memory"
+                        : "served in the recording");
     torch_frames(e->snapshot, e->request->source, 3, who, sizeof who);
-    if (who[0]) fprintf(out, "asked for by    %s\n", who);
+    if (who[0]) fprintf(out, "requested by    %s\n", who);
 }
 
 static void print_gap(FILE *out, const explained *e) {
@@ -112,12 +112,14 @@ static void print_gap(FILE *out, const explained *e) {
 static void print_blockers(FILE *out, const explained *e) {
     blocker told[BLOCKERS_TOLD];
     size_t count = find_blockers(e, told);
-    if (count) fprintf(out, "\nWhat keeps free memory from going back (segments with the most of it):\n");
+    if (count)
+        fprintf(out,
+                "\nBlocks that keep free memory from being released (segments with the most free memory first):\n");
     for (size_t i = 0; i < count; i++) {
         char who[300];
         owner_of(e, told[i].largest->address, who, sizeof who);
         fprintf(out,
-                "  %" PRIu64 " bytes free at 0x%" PRIx64 ", beside %zu block%s of %" PRIu64 "; the largest, %" PRIu64
+                "  %" PRIu64 " bytes free at 0x%" PRIx64 ", next to %zu block%s of %" PRIu64 "; the largest, %" PRIu64
                 " at 0x%" PRIx64 "%s%s\n",
                 told[i].free, told[i].segment, told[i].blocks, told[i].blocks == 1 ? "" : "s", told[i].live,
                 told[i].largest->nbytes, told[i].largest->address, who[0] ? ": " : "", who);
@@ -144,19 +146,21 @@ static void print_settings(FILE *out, const explained *e, const explain_setting 
                 rows[i].settings, note, rows[i].note, o->served ? "yes" : "no", o->stats.peak_reserved,
                 o->stats.retries, o->driver_calls, rows[i].least_capacity);
     }
-    fprintf(out,
-            "least capacity: played, and with 2 MiB less it is not served; a still smaller one may serve by luck\n");
+    fprintf(out, "least capacity: serves the request, which fails with 2 MiB less; a still smaller capacity may serve "
+                 "it by chance\n");
     if (late)
-        fprintf(out, "the trace begins late: older blocks were allocated first, by address, so this is an estimate\n");
+        fprintf(out, "the trace starts late: older blocks were allocated first, in the order of addresses, so this is "
+                     "an estimate\n");
 }
 
 /* What to do about it, in one sentence or two. */
 static void print_verdict(FILE *out, const explained *e, const explain_setting *rows, size_t count) {
     fputs("\n", out);
     if (e->impossible) {
-        fprintf(out, "No allocator could have served it, short by %s bytes: %s requested and live, and the request.\n",
+        fprintf(out,
+                "No allocator can serve the request: it is %s bytes too large, with %s requested bytes still live.\n",
                 show(e->short_by).text, show(e->before.requested).text);
-        fprintf(out, "No setting helps: free something before, or ask for less.\n");
+        fprintf(out, "No setting helps: free memory first, or request less.\n");
         return;
     }
     const explain_setting *best = NULL;
@@ -166,17 +170,17 @@ static void print_verdict(FILE *out, const explained *e, const explain_setting *
             best = &rows[i];
     if (e->before.refused)
         fprintf(out,
-                "Rules withhold %s bytes that are large enough: blocks of max_split_size and more are not split. Drop "
-                "max_split_size_mb.\n",
+                "Rules withhold %s free bytes that are large enough, because blocks of max_split_size and more are not "
+                "split: remove max_split_size_mb.\n",
                 show(e->before.refused).text);
     tla_gap_class most = tla_gap_largest_class(&e->before);
     if (most < TLA_GAP_CLASS_COUNT)
         fprintf(out, "Most of the gap is %s: %s.\n", tla_gap_class_name(most), tla_gap_class_remedy(most));
     if (best)
-        fprintf(out, "Least memory would be needed with: %s%s%s\n", best->settings, best->note[0] ? ", " : "",
+        fprintf(out, "These settings need the least memory: %s%s%s\n", best->settings, best->note[0] ? ", " : "",
                 best->note);
     else if (count)
-        fprintf(out, "None of the settings serves it on this device.\n");
+        fprintf(out, "No setting serves the request on this device.\n");
 }
 
 void explain_print(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late) {
