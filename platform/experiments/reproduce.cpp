@@ -56,7 +56,7 @@ const option_row option_table[] = {
 
 void read_name(const argp_state *state, const option_row *option, const char *text, void *name) {
     argument_once(state, option, text, name);
-    if (!*text) argument_error(state, "found an empty NAME, expected an experiment, or none for all of them");
+    if (!*text) argument_error(state, "found an empty NAME, expected an experiment, or no NAME for all experiments");
 }
 
 const command_line parser = {

@@ -81,7 +81,7 @@ static const option_row option_table[] = {
      "for a report of `tlmalloc run': the kernel; or your own kernel file that the run used, to try changes with it"},
     {"pe", 0, "N", option_number, AT(pe),
      "for a report: explain the time of this PE's kernel (default: of the critical path)", 0, INT32_MAX,
-     "the number of a PE, from 0"},
+     "a PE number from 0 on"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
     {0}};
 

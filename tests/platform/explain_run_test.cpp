@@ -300,8 +300,8 @@ BOOST_AUTO_TEST_CASE(missing_parts_are_reported_with_file_and_line) {
     };
     refused({"--pe", "4"}, ": unknown PE 4, expected 0 to 3\n");
     refused({"--kernel", "gemm"}, ": found kernel 'gemm', expected the kernel of the run, dma_read\n");
-    refused({"--pe", "-1"}, "--pe: found '-1', expected the number of a PE, from 0");
-    refused({"--pe", "one"}, "--pe: found 'one', expected the number of a PE, from 0");
+    refused({"--pe", "-1"}, "--pe: found '-1', expected a PE number from 0 on");
+    refused({"--pe", "one"}, "--pe: found 'one', expected a PE number from 0 on");
     refused({"--pe", "0", "--at", "oom"}, "--kernel and --pe explain a report and exclude all options but --json");
     refused({"--device", "0"}, "a report of a run takes only --kernel, --pe and --json");
     refused({"--kernel", "\x1b[31m"}, ": found kernel '\\x1b[31m'");
