@@ -131,24 +131,12 @@ static uint64_t next_day(const tla_event_queue *q) {
     }
 }
 
-/* The host fetches what the next day's actions will ask for, and the events of the day after that, while those of today
- * are acted on. Looks no further than the word. */
-static void fetch_ahead(const tla_event_queue *q) {
-    const uint32_t today = q->day % DAYS, word = today / 64 * 64;
-    uint64_t days = q->taken[word / 64] & UINT64_MAX << today % 64;
-    if (!days) return;
-    uint32_t n = q->days[word + (uint32_t)__builtin_ctzll(days)];
-    for (unsigned events = 0; n != NONE && events < CROWDED; n = q->nodes[n].next, events++)
-        __builtin_prefetch(q->nodes[n].event.context);
-    days &= days - 1;
-    if (days) __builtin_prefetch(&q->nodes[q->days[word + (uint32_t)__builtin_ctzll(days)]]);
-}
-
 /* Takes the events of the current day out of the calendar. */
 static void begin_day(tla_event_queue *q) {
     const uint32_t slot = q->day % DAYS;
     for (uint32_t n = q->days[slot], next; n != NONE; n = next) {
         next = q->nodes[n].next;
+        __builtin_prefetch(q->nodes[n].event.context); /* on its way while those before it are acted on */
         heap_push(&q->today, &q->nodes[n].event);
         q->nodes[n].next = q->free_node;
         q->free_node = n;
@@ -157,7 +145,6 @@ static void begin_day(tla_event_queue *q) {
     q->days[slot] = NONE;
     q->taken[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     q->days_seen++;
-    fetch_ahead(q);
 }
 
 /* Makes days longer or shorter when they hold too few or too many events: everything is entered anew. */

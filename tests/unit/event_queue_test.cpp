@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <tuple>
+#include <vector>
 
 namespace {
 
@@ -29,16 +30,19 @@ std::uintptr_t take(const queue &q) {
     return tla_event_queue_take(q.get(), &event) ? reinterpret_cast<std::uintptr_t>(event.context) : 0;
 }
 
-// Times ahead are drawn from [0, horizon) below `many` events; beside a map that is sorted by the whole key.
-void beside_a_sorted_list(std::uint64_t horizon, unsigned many, unsigned seed, unsigned steps) {
-    BOOST_TEST_MESSAGE("horizon " << horizon << ", seed " << seed);
+// Times ahead are drawn from [0, horizon) below `many` events; beside a map that is sorted by the whole key. Of several
+// horizons each holds for so many steps in turn.
+void beside_a_sorted_list(const std::vector<std::uint64_t> &horizons, unsigned many, unsigned seed, unsigned steps) {
+    BOOST_TEST_MESSAGE("horizon " << horizons.front() << ", seed " << seed);
+    const std::uintptr_t in_turn = 200'000;
     std::mt19937_64 random(seed);
     const queue q = make();
     std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t>, std::uintptr_t> list;
     std::uint64_t now = 0;
     for (std::uintptr_t name = 1; name < steps; name++) {
+        const std::uint64_t horizon = horizons[name / in_turn % horizons.size()];
         if (list.size() < 1 + random() % many) {
-            const std::uint64_t ahead = random() % 50 ? random() % horizon : random() % (horizon * 100'000);
+            const std::uint64_t ahead = random() % (random() % 20 ? horizon : horizon << random() % 18);
             const std::uint64_t at = now + (random() % 4 ? ahead : ahead / 1000 * 1000);
             const auto resource = static_cast<std::uint32_t>(random() % 5),
                        port = static_cast<std::uint32_t>(random() % 3);
@@ -96,7 +100,13 @@ BOOST_AUTO_TEST_CASE(times_up_to_the_last_one_have_a_place) {
 BOOST_AUTO_TEST_CASE(random_events_come_out_as_from_a_sorted_list) {
     for (unsigned seed = 1; seed <= 6; seed++)
         for (const std::uint64_t horizon : {1u, 100u, 100'000u, 100'000'000u})
-            beside_a_sorted_list(horizon, seed % 2 ? 30 : 3000, seed, 100'000);
+            beside_a_sorted_list({horizon}, seed % 2 ? 30 : 3000, seed, 100'000);
+}
+
+// The days of the calendar become shorter and longer while events are in it.
+BOOST_AUTO_TEST_CASE(random_events_that_come_densely_and_sparsely_in_turn_come_out_as_from_a_sorted_list) {
+    for (unsigned seed = 1; seed <= 3; seed++)
+        beside_a_sorted_list({1'000'000'000, 100}, 2000, seed, 1'000'000);
 }
 
 // Two islands of two resources and one, left and caught up with at random, beside a list that is sorted by the whole
