@@ -41,7 +41,7 @@ set(serving_cases
     output_places_test.no_option_of_any_command_removes_or_replaces_what_is_no_regular_file
     report_keys_test.every_key_of_the_reports_is_in_the_page_and_no_other
     reproduce_test.a_row_whose_data_are_missing_is_skipped_with_a_reason
-    reproduce_test.every_experiment_meets_its_bounds_and_says_so_in_json
+    reproduce_test.every_experiment_meets_its_bounds_and_reports_it_in_json
     reproduce_test.findings_in_an_experiment_stand_at_their_place
     sweep_command_test.a_serving_engine_is_swept_by_its_settings_and_its_law)
 set(sweep_cases

@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(an_event_log_has_lines_of_a_limit_and_an_end_whatever_bytes
     nul[nul.find("\n") + 5] = '\0'; // in the middle of the second line
     BOOST_CHECK_MESSAGE(contains(read(nul).err, "changed:2: found no list that begins with its kind"), read(nul).err);
     BOOST_CHECK_EQUAL(read(whole + "\n\n").status, 0);
-    BOOST_CHECK_MESSAGE(contains(read(whole + std::string(2000, '\n')).err, "found more than 1000 blank lines behind"),
+    BOOST_CHECK_MESSAGE(contains(read(whole + std::string(2000, '\n')).err, "found more than 1000 blank lines after"),
                         "blank lines");
 }
 

@@ -27,7 +27,7 @@ void check_refused(const std::string &text, const std::string &finding) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_says_so_in_json) {
+BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     scratch_directory scratch;
     const command_result run = run_tlmalloc({"reproduce", "--from", experiments, "--json", scratch.path("r.json")});
     BOOST_CHECK_EQUAL(run.status, 0);

@@ -368,8 +368,8 @@ BOOST_AUTO_TEST_CASE(invalid_limits_of_traces_are_rejected) {
     for (const char *other : {"--json", "--vcd", "--events"}) {
         const command_result same = run_tlmalloc({"run", npu_small, "--trace", file, other, file});
         BOOST_CHECK_EQUAL(same.status, 2);
-        BOOST_CHECK_MESSAGE(contains(same.err, "--trace: found '" + file + "' is also the output '" + file + "' of " +
-                                                   other + ", expected another file"),
+        BOOST_CHECK_MESSAGE(contains(same.err, "--trace: '" + file + "' is also the output '" + file + "' of " + other +
+                                                   ": name another file"),
                             same.err);
     }
     BOOST_CHECK_EQUAL(scratch.file_count(), 0u);

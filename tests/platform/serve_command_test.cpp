@@ -479,7 +479,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
                   "a platform supports only kv_memory blocks");
     check_refused(serving(requests, settings, "profile " + scratch.path("none")), "dense.csv", 1);
     check_refused(serving(requests, settings, law, {"--set", "device=x"}), "unknown key \"device\"");
-    check_refused(serving(requests, settings, law, {"--set", "policy=priority"}), "expected fcfs: nothing else is");
+    check_refused(serving(requests, settings, law, {"--set", "policy=priority"}), "expected fcfs, the only supported");
     check_refused(
         serving(requests, settings, law, {"--set", "block_tokens=24"}),
         "block_tokens: found 24, expected a multiple or a divisor of 16, the tokens of a block of the requests");
@@ -487,7 +487,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
                   "small_requests.jsonl:4:1: 460 + 46 tokens need 32 blocks of 16 tokens, more than the 29 usable "
                   "blocks of the cache (gpu_blocks)");
     check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
-                  "expected at most 100 (max_model_len)");
+                  "exceed the limit of 100 (max_model_len)");
     check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "once=sampler"}),
                   "layer sampler has no row in dense.csv or per_sequence.csv");
     check_refused(serving(requests, scratch.write("s.yaml", "max_num_seqs: 8\n"), law), "gpu_blocks is missing");
@@ -505,10 +505,10 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
     // An output that would be an input, and none of the others is left behind.
     check_refused(serving(requests, settings, law, {"--steps", requests}), "--steps");
     const std::string table = scratch.write("attention.csv", "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n");
-    check_refused(serving(requests, settings, "profile  " + scratch.path(""), {"--json", table}), "--json: found '");
+    check_refused(serving(requests, settings, "profile  " + scratch.path(""), {"--json", table}), "--json: '");
     check_refused(
         serving(scratch.write("none.jsonl", R"({"id":0,"arrival_s":1,"input":15,"output":1})"), settings, law),
-        "none.jsonl:1:1: found no \"blocks\"");
+        "none.jsonl:1:1: \"blocks\" is missing");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=null"}),
                   "\"gpu_blocks=null\": gpu_blocks: found null, expected a value: it has no default");
     check_refused(serving(requests, settings, law, {"--set", "device=null"}), "unknown key \"device\"");

@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(invalid_sweeps_are_rejected_with_line_and_column) {
     const auto row = [&](const std::string &text) { return head + "keys:\n  - " + text + "\n" + figures; };
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"", ":1:1: error: name is missing"},
-        {"name: a/b\n" + key, ":1:7: error: name: found \"a/b\", expected a name of a file"},
+        {"name: a/b\n" + key, ":1:7: error: name: found \"a/b\", expected a file name"},
         {"name: n\ncommand: rum\n",
          ":2:10: error: command: found \"rum\", expected one of run, replay, traffic, serve, plan"},
         {"name: n\ncommand: rum\n", ", did you mean \"run\"?"},

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(parts_of_a_sweep_are_merged_whoever_ran_them) {
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"sweep", other, "-o", p.folder + "/7_4.sqlite"}).status, 0);
     const command_result refused = p.sweep({"--merge"});
     BOOST_CHECK_EQUAL(refused.status, 2);
-    BOOST_CHECK_MESSAGE(contains(refused.err, "7_4.sqlite: found results of another sweep"), refused.err);
+    BOOST_CHECK_MESSAGE(contains(refused.err, "7_4.sqlite: the results belong to another sweep"), refused.err);
     BOOST_CHECK(std::filesystem::exists(p.folder + "/7_4.sqlite"));
 }
 

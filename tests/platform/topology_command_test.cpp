@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(nodes_and_links_are_counted_by_kind) {
         "host                                  1   0 ns\n"
         "total                              2288\n"
         "\n"
-        "links, both ways                  count   bandwidth                  length                 all, in one "
+        "links, both ways                  count   bandwidth                  length                 total, one "
         "direction\n"
         "router, router                     1536   256 GB/s                   3 mm                   393.2 TB/s\n"
         "router, pe                          256   256 GB/s                   0 mm                   65.5 TB/s\n"

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
         {"time_ps,op,addr,bytes\n0,R,0,32\n0,X,0,32\n", ":3:3: found 'X', expected R or W"},
         {"# window=8\ntime_ps,op,addr,bytes\n0,R,0,0\n", ":3:7: found '0', expected a number of bytes, 1 .. "},
         {"# window=x\ntime_ps,op,addr,bytes\n0,R,0,32\n", ":1:10: found 'x', expected a window"},
-        {"time_ps,op,addr,bytes\n5,R,0,32\n4,R,0,32\n", ":3:1: found '4', expected a time that is not before the last"},
+        {"time_ps,op,addr,bytes\n5,R,0,32\n4,R,0,32\n", ":3:1: found '4', expected a time not before the previous"},
         {"time_ps,op,addr,bytes\n0,R,0,32\n18446744073709551615,R,0,32\n",
          ":3:1: found '18446744073709551615', expected a time in ps, 0 .. 2^63 - 1"},
         {"time_ps,op,addr,bytes\n9223372036854775807,R,0,32\n", ": the traffic ends after 2^63 ps: reduce it"},

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(invalid_networks_are_rejected_with_their_place) {
     refuses(with_line(2, "inputs: {x: 6 B, w: 12 B}"), "2:13: x: found \"6 B\"");
     refuses(with_line(2, "inputs: {x: 2 TiB, w: 12 B}"), "2:13: x: found \"2 TiB\"");
     refuses(with_line(2, "inputs: {x: many, w: 12 B}"), "2:13: x: found \"many\", expected a size");
-    refuses(with_line(2, "inputs: {x: 8 KiB, w: 12 B, b: 4 B}"), "2:29: the tensor \"b\" is read by nobody");
+    refuses(with_line(2, "inputs: {x: 8 KiB, w: 12 B, b: 4 B}"), "2:29: no op reads the tensor \"b\"");
     refuses(with_line(4, "  - {name: linear, inputs: x v, outputs: {y: 4 KiB, side: 16 B}}"),
             "4:28: inputs: found \"v\", expected inputs, or outputs of earlier ops");
     refuses(with_line(4, "  - {name: linear, inputs: x z, outputs: {y: 4 KiB, side: 16 B}}"), // before it is made
@@ -207,13 +207,13 @@ BOOST_AUTO_TEST_CASE(invalid_networks_are_rejected_with_their_place) {
     refuses(with_line(6, "  - {name: sum, inputs: rows}"), "6:5: op \"sum\" has no outputs");
     refuses(with_line(6, "  - {name: sum, inputs: rows rows rows rows rows, outputs: {z: 4 B}}"),
             "6:5: op \"sum\": found 6 inputs and outputs, expected at most 5");
-    refuses(with_line(6, "  - {name: sum, outputs: {z: 4 B}}"), "6:5: found an op without a name");
-    refuses(with_line(6, "  - {inputs: rows, outputs: {z: 4 B}}"), "6:5: found an op without a name");
+    refuses(with_line(6, "  - {name: sum, outputs: {z: 4 B}}"), "6:5: an op needs a name");
+    refuses(with_line(6, "  - {inputs: rows, outputs: {z: 4 B}}"), "6:5: an op needs a name");
     refuses(with_line(4, "  - {name: linear, inputs: \"  \", outputs: {y: 4 KiB, side: 16 B}}"),
             "4:5: an op needs a name of at most 47 characters, and inputs");
     refuses(with_line(6, "  - {name: sum, input: rows, outputs: {z: 4 B}}"), "did you mean \"inputs\"?");
     refuses(with_line(5, "  - {name: view, inputs: x, reshape: rows}"),
-            "5:38: reshape needs exactly one input, which an op");
+            "5:38: reshape needs exactly one input, the output of an op");
     refuses(with_line(5, "  - {name: view, inputs: y y, reshape: rows}"), "reshape needs exactly one input");
     refuses(with_line(5, "  - {name: view, inputs: y y y y y, reshape: rows}"),
             "5:5: op \"view\": found 6 inputs and outputs, expected at most 5");
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(invalid_networks_are_rejected_with_their_place) {
     refuses(with_line(7, "outputs: z sid"), "7:10: outputs: found \"sid\"");
     refuses(with_line(7, "outputs: [z]"), "7:10: outputs: found a sequence");
     refuses(with_line(6, "  - {name: sum, inputs: rows, outputs: {z: 4 B, a: 4 B, b: 4 B, c: 4 B, d: 4 B}}"),
-            "outputs: found more than 4");
+            "outputs: found more than the limit of 4");
     refuses(with_line(1, "name: " + std::string(300, 'n')), "name: found a text of 300 characters");
     refuses(with_line(1, "name: " + std::string(48, 'n')), "a name of at most 47");
     network n;

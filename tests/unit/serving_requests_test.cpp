@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(invalid_json_lines_are_rejected_with_their_place) {
          "file:1:21: found '-1', expected a time from 0 on, less than 292 years"},
         {with(measured, "\"arrival_s\":0.0", "\"arrival_s\":1e10"),
          "file:1:21: found '1e10', expected a time from 0 on, less than 292 years"},
-        {with(measured, "\"input\":40,", ""), "file:1:1: found no \"input\""},
+        {with(measured, "\"input\":40,", ""), "file:1:1: \"input\" is missing"},
         {with(measured, "\"input\":40", "\"input\":40,\"input\":41"),
          "file:1:36: found '\"input\":41', expected a key that the object does not have already"},
         {with(measured, "[7,8,9]", "[7,8,-9]"), "file:1:61: found '-9', expected a block's number, 0 .. 2^64 - 1"},
@@ -164,10 +164,10 @@ BOOST_AUTO_TEST_CASE(invalid_json_lines_are_rejected_with_their_place) {
         {with(measured, "}\n", "} 1\n"), "file:1:65: found '1', expected the end of the line"},
         {with(measured, "}\n", std::string("}\0\n", 3)), "file:1:64: found '?', expected the end of the line"},
         {with(measured, "}\n", "}\n[]\n"), "file:2:1: found '[', expected an object, a request"},
-        {measured + conversation, "file:3:1: found no \"id\""},
+        {measured + conversation, "file:3:1: \"id\" is missing"},
         {with(conversation, "[46, 47]", "[46]"),
          "file:1:74: found 1 numbers, expected 2: one for each 512 tokens, the last partial"},
-        {"{}", "file:1:1: found no \"timestamp\""},
+        {"{}", "file:1:1: \"timestamp\" is missing"},
     };
     for (const auto &[text, expected] : cases)
         BOOST_CHECK_EQUAL(refusal(text), expected);
