@@ -94,7 +94,7 @@ class base_protocol_checker : public sc_core::sc_module {
     void check_response(const payload_type &payload, const attributes &sent) {
         if (payload.get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE)
             violation("T1", "the response's status is TLM_INCOMPLETE_RESPONSE");
-        if (!attributes(payload).same(sent)) violation("T8", "an attribute is not the initiator's any more");
+        if (!attributes(payload).same(sent)) violation("T8", "the target changed an attribute of the initiator");
     }
 
     void b_transport(payload_type &payload, sc_core::sc_time &delay) {
@@ -103,7 +103,7 @@ class base_protocol_checker : public sc_core::sc_module {
         const attributes sent(payload);
         const sc_core::sc_time before = sc_core::sc_time_stamp() + delay;
         out->b_transport(payload, delay);
-        if (sc_core::sc_time_stamp() + delay < before) violation("T9", "b_transport ends before it began");
+        if (sc_core::sc_time_stamp() + delay < before) violation("T9", "b_transport ends before its start time");
         check_response(payload, sent);
         transactions_++;
     }
@@ -160,7 +160,7 @@ class base_protocol_checker : public sc_core::sc_module {
     unsigned transport_dbg(payload_type &payload) {
         const attributes sent(payload);
         const unsigned moved = out->transport_dbg(payload);
-        if (moved > sent.length) violation("G2", "transport_dbg moved more than it was asked for");
+        if (moved > sent.length) violation("G2", "transport_dbg moved more bytes than requested");
         if (!attributes(payload).same(sent)) violation("T8", "transport_dbg changed an attribute");
         return moved;
     }
@@ -171,14 +171,14 @@ class base_protocol_checker : public sc_core::sc_module {
         if (!granted) return false;
         if (address < dmi.get_start_address() || address > dmi.get_end_address())
             violation("D1", "the DMI region does not contain the address");
-        if (!dmi.get_dmi_ptr()) violation("D1", "a DMI region without a pointer");
+        if (!dmi.get_dmi_ptr()) violation("D1", "the DMI region has no pointer");
         if ((payload.is_read() && !dmi.is_read_allowed()) || (payload.is_write() && !dmi.is_write_allowed()))
-            violation("D1", "the DMI region does not allow the access that was asked for");
+            violation("D1", "the DMI region does not allow the requested access");
         return true;
     }
 
     void invalidate_direct_mem_ptr(sc_dt::uint64 start, sc_dt::uint64 end) {
-        if (start > end) violation("D5", "a range to invalidate that ends before it starts");
+        if (start > end) violation("D5", "an invalidated range ends before it starts");
         in->invalidate_direct_mem_ptr(start, end);
     }
 
@@ -235,7 +235,7 @@ class base_protocol_checker : public sc_core::sc_module {
             return false;
         }
         const sc_core::sc_time at = sc_core::sc_time_stamp() + delay;
-        if (at < t.last) violation("A4", "a payload's time goes back");
+        if (at < t.last) violation("A4", "the time of a payload goes backwards");
         t.last = at;
         t.phase = next;
         return true;

@@ -42,38 +42,39 @@ inline void d1(probe &p) {
         const tlm::tlm_dmi data = p.granted(address);
         require(data.get_start_address() <= address && address <= data.get_end_address(),
                 "the region does not contain the address");
-        require(!p.target->bounded || data.get_end_address() <= p.last(), "the region ends behind the memory");
+        require(!p.target->bounded || data.get_end_address() <= p.last(), "the region ends after the memory");
         for (const std::uint64_t at :
              {std::uint64_t{data.get_start_address()}, address, std::uint64_t{data.get_end_address()}}) {
             if (at < p.first() || at > p.last()) continue;
             std::uint8_t *const byte = data.get_dmi_ptr() + (at - data.get_start_address());
-            require(*byte == p.read(at, 1)[0], "the pointer does not lead to the bytes of its address");
+            require(*byte == p.read(at, 1)[0], "the pointer does not point to the bytes of its address");
             if (!p.target->writable || !data.is_write_allowed()) continue;
             *byte ^= 0xff;
-            require(*byte == p.read(at, 1)[0], "what is written through the pointer is not what is read");
+            require(*byte == p.read(at, 1)[0], "bytes read differ from bytes written through the pointer");
         }
     }
 }
 
 inline void d2(probe &p) {
     const tlm::tlm_dmi data = p.granted(p.first());
-    require(data.is_read_allowed(), "DMI is granted for a read and does not allow reads");
+    require(data.is_read_allowed(), "DMI is granted for a read but does not allow reads");
     sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
     probe::request r{tlm::TLM_READ_COMMAND, p.first(), bytes(4)};
     const sc_core::sc_time begin = sc_core::sc_time_stamp();
     p.send(r);
     const sc_core::sc_time cost = sc_core::sc_time_stamp() - begin;
     require((cost == sc_core::SC_ZERO_TIME) == (data.get_read_latency() == sc_core::SC_ZERO_TIME),
-            "an access takes time and DMI does not, or the other way round");
-    require(data.get_read_latency() <= cost, "DMI is slower than the access that it replaces");
+            "only one of the access and DMI takes time");
+    require(data.get_read_latency() <= cost, "DMI is slower than the access");
 }
 
 inline void d3(probe &p) {
-    if (!p.target->bounded || p.last() == UINT64_MAX) throw not_applicable{"nothing is there to be refused"};
+    if (!p.target->bounded || p.last() == UINT64_MAX)
+        throw not_applicable{"the target has no address after its memory"};
     tlm::tlm_dmi data;
-    require(!p.dmi(tlm::TLM_READ_COMMAND, p.last() + 1, data), "DMI is granted behind the memory");
+    require(!p.dmi(tlm::TLM_READ_COMMAND, p.last() + 1, data), "DMI is granted after the memory");
     require(data.get_start_address() <= p.last() + 1 && p.last() + 1 <= data.get_end_address(),
-            "the region that is refused does not contain the address");
+            "the declined region does not contain the address");
 }
 
 inline void d4(probe &p) {
@@ -85,13 +86,13 @@ inline void d4(probe &p) {
     used.set_end_address(p.first() + 2);
     used.set_read_latency(sc_core::sc_time(1, sc_core::SC_SEC));
     used.set_write_latency(sc_core::sc_time(1, sc_core::SC_SEC));
-    require(p.dmi(tlm::TLM_READ_COMMAND, p.first(), used), "the same request is refused the second time");
+    require(p.dmi(tlm::TLM_READ_COMMAND, p.first(), used), "the same request is declined the second time");
     require(used.get_dmi_ptr() == fresh.get_dmi_ptr() && used.get_start_address() == fresh.get_start_address() &&
                 used.get_end_address() == fresh.get_end_address() &&
                 used.get_read_latency() == fresh.get_read_latency() &&
                 used.get_write_latency() == fresh.get_write_latency() &&
                 used.get_granted_access() == fresh.get_granted_access(),
-            "a member of tlm_dmi that was set before is not overwritten");
+            "a member of tlm_dmi keeps its previous value");
 }
 
 inline void d5(probe &p) {
@@ -99,10 +100,10 @@ inline void d5(probe &p) {
     std::vector<conformance_target::range> withdrawn;
     p.from.on_invalidate = [&](std::uint64_t first, std::uint64_t last) { withdrawn.push_back({first, last}); };
     const std::optional<conformance_target::range> wanted = p.target->withdraw_dmi();
-    if (!wanted) throw not_applicable{"nothing makes this target withdraw DMI"};
+    if (!wanted) throw not_applicable{"this target has no way to invalidate DMI"};
     const bool covered = std::any_of(withdrawn.begin(), withdrawn.end(),
                                      [&](const auto &w) { return w.first <= wanted->first && wanted->last <= w.last; });
-    require(covered, "DMI is not withdrawn");
+    require(covered, "DMI is not invalidated");
 }
 
 inline void d6(probe &p) {
@@ -125,7 +126,7 @@ inline bytes debug_read(probe &p, std::uint64_t address, std::size_t length) {
     bytes data(length, 0xa5);
     const unsigned moved = p.debug(tlm::TLM_READ_COMMAND, address, data);
     if (moved == 0) throw not_applicable{"the target has no debug transport"};
-    require(moved == length, "a debug read of legal addresses is cut short");
+    require(moved == length, "a debug read of legal addresses returns too few bytes");
     return data;
 }
 
@@ -139,12 +140,12 @@ inline void g1(probe &p) {
 inline void g2(probe &p) {
     debug_read(p, p.first(), 64);
     bytes none;
-    require(p.debug(tlm::TLM_READ_COMMAND, p.first(), none) == 0, "a debug read of 0 bytes moved some");
+    require(p.debug(tlm::TLM_READ_COMMAND, p.first(), none) == 0, "a debug read of 0 bytes moved bytes");
     if (!p.target->bounded || p.last() == UINT64_MAX) return;
     bytes data(8, 0xa5);
-    require(p.debug(tlm::TLM_READ_COMMAND, p.last() + 1, data) == 0, "a debug read behind the memory moved bytes");
-    require(data == bytes(8, 0xa5), "a debug read that moved nothing changed the buffer");
-    require(p.debug(tlm::TLM_READ_COMMAND, p.last() - 3, data) <= 4, "a debug read moved bytes from behind the memory");
+    require(p.debug(tlm::TLM_READ_COMMAND, p.last() + 1, data) == 0, "a debug read after the memory moved bytes");
+    require(data == bytes(8, 0xa5), "a debug read that moved 0 bytes changed the buffer");
+    require(p.debug(tlm::TLM_READ_COMMAND, p.last() - 3, data) <= 4, "a debug read moved bytes from after the memory");
 }
 
 inline void g3(probe &p) {
@@ -153,18 +154,19 @@ inline void g3(probe &p) {
     tlm::tlm_generic_payload &payload = p.make(r);
     const unsigned moved = p.from.out->transport_dbg(payload);
     p.from.give_back(payload);
-    require(moved == 16 && r.data == plain, "transport_dbg minds byte enables or streaming");
+    require(moved == 16 && r.data == plain, "transport_dbg uses byte enables or streaming");
 }
 
 inline void g4(probe &p) {
     const bytes seen = debug_read(p, p.first() + 3, 61);
-    require(seen == p.read(p.first() + 3, 61), "debug and transport do not see the same bytes");
+    require(seen == p.read(p.first() + 3, 61), "debug and transport access different bytes");
     if (!p.target->writable) return;
     bytes data = probe::pattern(5, 61);
-    if (p.debug(tlm::TLM_WRITE_COMMAND, p.first() + 3, data) == 0) throw not_applicable{"debug cannot write"};
-    require(p.read(p.first() + 3, 61) == data, "transport does not see what debug wrote");
+    if (p.debug(tlm::TLM_WRITE_COMMAND, p.first() + 3, data) == 0)
+        throw not_applicable{"debug writes are not supported"};
+    require(p.read(p.first() + 3, 61) == data, "transport does not return the bytes that debug wrote");
     p.write(p.last() - 60, data);
-    require(debug_read(p, p.last() - 60, 61) == data, "debug does not see what transport wrote");
+    require(debug_read(p, p.last() - 60, 61) == data, "debug does not return the bytes that transport wrote");
 }
 
 // --- Four phases ---
@@ -206,7 +208,7 @@ inline void a4(probe &p) {
     p.from.begin(payload, delay);
     const sc_core::sc_time responded = p.from.finish(payload);
     p.from.give_back(payload);
-    require(responded >= begin + delay, "a response comes before the annotated time of its request");
+    require(responded >= begin + delay, "a response arrives before the annotated time of its request");
 }
 
 inline void a5(probe &p) {
@@ -219,15 +221,15 @@ inline void a5(probe &p) {
         sc_core::wait(sc_core::sc_time(10, sc_core::SC_US));
         const int references = payload.get_ref_count();
         p.from.give_back(payload);
-        require(references >= 1, "the target released a reference that was not its own");
-        require(references == 1, "the target holds a payload whose response has ended");
+        require(references >= 1, "the target released a reference that it did not hold");
+        require(references == 1, "the target still holds a payload after its response");
     }
 }
 
 inline void a6(probe &p) {
     p.from.ending = response_end::call;
     p.read(p.first(), 8);
-    require(p.from.last_end_response_answer() == tlm::TLM_COMPLETED, "END_RESP is not answered with TLM_COMPLETED");
+    require(p.from.last_end_response_answer() == tlm::TLM_COMPLETED, "END_RESP does not return TLM_COMPLETED");
 }
 
 inline void a7(probe &p) {
@@ -256,10 +258,10 @@ inline void a8(probe &p) {
         tlm::tlm_phase phase = conformance_unknown_phase;
         sc_core::sc_time delay;
         require(p.from.out->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED,
-                "an unknown phase is not answered with TLM_ACCEPTED");
+                "an unknown phase does not return TLM_ACCEPTED");
     }
     p.from.finish(payload);
-    require(payload.is_response_ok(), "an unknown phase spoilt the access");
+    require(payload.is_response_ok(), "an unknown phase made the access fail");
     p.from.give_back(payload);
 }
 
@@ -286,7 +288,7 @@ inline void a11(probe &p) {
         p.write(p.first(), probe::pattern(6 + (style == coding::loosely_timed)));
         p.from.style = style == coding::loosely_timed ? coding::approximately_timed : coding::loosely_timed;
         require(p.read(p.first(), 32) == probe::pattern(6 + (style == coding::loosely_timed)),
-                "blocking and non-blocking accesses do not see the same bytes");
+                "blocking and non-blocking transport access different bytes");
     }
 }
 
@@ -308,10 +310,10 @@ inline void a12(probe &p) {
             }
             for (tlm::tlm_generic_payload *payload : sent) {
                 p.from.finish(*payload);
-                require(payload->is_response_ok(), "one of several requests is refused");
+                require(payload->is_response_ok(), "one of several requests fails");
                 p.from.give_back(*payload);
             }
-            require(buffers[0] == before, "a read brings what a later request writes");
+            require(buffers[0] == before, "a read returns bytes of a later write");
             require(buffers[2] == bytes(all.begin() + 184, all.end()), "a read overtakes the write before it");
             require(buffers[4] == few && p.read(end, 16) == few, "a write overtakes the write before it");
         }
@@ -326,15 +328,16 @@ inline void a13(probe &p) {
         sent.push_back(&p.from.make(tlm::TLM_READ_COMMAND, p.first(), b.data(), b.size()));
         p.from.begin(*sent.back());
         const bytes beside = p.read(p.first(), 32);
-        require(!p.target->writable || beside == probe::pattern(3), "a blocking read brings the wrong bytes");
+        require(!p.target->writable || beside == probe::pattern(3), "a blocking read returns wrong bytes");
         if (p.target->writable) p.write(p.first() + 64, probe::pattern(static_cast<unsigned>(sent.size())));
     }
     for (std::size_t i = 0; i < sent.size(); i++) {
         p.from.finish(*sent[i]);
         const bool ok = sent[i]->is_response_ok();
         p.from.give_back(*sent[i]);
-        require(ok, "a request is refused beside blocking calls");
-        require(!p.target->writable || buffers[i] == probe::pattern(3), "a request beside blocking calls goes wrong");
+        require(ok, "a request fails during blocking calls");
+        require(!p.target->writable || buffers[i] == probe::pattern(3),
+                "a request during blocking calls returns wrong bytes");
     }
 }
 
@@ -355,52 +358,51 @@ inline const std::vector<conformance_rule> &conformance_rules() {
     using namespace conformance;
     static const std::vector<conformance_rule> rules = {
         {"T1", "every answer has a response status", true, true, t1},
-        {"T2.done", "OK means that the access has happened", true, true, t2_done},
-        {"T2.untouched", "an error leaves the memory, and the buffer of a read, as they were", true, true,
-         t2_untouched},
+        {"T2.done", "OK means that the access was performed", true, true, t2_done},
+        {"T2.untouched", "an error does not change the memory or the buffer of a read", true, true, t2_untouched},
         {"T3.last", "the last byte is legal", true, true, t3_last},
-        {"T3.end", "an access that runs off the end is an address error", true, true, t3_end},
-        {"T3.behind", "an access behind the end is an address error", true, true, t3_behind},
+        {"T3.end", "an access past the end is an address error", true, true, t3_end},
+        {"T3.behind", "an access after the end is an address error", true, true, t3_behind},
         {"T3.wrap", "an access that wraps the address space is an address error", true, true, t3_wrap},
         {"T4", "TLM_IGNORE moves nothing and gets a status", true, true, t4},
-        {"T5.write", "byte enables select what is written", true, true, t5_write},
-        {"T5.read", "a byte that is not enabled keeps what the buffer had", true, true, t5_read},
-        {"T5.short", "fewer enables than bytes are repeated", true, true, t5_short},
-        {"T5.long", "more enables than bytes are as good", true, true, t5_long},
+        {"T5.write", "byte enables select the written bytes", true, true, t5_write},
+        {"T5.read", "a disabled byte keeps its value in the buffer", true, true, t5_read},
+        {"T5.short", "fewer byte enables than bytes are repeated", true, true, t5_short},
+        {"T5.long", "more byte enables than bytes are accepted", true, true, t5_long},
         {"T5.empty", "byte enables without a length are an error", true, true, t5_empty},
         {"T6.wrap", "a streaming width below the length wraps to the start address", true, true, t6_wrap},
         {"T6.wide", "a streaming width above the length is an ordinary access", true, true, t6_wide},
         {"T6.zero", "a streaming width of 0 is an error", true, true, t6_zero},
         {"T7", "a length of 0 is an error", true, true, t7},
-        {"T8", "attributes, enables and write data are the initiator's", true, true, t8},
-        {"T9.delay", "the delay is added to", true, true, t9_delay},
-        {"T9.together", "calls of several threads do not disturb each other", true, true, t9_together},
-        {"T10", "an unknown extension is ignored, none is left", true, true, t10},
-        {"T11", "the DMI hint is set only where DMI is granted", true, true, t11},
+        {"T8", "the target does not change attributes, byte enables and write data", true, true, t8},
+        {"T9.delay", "the target adds to the delay", true, true, t9_delay},
+        {"T9.together", "calls of several threads are independent", true, true, t9_together},
+        {"T10", "an unknown extension is ignored, and no extension is added", true, true, t10},
+        {"T11", "the DMI hint is set only if DMI is granted", true, true, t11},
         {"T12", "an access needs no memory manager", true, false, t12},
-        {"D1", "a DMI region contains the address, ends in the memory, and leads to its bytes", true, false, d1},
-        {"D2", "DMI allows what was asked for, and its latency goes with the access", true, false, d2},
-        {"D3", "a refusal says where", true, false, d3},
-        {"D4", "every member of tlm_dmi is set", true, false, d4},
-        {"D5", "DMI is withdrawn", true, false, d5},
-        {"D6", "get_direct_mem_ptr takes no time and changes no payload", true, false, d6},
+        {"D1", "a DMI region contains the address, ends inside the memory and points to its bytes", true, false, d1},
+        {"D2", "DMI allows the requested access, and its latency matches the access", true, false, d2},
+        {"D3", "a declined DMI request gives its range", true, false, d3},
+        {"D4", "the target sets every member of tlm_dmi", true, false, d4},
+        {"D5", "DMI is invalidated", true, false, d5},
+        {"D6", "get_direct_mem_ptr takes no time and does not change the payload", true, false, d6},
         {"G1", "debug takes no time", true, false, g1},
-        {"G2", "debug returns what it moved", true, false, g2},
+        {"G2", "debug returns the number of bytes moved", true, false, g2},
         {"G3", "debug ignores byte enables and streaming", true, false, g3},
-        {"G4", "debug and transport see the same bytes", true, false, g4},
-        {"A1", "four phases in order, however the response is ended", false, true, a1},
-        {"A2", "one request and one response open", false, true, a2},
-        {"A3", "the return value says what happened to the arguments", false, true, a3},
-        {"A4", "annotated times are kept", false, true, a4},
-        {"A5", "references are given back once", false, true, a5},
-        {"A6", "END_RESP is answered with TLM_COMPLETED", false, true, a6},
-        {"A7", "non-blocking calls do not wait", false, true, a7},
+        {"G4", "debug and transport access the same bytes", true, false, g4},
+        {"A1", "the four phases are in order, for every way to end the response", false, true, a1},
+        {"A2", "at most one request and one response are open", false, true, a2},
+        {"A3", "the return value matches the changes of the arguments", false, true, a3},
+        {"A4", "annotated times are respected", false, true, a4},
+        {"A5", "every reference is released once", false, true, a5},
+        {"A6", "END_RESP returns TLM_COMPLETED", false, true, a6},
+        {"A7", "non-blocking calls do not block", false, true, a7},
         {"A8", "unknown phases are ignored", false, true, a8},
-        {"A9", "no extension is left on a payload", false, true, a9},
+        {"A9", "no extension remains on a payload", false, true, a9},
         {"A10", "every request gets its response", false, true, a10},
-        {"A11", "blocking and non-blocking accesses see the same bytes", false, true, a11},
-        {"A12", "requests that touch the same bytes keep their order", false, true, a12},
-        {"A13", "blocking calls may be made while requests are under way", false, true, a13},
+        {"A11", "blocking and non-blocking transport access the same bytes", false, true, a11},
+        {"A12", "requests to the same bytes keep their order", false, true, a12},
+        {"A13", "blocking calls are possible while requests are outstanding", false, true, a13},
     };
     return rules;
 }
@@ -409,9 +411,9 @@ inline const std::vector<conformance_rule> &conformance_rules() {
 inline verdict check_conformance(const conformance_rule &rule, coding style, const make_target &make,
                                  unsigned timeout_seconds = 60) {
     int channel[2];
-    if (pipe(channel)) return {outcome::failed, "no pipe"};
+    if (pipe(channel)) return {outcome::failed, "cannot create a pipe"};
     const pid_t child = fork();
-    if (child < 0) return {outcome::failed, "no process"};
+    if (child < 0) return {outcome::failed, "cannot create a process"};
     if (child == 0) {
         close(channel[0]);
         // A test runner's handlers would go on in the caller's place.
@@ -428,7 +430,7 @@ inline verdict check_conformance(const conformance_rule &rule, coding style, con
         } catch (const std::exception &e) {
             answer = std::string("1thrown: ") + e.what();
         } catch (...) {
-            answer = "1thrown: no std::exception";
+            answer = "1thrown: an exception that is not a std::exception";
         }
         std::size_t written = 0;
         while (written < answer.size()) {
@@ -447,7 +449,7 @@ inline verdict check_conformance(const conformance_rule &rule, coding style, con
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFSIGNALED(status)) return {outcome::failed, std::string("killed: ") + strsignal(WTERMSIG(status))};
-    if (WEXITSTATUS(status) != 0 || answer.empty()) return {outcome::failed, "the process ended without an answer"};
+    if (WEXITSTATUS(status) != 0 || answer.empty()) return {outcome::failed, "the process ended without a result"};
     return {static_cast<outcome>(answer[0] - '0'), answer.substr(1)};
 }
 

@@ -90,7 +90,7 @@ class probe : public sc_core::sc_module {
     initiator from{"from"};
     base_protocol_checker checker{"checker"};
     std::unique_ptr<conformance_target> target;
-    std::string verdict_text = "the simulation ended before the rule did: an access never came back";
+    std::string verdict_text = "the simulation ended before the check: an access never returned";
     outcome verdict_result = outcome::failed;
 
     probe(sc_core::sc_module_name name, coding style, const make_target &make, void (*rule)(probe &))
@@ -145,13 +145,13 @@ class probe : public sc_core::sc_module {
 
     bytes read(std::uint64_t address, std::size_t length) {
         request r{tlm::TLM_READ_COMMAND, address, bytes(length, 0xa5)};
-        require(send(r) == tlm::TLM_OK_RESPONSE, "a plain read of legal addresses is refused");
+        require(send(r) == tlm::TLM_OK_RESPONSE, "a plain read of legal addresses fails");
         return r.data;
     }
 
     void write(std::uint64_t address, const bytes &data) {
         request r{tlm::TLM_WRITE_COMMAND, address, data};
-        require(send(r) == tlm::TLM_OK_RESPONSE, "a plain write to legal addresses is refused");
+        require(send(r) == tlm::TLM_OK_RESPONSE, "a plain write to legal addresses fails");
     }
 
     unsigned debug(tlm::tlm_command command, std::uint64_t address, bytes &data) {
@@ -230,10 +230,10 @@ class probe : public sc_core::sc_module {
             }
             for (unsigned i = 0; i < count; i++) {
                 from.finish(*sent[i]);
-                require(sent[i]->is_response_ok(), "one of several requests is refused");
+                require(sent[i]->is_response_ok(), "one of several requests fails");
                 const bool latest = i + places() >= count; // what a later request has not written over
                 if (command == tlm::TLM_READ_COMMAND && target->writable && latest)
-                    require(data[i] == pattern(i), "one of several reads brings the wrong bytes");
+                    require(data[i] == pattern(i), "one of several reads returns wrong bytes");
                 from.give_back(*sent[i]);
             }
         }
