@@ -42,8 +42,8 @@ class narrow_initiator_socket : public Socket {
     using Socket::bind;
     template <unsigned bits>
     void bind(tlm::tlm_base_target_socket_b<bits> &) {
-        static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: put a tlmalloc::width_adapter<32, 64> (or "
-                                  "whatever width yours has) between");
+        static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: connect a tlmalloc::width_adapter<32, 64> "
+                                  "(with the width of your socket instead of 64) between the two");
     }
     template <typename To>
     void operator()(To &to) {

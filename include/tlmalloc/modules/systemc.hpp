@@ -8,9 +8,9 @@
 // files that include SystemC. The CMake target tlmalloc::modules and the flags of pkg-config define it.
 // clang-format off
 #if __cplusplus < 201703L
-#error "tlmalloc's SystemC modules are C++17, and this file is compiled as an earlier standard: use -std=c++17 or a later one"
+#error "tlmalloc's SystemC modules need C++17, but this file is compiled with an earlier standard: use -std=c++17 or later"
 #elif !defined(SC_CPLUSPLUS) && __cplusplus != 201703L
-#error "libsystemc has C++17 in the name of a symbol, so that another standard fails at the linker: link the CMake target tlmalloc::modules, or use the flags of pkg-config for tlmalloc-modules, or define SC_CPLUSPLUS=201703L wherever SystemC is included"
+#error "libsystemc has C++17 in the name of a symbol, so another standard fails in the linker: link the CMake target tlmalloc::modules, or use the flags of pkg-config for tlmalloc-modules, or define SC_CPLUSPLUS=201703L wherever SystemC is included"
 #endif
 // clang-format on
 

@@ -181,8 +181,8 @@ class target_socket : public tlm::tlm_target_socket<32>,
     // A socket of another width cannot be bound: says so when somebody tries.
     template <unsigned bits>
     operator tlm::tlm_base_target_socket_b<bits> &() {
-        static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: put a tlmalloc::width_adapter<64> (or "
-                                  "whatever width yours has) between");
+        static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: connect a tlmalloc::width_adapter<64> "
+                                  "(with the width of your socket instead of 64) between the two");
         return *this;
     }
 

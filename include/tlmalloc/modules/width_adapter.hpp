@@ -22,7 +22,7 @@ class width_adapter : public sc_core::sc_module,
                       private tlm::tlm_fw_transport_if<>,
                       private tlm::tlm_bw_transport_if<> {
     static constexpr bool is_width(unsigned bits) { return bits >= 8 && (bits & (bits - 1)) == 0; }
-    static_assert(is_width(in_bits) && is_width(out_bits), "a socket is 8, 16, 32, 64, 128, ... bits wide");
+    static_assert(is_width(in_bits) && is_width(out_bits), "a socket must be 8, 16, 32, 64, 128, ... bits wide");
 
   public:
     tlm::tlm_target_socket<in_bits> in{"in"};
