@@ -92,9 +92,9 @@ uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes) {
 }
 
 tla_status tla_arena_refuse_size(tla_arena *arena, uint64_t nbytes) {
-    if (nbytes == 0) return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "a size of 0 bytes");
-    return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT,
-                         "a size of %" PRIu64 " bytes: more than 2^63 is never possible", nbytes);
+    if (nbytes == 0) return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "size must be at least 1 byte");
+    return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "size of %" PRIu64 " bytes: must be at most 2^63",
+                         nbytes);
 }
 
 void tla_arena_count_used(tla_arena *arena, uint64_t nbytes) {
@@ -143,14 +143,14 @@ tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, 
 tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,
                                    tla_work *work) {
     if (!is_power_of_two(alignment))
-        return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "an alignment of %" PRIu64 ": no power of two",
+        return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "alignment %" PRIu64 " must be a power of two",
                              alignment);
     return alloc(arena, nbytes, alignment > arena->config.alignment ? alignment : arena->config.alignment, block, work);
 }
 
 static tla_status refuse_range(tla_arena *arena, tla_block range) {
     return tla_error_set(&arena->last_error, TLA_OUT_OF_RANGE,
-                         "%" PRIu64 " bytes at %" PRIu64 ": not inside the arena of %" PRIu64 " bytes at %" PRIu64,
+                         "%" PRIu64 " bytes at %" PRIu64 ": outside the arena of %" PRIu64 " bytes at %" PRIu64,
                          range.nbytes, range.offset, arena->config.capacity, arena->config.base);
 }
 
@@ -160,7 +160,7 @@ tla_status tla_arena_reserve(tla_arena *arena, tla_block block, tla_work *work) 
     if (!tla_arena_contains(arena, range)) return refuse_range(arena, block);
     if (range.offset % arena->config.alignment != 0)
         return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT,
-                             "an offset of %" PRIu64 ": not a multiple of %" PRIu64, range.offset,
+                             "offset %" PRIu64 " must be a multiple of %" PRIu64, range.offset,
                              arena->config.alignment);
     if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
     tla_status status = arena->placement->reserve(arena->state, range, work ? work : &(tla_work){0});
@@ -179,7 +179,7 @@ tla_status tla_arena_may_free(tla_arena *arena, tla_block block, tla_block *rang
 
 tla_status tla_arena_refuse_double(tla_arena *arena, tla_block range) {
     return tla_error_set(&arena->last_error, TLA_NOT_ALLOCATED,
-                         "free of %" PRIu64 " bytes at %" PRIu64 ": some of it is free already", range.nbytes,
+                         "free of %" PRIu64 " bytes at %" PRIu64 ": part of the range is already free", range.nbytes,
                          range.offset);
 }
 
@@ -212,7 +212,7 @@ tla_status tla_arena_grow(tla_arena *arena, uint64_t nbytes, tla_work *work) {
     uint64_t mask = arena->config.alignment - 1, end = arena->config.base + arena->config.capacity;
     if (nbytes > limit || ((nbytes + mask) & ~mask) > limit - end)
         return tla_error_set(&arena->last_error, TLA_OUT_OF_RANGE,
-                             "growth by %" PRIu64 " bytes at %" PRIu64 ": past 2^63", nbytes, end);
+                             "growth by %" PRIu64 " bytes at %" PRIu64 ": the arena would end past 2^63", nbytes, end);
     nbytes = (nbytes + mask) & ~mask;
     tla_status status = arena->placement->add(arena->state, (tla_block){end, nbytes}, work ? work : &(tla_work){0});
     if (status == TLA_OK) arena->config.capacity += nbytes;

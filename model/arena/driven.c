@@ -12,7 +12,7 @@
 static const char *const answers[] = {
     [TLA_ENGINE_DONE] = "done",
     [TLA_ENGINE_NO_BLOCK] = "no block",
-    [TLA_ENGINE_NOT_TAKEN] = "not taken",
+    [TLA_ENGINE_NOT_TAKEN] = "not allocated",
     [TLA_ENGINE_NO_NODE] = "no node",
 };
 
@@ -21,8 +21,8 @@ static tla_status differ(tla_driven *d, const tla_engine_request *request, const
     if (request->give_back) snprintf(at, sizeof at, " at %" PRIu64, request->offset);
     tla_error_set(&d->difference, TLA_ENGINE_DIFFERS,
                   "engine %s, operation %" PRIu64 ": %s %" PRIu64 "%s, in units of %" PRIu64
-                  " bytes: found %s, expected %s",
-                  d->engine.name, d->served, request->give_back ? "give back" : "take", request->size, at, d->unit,
+                  " bytes: the engine answers %s, the core %s",
+                  d->engine.name, d->served, request->give_back ? "release" : "allocate", request->size, at, d->unit,
                   found, expected);
     *d->error = d->difference;
     return TLA_ENGINE_DIFFERS;
@@ -71,7 +71,7 @@ static tla_status ask(tla_driven *d, tla_engine_request request, tla_status deci
     const tla_phrase expectation = tla_driven_words(expected, request.give_back, offset);
     if (status)
         return differ(d, &request,
-                      tla_phrase_of("no answer (%s)", why.text[0] ? why.text : tla_status_text(status)).text,
+                      tla_phrase_of("with an error (%s)", why.text[0] ? why.text : tla_status_text(status)).text,
                       expectation.text);
     const bool takes = expected == TLA_ENGINE_DONE && !request.give_back;
     if (answer.status != expected || (takes && answer.offset != offset))
@@ -100,8 +100,8 @@ static bool is_over(const tla_driven *d) {
 
 static tla_status no_node(tla_driven *d, const char *what, tla_block range) {
     return tla_error_set(d->error, TLA_LIMIT,
-                         "%s of %" PRIu64 " bytes at %" PRIu64
-                         ": it needs a node of the free list, which has all its %" PRIu64 " in use",
+                         "%s of %" PRIu64 " bytes at %" PRIu64 ": needs a free-list node, but all %" PRIu64
+                         " nodes are in use",
                          what, range.nbytes, range.offset, d->nodes);
 }
 
@@ -140,8 +140,8 @@ static void destroy(void *state) {
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     tla_driven *d = state;
     if (has_engine(d) && alignment > (is_buddy(d) && nbytes > d->unit ? nbytes : d->unit))
-        return unsupported(d, is_buddy(d) ? "no alignment of a block is above its size"
-                                          : "no alignment of a block is above the arena's own");
+        return unsupported(d, is_buddy(d) ? "a block's alignment must not exceed its size"
+                                          : "a block's alignment must not exceed the arena's alignment");
     if (has_engine(d) && !d->difference.status && nbytes / d->unit > d->capacity) {
         d->list->search_in_vain(d->list_state, nbytes, work);
         return TLA_FRAGMENTED;
@@ -153,7 +153,7 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
     if (status == TLA_OK && is_over(d)) {
         put_back(d, taken, cursor);
         nothing_changed(work);
-        return no_node(d, "an aligned block", taken);
+        return no_node(d, "allocation with alignment", taken);
     }
     if (has_engine(d) && (status == TLA_OK || status == TLA_FRAGMENTED)) {
         const tla_engine_request request = {.size = nbytes / d->unit};
@@ -175,7 +175,7 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
             work->nodes_created--; /* it has walked, and created none */
             nothing_changed(work);
         }
-        status = no_node(d, "a free", range);
+        status = no_node(d, "free", range);
     }
     if (!has_engine(d) || status == TLA_NO_HOST_MEMORY) return status;
     if (status && is_buddy(d)) return status; /* their engine does not see what is free already, and is not told */
@@ -186,30 +186,31 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
 
 static tla_status reserve(void *state, tla_block range, tla_work *work) {
     tla_driven *d = state;
-    if (has_engine(d)) return unsupported(d, "it places blocks, and takes none that another has placed");
+    if (has_engine(d))
+        return unsupported(d, "the engine chooses the addresses of blocks and cannot reserve a given range");
     const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
     const tla_status status = d->list->reserve(d->list_state, range, work);
     if (status || !is_over(d)) return status;
     put_back(d, range, cursor);
     nothing_changed(work);
-    return no_node(d, "a block in the middle", range);
+    return no_node(d, "reservation", range);
 }
 
 static tla_status add(void *state, tla_block range, tla_work *work) {
     tla_driven *d = state;
-    if (has_engine(d)) return unsupported(d, "its range does not grow");
+    if (has_engine(d)) return unsupported(d, "the engine's range cannot grow");
     const tla_status status = d->list->add(d->list_state, range, work);
     if (status || !is_over(d)) return status;
     take_back(d, range);
     nothing_changed(work);
-    return no_node(d, "a growth", range);
+    return no_node(d, "growth", range);
 }
 
 static tla_status make_room(void *state, size_t n) {
     tla_driven *d = state;
     if (n > d->nodes - d->list->count(d->list_state))
         return tla_error_set(d->error, TLA_LIMIT,
-                             "%zu frees at once could need more nodes than the %" PRIu64 " of the free list", n,
+                             "a batch of %zu frees could need more than the %" PRIu64 " nodes of the free list", n,
                              d->nodes);
     return d->list->make_room(d->list_state, n);
 }
@@ -278,7 +279,7 @@ static void set_cursor(void *state, uint64_t offset) {
 tla_status tla_driven_may_cut(const tla_driven *d, size_t items) {
     if (!has_engine(d) || !is_buddy(d) || items < 2) return TLA_OK;
     return tla_error_set(d->error, TLA_UNSUPPORTED,
-                         "engine %s: it gives back no parts of a block that it has taken whole", d->engine.name);
+                         "engine %s: cannot release parts of a block that was allocated whole", d->engine.name);
 }
 
 tla_placement tla_driven_around(const tla_placement *list, bool engine) {

@@ -12,7 +12,7 @@ static tla_status serve(tla_driven *d, tla_engine_request request, tla_error *er
     tla_engine_answer answer;
     const tla_status status = d->engine.serve(d->engine.state, &request, &answer, error);
     if (status || !answer.status) return status;
-    return tla_error_set(error, TLA_ENGINE_DIFFERS, "engine %s does not take the list over: %s", d->engine.name,
+    return tla_error_set(error, TLA_ENGINE_DIFFERS, "engine %s cannot take over the free list: %s", d->engine.name,
                          tla_driven_words(answer.status, true, 0).text);
 }
 
@@ -84,37 +84,39 @@ void tla_driven_put_back(tla_arena *arena, tla_driven *d) {
 
 tla_status tla_driven_has_room(const tla_driven *d, uint64_t blocks, tla_error *error) {
     if (blocks <= d->nodes) return TLA_OK;
-    return tla_error_set(error, TLA_LIMIT, "found %" PRIu64 " free blocks, the free list has %" PRIu64 " nodes", blocks,
+    return tla_error_set(error, TLA_LIMIT,
+                         "%" PRIu64 " free blocks need more than the %" PRIu64 " nodes of the free list", blocks,
                          d->nodes);
 }
 
 static tla_status check(const tla_arena *arena, const tla_engine *engine, uint64_t nodes, tla_error *error) {
     const tla_policy policy = arena->config.policy;
     const uint64_t units = arena->config.capacity / arena->config.alignment;
-    if (arena->driven) return tla_error_set(error, TLA_UNSUPPORTED, "the arena has an engine or a limit already");
+    if (arena->driven) return tla_error_set(error, TLA_UNSUPPORTED, "the arena already has an engine or a node limit");
     if (policy == TLA_TLSF || (policy == TLA_BUDDY && (!engine || nodes > 0)))
-        return tla_error_set(error, TLA_UNSUPPORTED, "%s keeps no one list whose nodes could be limited%s",
+        return tla_error_set(error, TLA_UNSUPPORTED, "%s keeps no single list whose nodes could be limited%s",
                              tla_policy_name(policy), policy == TLA_BUDDY ? "" : " or walked");
     if (!engine) return TLA_OK;
     if (policy != engine->policy)
-        return tla_error_set(error, TLA_UNSUPPORTED, "engine %s places by %s, found %s", engine->name,
-                             tla_policy_name(engine->policy), tla_policy_name(policy));
+        return tla_error_set(error, TLA_UNSUPPORTED, "engine %s implements %s, but the arena's policy is %s",
+                             engine->name, tla_policy_name(engine->policy), tla_policy_name(policy));
     if (units == 0 || units > engine->capacity_max)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "engine %s has 1 .. %" PRIu64 " units, found %" PRIu64 " of %" PRIu64 " bytes",
+                             "engine %s supports 1 .. %" PRIu64 " units, but the arena has %" PRIu64 " of %" PRIu64
+                             " bytes",
                              engine->name, engine->capacity_max, units, arena->config.alignment);
     if (arena->config.capacity % arena->config.alignment != 0)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "engine %s: found %" PRIu64 " bytes, expected a multiple of %" PRIu64, engine->name,
+                             "engine %s: the arena's %" PRIu64 " bytes must be a multiple of %" PRIu64, engine->name,
                              arena->config.capacity, arena->config.alignment);
     const uint64_t largest = (uint64_t)1 << tla_log2(units);
     if (policy == TLA_BUDDY && arena->config.base / arena->config.alignment % largest != 0)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "engine %s: found a base of %" PRIu64
-                             ", expected a multiple of its largest block, %" PRIu64,
+                             "engine %s: the arena's base %" PRIu64
+                             " must be a multiple of the engine's largest block, %" PRIu64,
                              engine->name, arena->config.base, largest * arena->config.alignment);
     if (nodes > engine->nodes_max)
-        return tla_error_set(error, TLA_UNSUPPORTED, "engine %s has at most %" PRIu64 " nodes, found %" PRIu64,
+        return tla_error_set(error, TLA_UNSUPPORTED, "engine %s supports at most %" PRIu64 " nodes, not %" PRIu64,
                              engine->name, engine->nodes_max, nodes);
     return TLA_OK;
 }

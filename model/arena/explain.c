@@ -14,8 +14,8 @@ static rounding rounding_of(const tla_arena *arena, uint64_t nbytes) {
     uint64_t least = tla_arena_granted(arena, nbytes);
     if (least && arena->placement->sufficient) least = arena->placement->sufficient(least);
     if (least > nbytes)
-        snprintf(r.text, sizeof r.text, " (by %s a free block of %" PRIu64 ")", tla_policy_name(arena->config.policy),
-                 least);
+        snprintf(r.text, sizeof r.text, " (%s needs a free block of %" PRIu64 ")",
+                 tla_policy_name(arena->config.policy), least);
     return r;
 }
 
@@ -29,7 +29,7 @@ tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t 
                   what, nbytes, rounding_of(arena, nbytes).text, s.free, s.capacity, s.largest_free, s.free_blocks,
                   status == TLA_EXHAUSTED    ? "exhausted"
                   : status == TLA_FRAGMENTED ? "fragmented"
-                                             : "no size that can be asked for");
+                                             : "invalid size");
     error->requested = nbytes;
     error->total_free = s.free;
     error->largest_free = s.largest_free;

@@ -68,7 +68,7 @@ static tla_status read_config(reader *r, snapshot *s) {
             else
                 *r = before;
         }
-    if (!known) return damaged(r, "\"policy\" and the name of one");
+    if (!known) return damaged(r, "\"policy\" and the name of a policy");
     tla_status status = keyed(r, "base ", "\"base\" and a number", &s->config.base);
     if (!status) status = keyed(r, "capacity ", "\"capacity\" and a number", &s->config.capacity);
     if (status) return status;
@@ -93,7 +93,8 @@ static tla_status list_of(reader *r, const char *key, const char *expected, size
     uint64_t n = 0;
     tla_status status = keyed(r, key, expected, &n);
     if (status) return status;
-    if (n > (size_t)(r->end - r->at) / min_line) return damaged(&before, "as many entries as follow");
+    if (n > (size_t)(r->end - r->at) / min_line)
+        return damaged(&before, "a count that matches the entries that follow");
     *count = (size_t)n;
     *list = calloc((size_t)n + 1, size);
     return *list ? TLA_OK : TLA_NO_HOST_MEMORY;
@@ -129,11 +130,12 @@ static tla_status read_live(reader *r, snapshot *s) {
             !number(r, " ", &o->who) || !number(r, "\n", &o->time))
             return damaged(&before, "offset, size, tag, who and time");
         if (!inside(&s->config, *b) || b->offset < end)
-            return damaged(&before, "a block inside the arena and behind the one before");
+            return damaged(&before, "a block inside the arena and after the previous block");
         end = b->offset + b->nbytes;
         total += b->nbytes;
     }
-    if (total != s->config.capacity - s->free_bytes) return damaged(r, "live blocks that are all that is not free");
+    if (total != s->config.capacity - s->free_bytes)
+        return damaged(r, "live blocks that cover exactly what is not free");
     return TLA_OK;
 }
 
@@ -162,9 +164,7 @@ static tla_status check_disjoint(const snapshot *s, tla_error *error) {
     free(sorted);
     if (good) return TLA_OK;
     return tla_error_set(error, TLA_SYNTAX,
-                         "free block of %" PRIu64 " bytes at %" PRIu64
-                         ": found another block in or beside it, expected "
-                         "blocks that are apart",
+                         "free block of %" PRIu64 " bytes at %" PRIu64 ": overlaps another block or touches a free one",
                          found.nbytes, found.offset);
 }
 
@@ -182,10 +182,10 @@ static tla_status read_all(const char *text, size_t length, snapshot *s, tla_err
     if (r.at < r.end) return damaged(&r, "nothing after \"end\"");
     if (s->peak < s->config.capacity - s->free_bytes || s->peak > s->config.capacity)
         return tla_error_set(error, TLA_SYNTAX,
-                             "peak %" PRIu64 ": expected at least what is used, %" PRIu64 ", and at most the capacity",
+                             "peak %" PRIu64 ": must be at least the %" PRIu64 " bytes in use and at most the capacity",
                              s->peak, s->config.capacity - s->free_bytes);
     if (s->cursor != 0 && (s->cursor < s->config.base || s->cursor > s->config.base + s->config.capacity))
-        return tla_error_set(error, TLA_SYNTAX, "cursor %" PRIu64 ": expected an offset of the arena", s->cursor);
+        return tla_error_set(error, TLA_SYNTAX, "cursor %" PRIu64 ": must be an offset inside the arena", s->cursor);
     return check_disjoint(s, error);
 }
 
@@ -208,12 +208,12 @@ static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_err
     const tla_arena_config *c = &arena->config;
     if (s->config.base != c->base || s->config.capacity != c->capacity)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "the snapshot is of %" PRIu64 " bytes at %" PRIu64 ", the arena of %" PRIu64
+                             "the snapshot has %" PRIu64 " bytes at %" PRIu64 ", the arena %" PRIu64
                              " bytes at %" PRIu64,
                              s->config.capacity, s->config.base, c->capacity, c->base);
     if (arena->live && !s->config.validate)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "the arena validates, and the snapshot does not list the live blocks");
+                             "the arena validates frees, but the snapshot does not list the live blocks");
     uint64_t mask = c->alignment - 1, tail = (c->base + c->capacity) & ~mask; /* from there on nothing is ever taken */
     bool suits = true;
     for (size_t i = 0; i < s->count; i++) {
@@ -225,7 +225,7 @@ static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_err
                 tla_arena_granted(arena, s->live[i].block.nbytes) == s->live[i].block.nbytes;
     if (suits) return TLA_OK;
     return tla_error_set(error, TLA_UNSUPPORTED,
-                         "the snapshot has blocks that policy %s with an alignment of %" PRIu64 " does not make",
+                         "the snapshot has blocks that policy %s with alignment %" PRIu64 " cannot produce",
                          tla_policy_name(c->policy), c->alignment);
 }
 

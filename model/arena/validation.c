@@ -47,7 +47,7 @@ tla_status tla_arena_check_owner(tla_arena *arena, tla_block range) {
     if (!live || live->block.offset >= end) {
         live = NULL;
         status = TLA_NOT_ALLOCATED;
-        kind = "nothing of it is allocated (double free?)";
+        kind = "not allocated (double free?)";
     } else if (live->block.offset == range.offset) {
         status = TLA_SIZE_MISMATCH;
         kind = "wrong size for";
@@ -98,7 +98,7 @@ tla_status tla_arena_check(const tla_arena *arena, tla_error *error) {
             if (blocks > 0 && block.offset < last.offset + last.nbytes)
                 return broken(error, block, "overlaps another free block");
             if (blocks > 0 && block.offset == last.offset + last.nbytes && !p->whole_blocks)
-                return broken(error, block, "was not joined with its neighbour");
+                return broken(error, block, "is not merged with its neighbour");
             const tla_live_block *live = arena->live ? first_touched(arena, block.offset) : NULL;
             if (live && live->block.offset < block.offset + block.nbytes)
                 return broken(error, block, "overlaps a live block");
@@ -107,12 +107,13 @@ tla_status tla_arena_check(const tla_arena *arena, tla_error *error) {
             last = block;
         }
     if (total + arena->used != arena->config.capacity)
-        return tla_error_set(error, TLA_OVERLAP, "%" PRIu64 " bytes free and %" PRIu64 " used make no %" PRIu64, total,
-                             arena->used, arena->config.capacity);
+        return tla_error_set(error, TLA_OVERLAP,
+                             "%" PRIu64 " bytes free and %" PRIu64
+                             " bytes used do not add up to the capacity, %" PRIu64,
+                             total, arena->used, arena->config.capacity);
     if (blocks != p->count(arena->state) || largest != p->largest(arena->state))
         return tla_error_set(error, TLA_OVERLAP,
-                             "%" PRIu64 " free blocks, the largest of %" PRIu64
-                             " bytes, are not what the placement counts",
+                             "%" PRIu64 " free blocks, the largest of %" PRIu64 " bytes: the placement counts others",
                              blocks, largest);
     return TLA_OK;
 }

@@ -252,7 +252,7 @@ tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, ui
                                     tla_error *error) {
     uint64_t capacity = tla_caching_pool_class(nbytes);
     if (capacity == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, expected 1 .. 2^63", what,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested %" PRIu64 " bytes, must be 1 .. 2^63", what,
                              nbytes);
     device_pool *found = lock_device(pool, device);
     tla_caching_pool_stats s = found ? found->stats : (tla_caching_pool_stats){0};
@@ -261,7 +261,7 @@ tla_status tla_caching_pool_explain(tla_caching_pool *pool, const char *what, ui
     if (exceeds_limit(pool, s.reserved, capacity))
         status = tla_pool_limit_reason(nbytes, trimmed, error,
                                        "%s overflow: requested %" PRIu64 " bytes, no buffer of their class of %" PRIu64
-                                       " is cached (%" PRIu64 " bytes in others); so many more than the %" PRIu64
+                                       " is cached (%" PRIu64 " bytes in others); as many more beside the %" PRIu64
                                        " reserved would exceed byte_limit, %" PRIu64,
                                        what, nbytes, capacity, s.cached, s.reserved, pool->config.byte_limit);
     else

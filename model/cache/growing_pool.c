@@ -119,7 +119,7 @@ uint64_t tla_growing_pool_trim_serves(const tla_growing_pool *pool, uint64_t nby
 tla_status tla_growing_pool_explain(const tla_growing_pool *pool, const char *what, uint64_t nbytes, tla_error *error) {
     const tla_growing_pool_config *c = &pool->config;
     if (nbytes > largest_request) {
-        tla_error_set(error, TLA_EXHAUSTED, "%s overflow: requested %" PRIu64 " bytes, expected at most 2^62", what,
+        tla_error_set(error, TLA_EXHAUSTED, "%s overflow: requested %" PRIu64 " bytes, must be at most 2^62", what,
                       nbytes);
         if (error) error->requested = nbytes;
         return TLA_EXHAUSTED;

@@ -108,7 +108,7 @@ tla_status tla_lazy_arena_explain(const tla_lazy_arena *lazy, const char *what, 
     uint64_t when_ps;
     if (!error || !tla_lazy_arena_next_commit(lazy, &when_ps)) return status;
     size_t used = strlen(error->text);
-    char next[48] = "in no time that the model has";
+    char next[48] = "only after the end of simulated time";
     if (when_ps != UINT64_MAX) snprintf(next, sizeof next, "at %" PRIu64 " ps", when_ps);
     snprintf(error->text + used, sizeof error->text - used,
              "; %" PRIu64 " bytes of %" PRIu64 " are committed, the next %s", lazy->committed, lazy->config.final_bytes,

@@ -160,8 +160,8 @@ tla_status tla_mixed_pool_explain(tla_mixed_pool *mixed, const char *what, tla_m
     object_kind kind = kind_of(format);
     if (kind == no_kind || nbytes == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s: requested %" PRIu64 " bytes of format %d, expected some of a tensor's or of "
-                             "BINARY_BUFFER",
+                             "%s: requested %" PRIu64
+                             " bytes of format %d: must be at least 1 byte, of a tensor's format or of BINARY_BUFFER",
                              what, nbytes, (int)format);
     tla_arena *arena = kind == buffer ? mixed->region : mixed->arena;
     if (kind == buffer && !arena)

@@ -118,7 +118,7 @@ tla_status tla_slot_pool_explain(tla_slot_pool *pool, const char *what, uint64_t
     uint64_t slot = pool->config.slot_bytes;
     if (nbytes == 0 || nbytes > slot)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s: requested %" PRIu64 " bytes, expected 1 .. %" PRIu64 ", the size of a slot", what,
+                             "%s: requested %" PRIu64 " bytes, must be 1 .. %" PRIu64 ", the size of a slot", what,
                              nbytes, slot);
     uint64_t free = tla_slot_pool_get_stats(pool).free_slots;
     tla_error_set(error, TLA_EXHAUSTED,

@@ -22,8 +22,8 @@ static tla_status arena_free(void *context, uint32_t device, uint64_t address, u
 static tla_status arena_explain(void *context, uint32_t device, uint64_t nbytes, tla_error *error) {
     const tla_arena_set *set = context;
     if (device >= set->count)
-        return tla_error_set(error, TLA_OUT_OF_RANGE, "there is no device %" PRIu32 " among %" PRIu32, device,
-                             set->count);
+        return tla_error_set(error, TLA_OUT_OF_RANGE,
+                             "device %" PRIu32 " does not exist: there are %" PRIu32 " devices", device, set->count);
     char what[32];
     snprintf(what, sizeof what, "device %" PRIu32, device);
     return tla_arena_explain(set->arenas[device], what, nbytes, error);

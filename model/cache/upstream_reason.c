@@ -37,7 +37,7 @@ static const char *reason(uint64_t trimmed) {
 
 tla_status tla_port_client_reason(const tla_upstream *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
                                   uint64_t trimmed, tla_error *error, const char *format, ...) {
-    tla_error why = {.status = TLA_EXHAUSTED, .text = "which refused"};
+    tla_error why = {.status = TLA_EXHAUSTED, .text = "the allocation failed"};
     if (driver->explain) why.status = driver->explain(driver->context, device, asked, &why);
     if (!error) return why.status;
     char own[sizeof error->text];

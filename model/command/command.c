@@ -12,25 +12,25 @@ uint32_t tla_command_claimed_length(const uint8_t *bytes) {
 /* Checks the header and fills opcode, target and ids of an all-zero command. */
 static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command *command, tla_error *error) {
     if (length < TLA_COMMAND_HEADER_BYTES)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least the header of %d",
-                             length, TLA_COMMAND_HEADER_BYTES);
+        return tla_error_set(error, TLA_BAD_COMMAND,
+                             "descriptor of %zu bytes: must be at least the %d bytes of the header", length,
+                             TLA_COMMAND_HEADER_BYTES);
     if (get32(bytes) != DESCRIPTOR_MAGIC)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with magic 0x%08x, expected 0x%08x (\"TLAC\")",
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with magic 0x%08x: must be 0x%08x (\"TLAC\")",
                              get32(bytes), DESCRIPTOR_MAGIC);
     command->correlation_id = get32(bytes + 8);
     command->request_id = get32(bytes + 12);
     uint32_t opcode = bytes[4], target = bytes[5], claimed = tla_command_claimed_length(bytes);
     if (!known_target(target))
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u, expected %d to %d", target,
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u: must be %d to %d", target,
                              TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
     command->target = (tla_target)target;
     if (tla_descriptor_bytes(opcode, 0) == 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u, expected %d to %d", opcode,
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u: must be %d to %d", opcode,
                              TLA_OP_ALLOC, TLA_OP_LAST);
     command->opcode = (tla_opcode)opcode;
     if (claimed != length)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor that claims %u bytes, but %zu are there", claimed,
-                             length);
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor claims %u bytes but has %zu", claimed, length);
     return TLA_OK;
 }
 
@@ -95,21 +95,21 @@ static bool is_count(tla_opcode opcode, uint32_t count) {
 static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, tla_error *error) {
     size_t expected = tla_descriptor_bytes((uint32_t)opcode, count);
     if (!is_count(opcode, count))
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u, expected %s", count,
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with a count of %u: must be %s", count,
                              counts_of(opcode, count).text);
     if (expected != length)
         return tla_error_set(error, TLA_BAD_COMMAND,
-                             "descriptor of %zu bytes, expected %zu for opcode %d with a count of %u", length, expected,
+                             "descriptor of %zu bytes: must be %zu for opcode %d with a count of %u", length, expected,
                              (int)opcode, count);
     return TLA_OK;
 }
 
 static tla_status decode_memory_kind(const char *what, uint32_t kind, tla_command *command, tla_error *error) {
     if (kind >= TLA_MEMORY_KIND_COUNT)
-        return tla_error_set(error, TLA_BAD_COMMAND,
-                             "%s channel %u, expected %d (HBM), %d (TCM), %d (SRAM), %d (M_CPU memory) or %d (host "
-                             "memory)",
-                             what, kind, TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY);
+        return tla_error_set(
+            error, TLA_BAD_COMMAND,
+            "%s channel %u: must be %d (HBM), %d (TCM), %d (SRAM), %d (M_CPU memory) or %d (host memory)", what, kind,
+            TLA_HBM, TLA_TCM, TLA_SRAM, TLA_M_CPU_MEMORY, TLA_HOST_MEMORY);
     command->memory = (tla_memory_kind)kind;
     return TLA_OK;
 }
@@ -121,7 +121,7 @@ static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_er
     const tla_status status = decode_memory_kind(what, body[0], command, error);
     if (status) return status;
     if (body[1] >= TLA_FORMAT_COUNT)
-        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC of format %u, expected 0 to %d", body[1],
+        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC with format %u: must be 0 to %d", body[1],
                              TLA_FORMAT_COUNT - 1);
     command->format = (tla_memory_format)body[1];
     command->stream = (uint32_t)get(body + 2, 2);
@@ -132,15 +132,13 @@ static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_er
 
 static tla_status decode_trim(const uint8_t *body, tla_command *command, tla_error *error) {
     if (get32(body + 4) != 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "TRIM with 0x%08x behind its channel, expected 0",
-                             get32(body + 4));
+        return tla_error_set(error, TLA_BAD_COMMAND, "TRIM with 0x%08x after its channel: must be 0", get32(body + 4));
     return decode_memory_kind("TRIM of", get32(body), command, error);
 }
 
 static tla_status decode_place(const uint8_t *body, tla_command *command, tla_error *error) {
     if (get32(body + 20) != 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "PLACE with 0x%08x behind its object, expected 0",
-                             get32(body + 20));
+        return tla_error_set(error, TLA_BAD_COMMAND, "PLACE with 0x%08x after its object: must be 0", get32(body + 20));
     command->pa.value = get(body, 8);
     command->nbytes = get(body + 8, 8);
     command->object = get32(body + 16);
@@ -151,13 +149,13 @@ static tla_status decode_more_of_alloc(const uint8_t *body, tla_command *command
     const uint32_t first = get32(body + 16), second = get32(body + 20);
     if (command->opcode == TLA_OP_EVICT) {
         if (first > 1 || second != 0)
-            return tla_error_set(error, TLA_BAD_COMMAND, "EVICT with busy %u and %u behind it, expected 0 or 1, and 0",
-                                 first, second);
+            return tla_error_set(error, TLA_BAD_COMMAND, "EVICT with busy %u and then %u: must be 0 or 1, and 0", first,
+                                 second);
         command->busy = first;
         return TLA_OK;
     }
     if (second > TLA_BATCH_CARVED)
-        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC_BATCH of kind %u, expected 0 (contiguous) or 1 (carved)",
+        return tla_error_set(error, TLA_BAD_COMMAND, "ALLOC_BATCH of kind %u: must be 0 (contiguous) or 1 (carved)",
                              second);
     command->count = first;
     command->batch = (tla_batch)second;
@@ -166,7 +164,7 @@ static tla_status decode_more_of_alloc(const uint8_t *body, tla_command *command
 
 static tla_status decode_free_batch(const uint8_t *body, tla_command *command, tla_error *error) {
     if (get32(body + 4) != 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "FREE_BATCH with 0x%08x behind its count, expected 0",
+        return tla_error_set(error, TLA_BAD_COMMAND, "FREE_BATCH with 0x%08x after its count: must be 0",
                              get32(body + 4));
     command->count = get32(body);
     for (uint32_t i = 0; i < command->count; i++)
@@ -177,9 +175,10 @@ static tla_status decode_free_batch(const uint8_t *body, tla_command *command, t
 static tla_status decode_put(const uint8_t *body, tla_command *command, tla_error *error) {
     const tla_mem_object_meta meta = tla_object_meta_get(body + 12);
     if (get(body + 14, 2) != 0 || !meta_is_right(&meta))
-        return tla_error_set(error, TLA_BAD_COMMAND,
-                             "PUT with %u dimensions and %u behind them, expected at most 6, 0, and no sizes beyond",
-                             meta.dimensions, (unsigned)get(body + 14, 2));
+        return tla_error_set(
+            error, TLA_BAD_COMMAND,
+            "PUT with %u dimensions and then %u: must be at most 6 and 0, with 0 as the size of unused dimensions",
+            meta.dimensions, (unsigned)get(body + 14, 2));
     command->key = get(body, 8);
     command->count = get32(body + 8);
     command->meta = meta;
@@ -191,7 +190,7 @@ static tla_status decode_put(const uint8_t *body, tla_command *command, tla_erro
 static tla_status decode_key(const uint8_t *body, tla_command *command, tla_error *error) {
     const char *const what = command->opcode == TLA_OP_GET ? "GET from" : "REMOVE from";
     if (get32(body + 12) != 0)
-        return tla_error_set(error, TLA_BAD_COMMAND, "%s a channel with 0x%08x behind it, expected 0", what,
+        return tla_error_set(error, TLA_BAD_COMMAND, "%s a channel with 0x%08x after it: must be 0", what,
                              get32(body + 12));
     command->key = get(body, 8);
     return decode_memory_kind(what, get32(body + 8), command, error);
@@ -219,7 +218,7 @@ static tla_status decode_pe_dma(const uint8_t *body, tla_command *command, tla_e
     const uint32_t write = get32(body + 24), pattern = get32(body + 28);
     if (write > 1 || pattern > UINT8_MAX)
         return tla_error_set(error, TLA_BAD_COMMAND,
-                             "PE_DMA with write %u and pattern %u, expected 0 or 1, and at most 255", write, pattern);
+                             "PE_DMA with write %u and pattern %u: must be 0 or 1, and at most 255", write, pattern);
     command->pa.value = get(body, 8);
     command->nbytes = get(body + 8, 8);
     command->target_start_ps = get(body + 16, 8);
@@ -237,8 +236,8 @@ static tla_status decode_launch(const uint8_t *body, tla_command *command, tla_e
     get_pes(body + 24, &command->pes);
     if (!programs_fit(command->program, command->programs, &command->pes))
         return tla_error_set(error, TLA_BAD_COMMAND,
-                             "LAUNCH of program %u of %u on %u PEs, expected less than their number", command->program,
-                             command->programs, tla_pe_set_count(&command->pes));
+                             "LAUNCH of program %u of %u on %u PEs: the program must be less than their number",
+                             command->program, command->programs, tla_pe_set_count(&command->pes));
     command->count = get32(body + 12);
     for (uint32_t i = 0; i < command->count; i++)
         command->arguments[i] = get(body + ARGUMENTS_AT - TLA_COMMAND_HEADER_BYTES + 8 * i, 8);
@@ -251,7 +250,7 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
     const bool counted = at >= 0;
     const size_t least = tla_descriptor_bytes((uint32_t)command->opcode, 0);
     if (counted && length < least)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes, expected at least %zu for opcode %d",
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes: must be at least %zu for opcode %d",
                              length, least, (int)command->opcode);
     uint32_t count = !counted ? 0 : get32(body + at);
     tla_status status = check_count(command->opcode, count, length, error);
@@ -329,16 +328,15 @@ void tla_command_explain(const tla_command *command, tla_error *error) {
     const tla_opcode opcode = command->opcode;
     const char *const name = tla_opcode_name(opcode);
     if (!name) {
-        tla_error_set(error, TLA_INVALID_ARGUMENT, "command: found opcode %u, expected 1 .. %d", (unsigned)opcode,
-                      TLA_OP_LAST);
+        tla_error_set(error, TLA_INVALID_ARGUMENT, "command: opcode %u must be 1 .. %d", (unsigned)opcode, TLA_OP_LAST);
     } else if (count_at(opcode) >= 0 && !is_count(opcode, command->count)) {
-        tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a count of %u, expected %s", name, command->count,
+        tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: count %u must be %s", name, command->count,
                       counts_of(opcode, command->count).text);
     } else {
-        tla_error_set(error, TLA_INVALID_ARGUMENT,
-                      "%s: found a target (%u), channel (%u), format (%u), stream (%u) or programs (%u) that no "
-                      "descriptor can say",
-                      name, (unsigned)command->target, (unsigned)command->memory, (unsigned)command->format,
-                      command->stream, command->programs);
+        tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "%s: target (%u), channel (%u), format (%u), stream (%u) or programs (%u) out of range for a descriptor",
+            name, (unsigned)command->target, (unsigned)command->memory, (unsigned)command->format, command->stream,
+            command->programs);
     }
 }

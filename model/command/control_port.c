@@ -14,15 +14,15 @@ static tla_status check_claim(const tla_control_port *port, uint32_t *claimed, t
     if (port->staged < TLA_COMMAND_CLAIM_BYTES) return TLA_OK;
     *claimed = tla_command_claimed_length(port->command);
     if (*claimed == 0)
-        return tla_error_set(error, TLA_BAD_COMMAND,
-                             "descriptor that begins with %02x %02x %02x %02x or claims 0 bytes, expected \"TLAC\" and "
-                             "its length",
-                             port->command[0], port->command[1], port->command[2], port->command[3]);
+        return tla_error_set(
+            error, TLA_BAD_COMMAND,
+            "descriptor begins with %02x %02x %02x %02x or claims 0 bytes: must begin with \"TLAC\" and its length",
+            port->command[0], port->command[1], port->command[2], port->command[3]);
     if (*claimed < TLA_COMMAND_HEADER_BYTES || *claimed > TLA_COMMAND_MAX_BYTES)
-        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor that claims %u bytes, expected %d to %d", *claimed,
+        return tla_error_set(error, TLA_BAD_COMMAND, "descriptor claims %u bytes: must be %d to %d", *claimed,
                              TLA_COMMAND_HEADER_BYTES, TLA_COMMAND_MAX_BYTES);
     if (port->staged > *claimed)
-        return tla_error_set(error, TLA_BAD_COMMAND, "%u bytes written for a descriptor that claims %u", port->staged,
+        return tla_error_set(error, TLA_BAD_COMMAND, "write of %u bytes for a descriptor that claims %u", port->staged,
                              *claimed);
     return TLA_OK;
 }
@@ -32,14 +32,14 @@ tla_status tla_control_port_write(tla_control_port *port, uint32_t offset, const
     *complete = false;
     if (offset > TLA_COMMAND_MAX_BYTES || length > TLA_COMMAND_MAX_BYTES - offset)
         return tla_error_set(error, TLA_OUT_OF_RANGE,
-                             "write of %u bytes at 0x%x of a control port, expected inside the command area [0, 0x%x)",
-                             length, offset, TLA_COMMAND_MAX_BYTES);
+                             "write of %u bytes at 0x%x of a control port: outside the command area [0, 0x%x)", length,
+                             offset, TLA_COMMAND_MAX_BYTES);
     if (port->state == TLA_PORT_RUNNING)
-        return tla_error_set(error, TLA_BUSY, "write to a control port whose command is still running");
+        return tla_error_set(error, TLA_BUSY, "write to a control port whose command is still executing");
     if (length == 0) return TLA_OK;
     uint32_t expected = port->state == TLA_PORT_STAGING ? port->staged : 0;
     if (offset != 0 && offset != expected) {
-        tla_error_set(error, TLA_BAD_COMMAND, "write at 0x%x of a control port, expected at 0x%x%s", offset, expected,
+        tla_error_set(error, TLA_BAD_COMMAND, "write at 0x%x of a control port: must be at 0x%x%s", offset, expected,
                       expected ? " or at 0x0" : "");
         return drop(port);
     }

@@ -16,7 +16,7 @@ static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
             p == TLA_NEXT_FIT || p == TLA_WORST_FIT)
             continue;
         *text = tla_phrase_of(
-            "found a free list in memory with %s, expected first_fit, best_fit, next_fit or worst_fit", name);
+            "a free list in memory does not support %s: use first_fit, best_fit, next_fit or worst_fit", name);
         return true;
     }
     return false;
@@ -36,21 +36,20 @@ static bool has_engine(tla_engine_kind engine, tla_policy placement) {
 static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_policy policy, tla_phrase *text) {
     const tla_policy placement = tla_stack_placement(policy);
     const bool front = has_lists_of_its_own(tla_stack_front(policy));
-    static const char *const behind = "alone or below caching_pool, segment_cache or growing_pool";
+    static const char *const behind = "alone or under caching_pool, segment_cache or growing_pool";
     char name[64];
     tla_stack_policy_print(policy, name, sizeof name);
     if (p->engine != TLA_ENGINE_MODEL && (front || !has_engine(p->engine, placement))) {
         *text =
-            tla_phrase_of("found controller.engine %s with %s, expected %s, %s", tla_engine_kind_name(p->engine), name,
+            tla_phrase_of("controller.engine %s does not support %s: use %s, %s", tla_engine_kind_name(p->engine), name,
                           p->engine == TLA_ENGINE_RTL ? "first_fit, worst_fit or buddy" : "first_fit or buddy", behind);
     } else if (p->engine_nodes != 0 && (front || placement == TLA_BUDDY || placement == TLA_TLSF)) {
-        *text = tla_phrase_of("found controller.engine_nodes with %s, expected a placement that walks a list, %s", name,
-                              behind);
+        *text = tla_phrase_of("controller.engine_nodes does not support %s: use a placement that walks a list, %s",
+                              name, behind);
     } else if (p->engine == TLA_ENGINE_RTL && placement == TLA_WORST_FIT && p->engine_node_cycles != 1) {
-        *text =
-            tla_phrase_of("found controller.engine_node_cycles %" PRIu32 " with %s, expected 1: its engine is built "
-                          "with a cycle a node",
-                          p->engine_node_cycles, name);
+        *text = tla_phrase_of("controller.engine_node_cycles %" PRIu32
+                              " with %s: must be 1, because this engine takes one cycle a node",
+                              p->engine_node_cycles, name);
     } else {
         return false;
     }
@@ -70,21 +69,20 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
     for (size_t i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         if (policy_is_not_served(p, m->of[i].policy, text)) return true;
     if (p->free_list != TLA_LIST_REGISTERS) {
-        *text = tla_phrase_of("found %s with controller.free_list %s, expected registers", what,
+        *text = tla_phrase_of("%s with controller.free_list %s: must be registers", what,
                               tla_free_list_place_name(p->free_list));
     } else if (engine && p->lockstep != TLA_LOCKSTEP_OFF) {
-        *text = tla_phrase_of("found %s with controller.lockstep %s, expected off: a processor places the blocks", what,
-                              tla_lockstep_scope_name(p->lockstep));
+        *text = tla_phrase_of("%s with controller.lockstep %s: must be off, because a processor places the blocks",
+                              what, tla_lockstep_scope_name(p->lockstep));
     } else if (engine && p->engine_nodes > nodes_max) {
-        *text = tla_phrase_of("found controller.engine_nodes %" PRIu32 " with %s, expected at most %" PRIu64
-                              ", the nodes that it has",
+        *text = tla_phrase_of("controller.engine_nodes %" PRIu32 " with %s: must be at most %" PRIu64
+                              ", the nodes of the engine",
                               p->engine_nodes, what, nodes_max);
     } else if (rtl && !TLMALLOC_HAS_RTL) {
-        *text = tla_phrase_of("found %s, expected model: Verilator was not there when tlmalloc was built", what);
+        *text = tla_phrase_of("%s: this build has no Verilator; use model", what);
     } else if (engine && !rtl && !TLMALLOC_HAS_FIRMWARE) {
-        *text =
-            tla_phrase_of("found %s, expected %s: this build has no firmware; configure with -DTLMALLOC_FIRMWARE=ON",
-                          what, TLMALLOC_HAS_RTL ? "model or rtl" : "model");
+        *text = tla_phrase_of("%s: this build has no firmware; use %s, or configure with -DTLMALLOC_FIRMWARE=ON", what,
+                              TLMALLOC_HAS_RTL ? "model or rtl" : "model");
     } else {
         return false;
     }
@@ -119,7 +117,7 @@ static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
         if (whole && nbytes / unit <= most) continue;
         const tla_phrase expected =
             whole ? tla_phrase_of("at most %" PRIu64 " units", most) : tla_phrase_of("a multiple");
-        *text = tla_phrase_of("found controller.engine %s with %s of %s, expected %s of controller.alignment, %s",
+        *text = tla_phrase_of("controller.engine %s: %s of %s must be %s of controller.alignment, %s",
                               tla_engine_kind_name(engine), tla_memory_kind_title((tla_memory_kind)i),
                               tla_size_text(nbytes).text, expected.text, tla_size_text(unit).text);
         return true;
@@ -131,7 +129,7 @@ static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
 static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
     tla_riscv_timing defaults;
     tla_riscv_timing_defaults(&defaults);
-    *text = tla_phrase_of("found controller.firmware with controller.engine %s, expected firmware: nothing runs it",
+    *text = tla_phrase_of("controller.firmware with controller.engine %s: must be firmware",
                           tla_engine_kind_name(c->controller.engine));
     return c->controller.engine != TLA_ENGINE_FIRMWARE &&
            memcmp(&c->controller.firmware, &defaults, sizeof defaults) != 0;
@@ -139,8 +137,8 @@ static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
 
 /* A price of whole calls, as drivers' profiles have it, which an engine's cycles would silently take the place of. */
 static bool engine_hides_a_call(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found controller.engine %s with controller.cost.alloc above 0 ns, expected no price of a "
-                          "driver's call: the engine says what a command takes",
+    *text = tla_phrase_of("controller.engine %s with controller.cost.alloc above 0 ns: the engine determines the time "
+                          "of a command; set controller.cost.alloc to 0 ns",
                           tla_engine_kind_name(c->controller.engine));
     return c->controller.engine != TLA_ENGINE_MODEL && c->controller.cost.alloc_ps > 0;
 }
@@ -160,19 +158,19 @@ static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
         expected = "off";
     } else if (c->mmu.unmapped == TLA_UNMAPPED_DEMAND) {
         found = "mmu.unmapped demand";
-        expected = "error or pa_fallback: a page is a block of one slice";
+        expected = "error or pa_fallback, because a page is a block of one slice";
     } else if (c->mmu.walk == TLA_WALK_MEMORY) {
         found = "mmu.walk memory";
-        expected = "another: a table is a block of one slice";
+        expected = "ideal or flat, because a table is a block of one slice";
     } else if (c->host.driver.kind != TLA_HOST_DRIVER_NONE || c->host.pool != TLA_HOST_POOL_NONE) {
         found = c->host.pool != TLA_HOST_POOL_NONE ? "host.pool" : "host.driver";
         expected = "none";
     } else if (c->messages.memory == TLA_SLOTS_HBM) {
         found = "messages.memory hbm";
-        expected = "tcm or sram: slots are a block of one slice";
+        expected = "tcm or sram, because slots are a block of one slice";
     }
     if (c->controller.lockstep == TLA_LOCKSTEP_OFF || !found) return false;
-    *text = tla_phrase_of("found %s with controller.lockstep %s, expected %s", found,
+    *text = tla_phrase_of("%s with controller.lockstep %s: must be %s", found,
                           tla_lockstep_scope_name(c->controller.lockstep), expected);
     return true;
 }
@@ -219,7 +217,7 @@ FRONT_RULES(host, TLA_HOST_MEMORY)
 
 static bool list_takes_all(const tla_config *c, tla_phrase *text) {
     uint64_t slice = c->hbm.capacity;
-    *text = tla_phrase_of("found %s of a slice of %s, expected controller.list_reserve below it",
+    *text = tla_phrase_of("controller.list_reserve %s must be less than the slice, %s",
                           tla_size_text(c->controller.list_reserve).text, tla_size_text(slice).text);
     return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
 }
@@ -230,7 +228,7 @@ static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
     if (m->layout != TLA_LAYOUT_PLAIN) {
         const bool of_hbm = m->of[TLA_HBM].base > 0;
         *text =
-            tla_phrase_of("found %s %s with controller.addresses kernbench, expected plain or no base",
+            tla_phrase_of("%s %s with controller.addresses kernbench: must be plain, or the base 0 B",
                           of_hbm ? "hbm.base" : "tcm.base", tla_size_text(m->of[of_hbm ? TLA_HBM : TLA_TCM].base).text);
         return of_hbm || m->of[TLA_TCM].base > 0;
     }
@@ -242,7 +240,7 @@ static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
         .layout = m->layout,
     };
     const tla_status status = tla_pe_memory_check_config(&both, &error);
-    *text = tla_phrase_of("found %s, expected hbm.base and tcm.base apart, aligned and below 2^64", error.text);
+    *text = tla_phrase_of("hbm.base or tcm.base: %s", error.text);
     return status != TLA_OK;
 }
 

@@ -39,7 +39,7 @@ static tla_status read_field(const char *word, tla_fault *fault, unsigned *seen,
                   {"address=", ADDRESS, INT64_MAX, "an offset in bytes"},
                   {"channel=", CHANNEL, UINT32_MAX, "a pseudo-channel's number"},
                   {"bank=", BANK, UINT32_MAX, "a bank's number"},
-                  {"rate=", RATE, 1000000, "a rate of 1 .. 1000000, of a million"},
+                  {"rate=", RATE, 1000000, "a rate of 1 .. 1000000 in a million"},
                   {"at=", AT, 0, ""}};
     size_t i = 0, count = sizeof fields / sizeof fields[0];
     while (i < count && strncmp(word, fields[i].name, strlen(fields[i].name)) != 0)

@@ -15,7 +15,7 @@ void tla_loader_find(tla_loader *l, tla_place at, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (++l->findings > TLA_FINDINGS_MAX)
-        snprintf(text, sizeof text, "found more than %d errors: the rest of the file is not read", TLA_FINDINGS_MAX);
+        snprintf(text, sizeof text, "more than %d errors: the rest of the file is not read", TLA_FINDINGS_MAX);
     if (l->report) l->report(l->context, &(tla_config_finding){at.file, at.line, at.column, text});
 }
 

@@ -39,7 +39,7 @@ static void set_nothing(tla_loader *l, size_t key, const char *quoted) {
     else if (k->default_text)
         (void)tla_schema_store(k, l->config, k->default_text, NULL);
     else
-        tla_loader_find(l, at, "%s: %s: found null, expected a value: it has no default", quoted, k->key);
+        tla_loader_find(l, at, "%s: %s: found null, expected a value, as the key has no default", quoted, k->key);
     l->origins[key] = (tla_origin){.bad = !is_list && !k->default_text};
 }
 

@@ -97,11 +97,10 @@ static void check_topology_file(tla_loader *l) {
     tla_topology_destroy(topology);
     l->no_memory |= status == TLA_NO_HOST_MEMORY;
     if (status && status != TLA_NO_HOST_MEMORY)
-        tla_loader_find_at(
-            l, origin,
-            tla_phrase_of("system.topology_file: found %s, expected a file with a topology that can be used",
-                          tla_quote(config->system.topology_file).text)
-                .text);
+        tla_loader_find_at(l, origin,
+                           tla_phrase_of("system.topology_file: found %s, expected a file with a valid topology",
+                                         tla_quote(config->system.topology_file).text)
+                               .text);
 }
 static_assert(sizeof(tla_phrase) == TLA_TOPOLOGY_PATH_MAX, "a path is copied from one to the other");
 

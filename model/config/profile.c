@@ -43,7 +43,7 @@ bool tla_profile_read(tla_loader *l, const tla_profile_key *key, const char *val
         const tla_phrase path = tla_loader_path_beside(value, origin);
         status = key->load(path.text, filled, l->report, l->context);
         if (status == TLA_SYNTAX || status == TLA_IO)
-            refuse(l, key, origin, value, tla_phrase_of("a file with a %s that can be used", key->what).text);
+            refuse(l, key, origin, value, tla_phrase_of("a file with a valid %s", key->what).text);
     } else {
         status = TLA_SYNTAX;
         refuse(l, key, origin, value,

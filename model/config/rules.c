@@ -10,41 +10,40 @@
 #include <inttypes.h>
 
 static bool too_many_cubes(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found %" PRIu32 " x %" PRIu32
-                          " cubes, expected cube_mesh_width * cube_mesh_height of at most %d",
+    *text = tla_phrase_of("%" PRIu32 " x %" PRIu32
+                          " cubes: system.cube_mesh_width * system.cube_mesh_height must be at most %d",
                           c->system.cube_mesh_width, c->system.cube_mesh_height, TLA_CUBE_DIE_COUNT);
     return c->system.cube_mesh_width * c->system.cube_mesh_height > TLA_CUBE_DIE_COUNT;
 }
 
 static bool slice_is_not_whole(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found %s for %" PRIu32
-                          " PEs, expected hbm.capacity_per_cube to be a multiple of system.pes_per_cube",
+    *text = tla_phrase_of("hbm.capacity_per_cube %s must be a multiple of system.pes_per_cube, %" PRIu32,
                           tla_size_text(c->system.hbm_per_cube).text, c->system.pes_per_cube);
     return c->system.hbm_per_cube % c->system.pes_per_cube != 0;
 }
 
 static bool driver_waits_and_does_not(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found host.driver asynchronous with host.driver_synchronous: true, expected serial or "
-                          "per_device: an asynchronous driver waits for no device");
+    *text = tla_phrase_of("host.driver_synchronous: true with host.driver asynchronous: must be serial or per_device, "
+                          "because an asynchronous driver does not wait for devices");
     return c->host.driver.kind == TLA_HOST_DRIVER_ASYNCHRONOUS && c->host.driver.synchronous;
 }
 
 static bool reserve_takes_all(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found %s of %s, expected tcm.scheduler_reserve below tcm.capacity",
+    *text = tla_phrase_of("tcm.scheduler_reserve %s must be less than tcm.capacity, %s",
                           tla_size_text(c->controller.memory.of[TLA_TCM].reserved).text,
                           tla_size_text(c->tcm.capacity).text);
     return c->controller.memory.of[TLA_TCM].reserved >= c->tcm.capacity;
 }
 
 static bool va_base_is_off_page(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found va.base %s, expected a multiple of va.page_size, %s",
+    *text = tla_phrase_of("va.base %s must be a multiple of va.page_size, %s",
                           tla_size_text(c->va.space.base.value).text, tla_size_text(c->va.space.page_size).text);
     return c->va.space.base.value % c->va.space.page_size != 0;
 }
 
 static bool va_size_is_off_page(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found va.size %s, expected a multiple of va.page_size, %s",
-                          tla_size_text(c->va.space.nbytes).text, tla_size_text(c->va.space.page_size).text);
+    *text = tla_phrase_of("va.size %s must be a multiple of va.page_size, %s", tla_size_text(c->va.space.nbytes).text,
+                          tla_size_text(c->va.space.page_size).text);
     return c->va.space.nbytes % c->va.space.page_size != 0;
 }
 
@@ -58,7 +57,7 @@ static bool page_is_no_larger(const tla_config *c, tla_phrase *text) {
                  {"mmu.pages_1g", c->pages.size_1g, UINT64_C(1) << 30}};
     for (unsigned i = 0; i < 3; i++) {
         if (!sizes[i].enabled || sizes[i].nbytes > c->mmu.page_size) continue;
-        *text = tla_phrase_of("found %s: true, expected pages larger than mmu.page_size, %s", sizes[i].key,
+        *text = tla_phrase_of("%s: true, but its pages must be larger than mmu.page_size, %s", sizes[i].key,
                               tla_size_text(c->mmu.page_size).text);
         return true;
     }
@@ -67,13 +66,13 @@ static bool page_is_no_larger(const tla_config *c, tla_phrase *text) {
 
 static bool va_range_is_too_wide(const tla_config *c, tla_phrase *text) {
     const uint64_t end = c->va.space.base.value + c->va.space.nbytes;
-    *text = tla_phrase_of("found addresses up to va.base + va.size, %s, expected at most mmu.va_bits, %" PRIu32 " bits",
-                          tla_size_text(end).text, c->mmu.va_bits);
+    *text = tla_phrase_of("va.base + va.size, %s, must fit in mmu.va_bits, %" PRIu32 " bits", tla_size_text(end).text,
+                          c->mmu.va_bits);
     return c->mmu.va_bits < 64 && end > UINT64_C(1) << c->mmu.va_bits;
 }
 
 static bool asid_is_none(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("found workload.asid %" PRIu32 ", expected less than mmu.asids, %" PRIu32, c->workload.asid,
+    *text = tla_phrase_of("workload.asid %" PRIu32 " must be less than mmu.asids, %" PRIu32, c->workload.asid,
                           c->mmu.asids);
     return c->workload.asid >= c->mmu.asids;
 }
@@ -83,7 +82,7 @@ static bool level_is_no_tlb(const char *name, const tla_tlb_level_config *level,
     if (entries == 0) return false;
     uint32_t sets = entries / ways;
     bool whole = sets > 0 && entries % ways == 0 && (sets & (sets - 1)) == 0;
-    *text = tla_phrase_of("found %s of %" PRIu32 " entries in %" PRIu32 " ways, expected %s", name, entries, ways,
+    *text = tla_phrase_of("%s of %" PRIu32 " entries in %" PRIu32 " ways: must have %s", name, entries, ways,
                           whole ? "a power of two of ways for plru" : "a power of two of sets");
     return !whole || (level->replacement == TLA_REPLACE_PLRU && (ways & (ways - 1)) != 0);
 }
@@ -132,15 +131,15 @@ static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
         const char *with, *value, *whose;
     } senders[] = {
         {TLA_PORT_OF_MESSAGES, has_slots_of_messages, "workload.kernel", c->workload.kernel,
-         "the message unit's for its slots"},
-        {TLA_PORT_OF_FAULTS, faults_on_demand, "mmu.unmapped", "demand", "the host's for page faults"},
-        {TLA_PORT_OF_MMU, walks_in_memory, "mmu.walk", "memory", "the MMU's for its tables"},
+         "for the message unit's slots"},
+        {TLA_PORT_OF_FAULTS, faults_on_demand, "mmu.unmapped", "demand", "for the host's page faults"},
+        {TLA_PORT_OF_MMU, walks_in_memory, "mmu.walk", "memory", "for the MMU's tables"},
         {TLA_PORT_OF_ABOVE, is_in_lockstep, "controller.lockstep", tla_lockstep_scope_name(c->controller.lockstep),
-         "that of the processor that places its blocks"},
+         "for the processor that places the blocks"},
     };
     for (size_t i = 0; i < sizeof senders / sizeof senders[0]; i++) {
         if (!senders[i].sends(c)) continue;
-        *text = tla_phrase_of("found %" PRIu32 " controller.ports, expected at least %u with %s %s: port %u is %s",
+        *text = tla_phrase_of("controller.ports %" PRIu32 " must be at least %u with %s %s: port %u is %s",
                               c->controller.ports, senders[i].port + 1, senders[i].with, senders[i].value,
                               senders[i].port, senders[i].whose);
         return c->controller.ports <= senders[i].port;
@@ -156,11 +155,11 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
     for (uint32_t i = 0; i < plan->count; i++) {
         const tla_fault *fault = &plan->faults[i];
         if (fault->pe >= 0 && (uint64_t)fault->pe >= pes) {
-            *text = tla_phrase_of("found a fault of PE %d, expected 0 .. %" PRIu64, (int)fault->pe, pes - 1);
+            *text = tla_phrase_of("faults.plan: PE %d must be 0 .. %" PRIu64, (int)fault->pe, pes - 1);
             return true;
         }
         if (fault->kind == TLA_FAULT_CHANNEL_OUT && fault->channel >= c->hbm.pseudo_channels) {
-            *text = tla_phrase_of("found a fault of pseudo-channel %" PRIu32 ", expected 0 .. %" PRIu32, fault->channel,
+            *text = tla_phrase_of("faults.plan: pseudo-channel %" PRIu32 " must be 0 .. %" PRIu32, fault->channel,
                                   c->hbm.pseudo_channels - 1);
             return true;
         }
@@ -168,14 +167,12 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
                              ? (uint64_t)c->hbm_timing.profile.bank_groups * c->hbm_timing.profile.banks_per_group
                              : 0;
         if (fault->has_bank && fault->bank >= banks) {
-            *text = banks ? tla_phrase_of("found a fault of bank %" PRIu32 ", expected 0 .. %" PRIu64, fault->bank,
-                                          banks - 1)
-                          : tla_phrase_of("found a fault of bank %" PRIu32 ", expected an hbm.timing that has banks",
-                                          fault->bank);
+            *text = banks ? tla_phrase_of("faults.plan: bank %" PRIu32 " must be 0 .. %" PRIu64, fault->bank, banks - 1)
+                          : tla_phrase_of("faults.plan: bank %" PRIu32 " needs an hbm.timing with banks", fault->bank);
             return true;
         }
         if (fault->has_address && fault->address >= slice) {
-            *text = tla_phrase_of("found a fault at byte %" PRIu64 " of a slice of %s", fault->address,
+            *text = tla_phrase_of("faults.plan: byte %" PRIu64 " must be inside the slice of %s", fault->address,
                                   tla_size_text(slice).text);
             return true;
         }
@@ -233,9 +230,8 @@ static bool sips_are_no_grid(const tla_config *c, tla_phrase *text) {
 
 static bool slots_leave_their_window(const tla_config *c, tla_phrase *text) {
     const uint64_t most = TLA_MESSAGE_WINDOW_BYTES;
-    *text =
-        tla_phrase_of("found messages.slots %" PRIu32 " of messages.slot_size %s, expected at most %s of a direction",
-                      c->messages.slots, tla_size_text(c->messages.slot_size).text, tla_size_text(most).text);
+    *text = tla_phrase_of("messages.slots %" PRIu32 " of messages.slot_size %s: must be at most %s a direction",
+                          c->messages.slots, tla_size_text(c->messages.slot_size).text, tla_size_text(most).text);
     return c->messages.slots * c->messages.slot_size > most;
 }
 

@@ -65,20 +65,20 @@ NAMES_OF(tla_node_kind)
 #define ROUTING_MAX (UINT64_C(1) << 50)
 
 static const tla_schema_key node_keys[] = {
-    {TEXT(name, name, NAME), NONE, NULL, "what it is called"},
-    {NAMED(kind, kind, tla_node_kind), NONE, NULL, "what it is"},
+    {TEXT(name, name, NAME), NONE, NULL, "name of the node"},
+    {NAMED(kind, kind, tla_node_kind), NONE, NULL, "kind of the node"},
     {LENGTH(x, x_um, 0, LENGTH_MAX), NONE, "0 mm", "from the left"},
     {LENGTH(y, y_um, 0, LENGTH_MAX), NONE, "0 mm", "from the top"},
     {TIME(overhead, overhead_ps, MS), NONE, "0 ns", "per transaction"},
-    {BOOLEAN(store_and_forward, store_and_forward), NONE, "false", "collects a transaction before it passes it on"},
+    {BOOLEAN(store_and_forward, store_and_forward), NONE, "false", "collects a transaction before it forwards it"},
 };
 
 static const tla_schema_key link_keys[] = {
     {TEXT(between, between, PAIR), NONE, NULL, "the two nodes"},
     {LENGTH(length, length_um, 0, LENGTH_MAX), NONE, "0 mm", "of the wire"},
     {BANDWIDTH(bandwidth, bandwidth), NONE, NULL, "in each direction"},
-    {LENGTH(routing, routing, 0, ROUTING_MAX), NONE, NULL, "what paths have as little of as they can"},
-    {LENGTH(routing_at_end, routing_at_end, 0, ROUTING_MAX), NONE, NULL, "instead, in the cube where a path ends"},
+    {LENGTH(routing, routing, 0, ROUTING_MAX), NONE, NULL, "weight that paths minimise"},
+    {LENGTH(routing_at_end, routing_at_end, 0, ROUTING_MAX), NONE, NULL, "weight in the cube where a path ends"},
 };
 
 static bool is_written(const tla_loader *loader, const char *key) {
@@ -90,7 +90,7 @@ static bool is_whole(tla_loader *loader, const char *first, const char *second) 
     const reading *r = reading_of(loader);
     const char *const needed[] = {first, second};
     for (int i = 0; i < 2; i++)
-        if (!is_written(loader, needed[i])) tla_loader_find(loader, r->row, "found no %s, expected one", needed[i]);
+        if (!is_written(loader, needed[i])) tla_loader_find(loader, r->row, "missing key %s", needed[i]);
     return loader->findings == r->findings_before_row;
 }
 
@@ -167,7 +167,7 @@ static void check_file(tla_loader *loader) {
     tla_status status = tla_topology_check(r->topology, &error);
     if (!status && r->host_memory && tla_topology_node_of(r->topology, TLA_NODE_HOST_MEMORY, 0, 0, 0) == TLA_NO_NODE)
         status = tla_error_set(&error, TLA_INVALID_ARGUMENT,
-                               "the node host.memory is missing, which host_memory.capacity above 0 B needs");
+                               "missing node host.memory: host_memory.capacity above 0 B needs it");
     loader->no_memory |= status == TLA_NO_HOST_MEMORY;
     if (status && status != TLA_NO_HOST_MEMORY)
         tla_loader_find(loader, (tla_place){loader->file, 0, 0}, "%s", error.text);

@@ -93,7 +93,7 @@ static bool skip(reader *r, yaml_event_type_t type) {
         tla_place at = place_of(r, event.start_mark);
         yaml_event_delete(&event);
         if (depth == DEPTH_MAX) {
-            tla_loader_find(r->loader, at, "found more than %d levels in one another, expected a few", DEPTH_MAX);
+            tla_loader_find(r->loader, at, "found more than %d nested levels, expected a few", DEPTH_MAX);
             r->loader->incomplete = true;
             return false;
         }

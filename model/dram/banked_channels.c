@@ -59,10 +59,10 @@ static tla_status cover(const tla_banked_channels_config *config, tla_hbm_config
     const tla_status status = tla_hbm_check(timing, error);
     if (status != TLA_OK) return status;
     if (timing->model != TLA_HBM_BANKS)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a profile without banks, which flat channels serve");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the profile has no banks: use flat channels");
     if (!is_power_of_two(config->count) || config->count < timing->row_bus_sharers)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %" PRIu32 " pseudo-channels, expected a power of two, at least the %" PRIu32
+                             "%" PRIu32 " pseudo-channels: must be a power of two, at least the %" PRIu32
                              " that share a row-command bus",
                              config->count, timing->row_bus_sharers);
     const uint64_t row_of_all =
@@ -76,7 +76,7 @@ static tla_status cover(const tla_banked_channels_config *config, tla_hbm_config
     timing->rows = rows <= UINT32_MAX ? (uint32_t)rows : UINT32_MAX;
     if (map->pieces[map->count - 1].field != TLA_HBM_FIELD_ROW) {
         if (map->count == TLA_HBM_MAP_MAX)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "the address map has no place for %" PRIu32 " more rows",
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "the address map has no room for %" PRIu32 " more rows",
                                  bits);
         map->pieces[map->count].field = TLA_HBM_FIELD_ROW;
         map->pieces[map->count++].bits = 0;
@@ -84,8 +84,7 @@ static tla_status cover(const tla_banked_channels_config *config, tla_hbm_config
     map->pieces[map->count - 1].bits += bits;
     if (tla_hbm_check(timing, NULL) != TLA_OK)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a capacity of %" PRIu64 " bytes for %" PRIu32
-                             " pseudo-channels, which takes more rows than a bank can have",
+                             "%" PRIu64 " bytes in %" PRIu32 " pseudo-channels need more rows than a bank can have",
                              config->capacity, config->count);
     return TLA_OK;
 }
@@ -137,7 +136,7 @@ tla_status tla_banked_channels_create(const tla_banked_channels_config *config, 
     if (status != TLA_OK) return status;
     const uint32_t sharers = timing.row_bus_sharers, instances = config->count / sharers;
     tla_banked_channels *channels = calloc(1, sizeof *channels + instances * sizeof channels->groups[0]);
-    if (channels == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the pseudo-channels");
+    if (channels == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the pseudo-channels");
     channels->timing = timing;
     channels->instances = instances;
     channels->instance_bits = (uint32_t)__builtin_ctz(instances);

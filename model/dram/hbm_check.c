@@ -45,28 +45,28 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
         if (!(condition)) return tla_error_set(error, TLA_INVALID_ARGUMENT, __VA_ARGS__);                              \
     } while (0)
 #define REQUIRE_RANGE(member, low, high)                                                                               \
-    REQUIRE(c->member >= (low) && c->member <= (high), #member " is %u, expected %u .. %u", c->member,                 \
-            (uint32_t)(low), (uint32_t)(high))
+    REQUIRE(c->member >= (low) && c->member <= (high), #member " is %u: must be %u .. %u", c->member, (uint32_t)(low), \
+            (uint32_t)(high))
     const uint32_t cycles_max = 1u << 24;
-    REQUIRE(c->model < TLA_HBM_MODEL_COUNT, "model is %u, which is none", c->model);
+    REQUIRE(c->model < TLA_HBM_MODEL_COUNT, "unknown model %u", c->model);
     REQUIRE_RANGE(tck_ps, 1, 1000000);
     REQUIRE_RANGE(burst_cycles, 1, UINT32_MAX);
     REQUIRE(is_power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
-            "burst is %u, expected a power of two up to 1 MiB", c->burst_bytes);
-    REQUIRE(c->window <= (1u << 16), "window is %u, expected no more than %u", c->window, 1u << 16);
+            "burst is %u: must be a power of two up to 1 MiB", c->burst_bytes);
+    REQUIRE(c->window <= (1u << 16), "window is %u: must be at most %u", c->window, 1u << 16);
     if (c->model == TLA_HBM_CHANNEL) return TLA_OK;
     REQUIRE_RANGE(burst_cycles, 1, cycles_max);
 
     REQUIRE(is_power_of_two(c->bank_groups) && c->bank_groups <= TLA_HBM_GROUPS_MAX,
-            "bank_groups is %u, expected a power of two up to %d", c->bank_groups, TLA_HBM_GROUPS_MAX);
+            "bank_groups is %u: must be a power of two up to %d", c->bank_groups, TLA_HBM_GROUPS_MAX);
     REQUIRE(is_power_of_two(c->banks_per_group) && c->banks_per_group <= TLA_HBM_BANKS_MAX / c->bank_groups,
-            "banks_per_group is %u, expected a power of two and no more than %d banks in all", c->banks_per_group,
+            "banks_per_group is %u: must be a power of two, with at most %d banks in total", c->banks_per_group,
             TLA_HBM_BANKS_MAX);
-    REQUIRE(is_power_of_two(c->rows) && c->rows <= (1u << 24), "rows is %u, expected a power of two up to 2^24",
+    REQUIRE(is_power_of_two(c->rows) && c->rows <= (1u << 24), "rows is %u: must be a power of two up to 2^24",
             c->rows);
     REQUIRE(is_power_of_two(c->row_bytes) && c->row_bytes >= c->burst_bytes && c->row_bytes <= (1u << 20),
-            "row_size is %u, expected a power of two from burst %u to 1 MiB", c->row_bytes, c->burst_bytes);
-    REQUIRE(c->row_bus_sharers == 1 || c->row_bus_sharers == 2, "row_bus_sharers is %u, expected 1 or 2",
+            "row_size is %u: must be a power of two from burst %u to 1 MiB", c->row_bytes, c->burst_bytes);
+    REQUIRE(c->row_bus_sharers == 1 || c->row_bus_sharers == 2, "row_bus_sharers is %u: must be 1 or 2",
             c->row_bus_sharers);
     const tla_status status = check_map(c, error);
     if (status != TLA_OK) return status;
@@ -78,7 +78,7 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
                                         "rc",    "rrd_s", "rrd_l",  "faw",    "ccd_s", "ccd_l",
                                         "wtr_s", "wtr_l", "rtw",    "rtp",    "wr",    "act_cycles"};
     for (size_t i = 0; i < sizeof at_least_one / sizeof at_least_one[0]; i++)
-        REQUIRE(*at_least_one[i] >= 1 && *at_least_one[i] <= cycles_max, "%s is %u cycles, expected 1 .. %u", names[i],
+        REQUIRE(*at_least_one[i] >= 1 && *at_least_one[i] <= cycles_max, "%s is %u cycles: must be 1 .. %u", names[i],
                 *at_least_one[i], cycles_max);
     REQUIRE(c->rc >= c->ras + c->rp, "rc %u is less than ras %u + rp %u", c->rc, c->ras, c->rp);
     REQUIRE(c->ras >= c->rcd_rd && c->ras >= c->rcd_wr, "ras %u is less than rcd_rd %u or rcd_wr %u", c->ras, c->rcd_rd,
@@ -94,30 +94,31 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
             c->burst_cycles);
     REQUIRE(c->act_cycles <= c->rp && c->act_cycles <= c->rrd_s, "act_cycles %u is more than rp %u or rrd_s %u",
             c->act_cycles, c->rp, c->rrd_s);
-    REQUIRE(c->refresh < TLA_HBM_REFRESH_COUNT, "refresh is %u, which is none", c->refresh);
+    REQUIRE(c->refresh < TLA_HBM_REFRESH_COUNT, "unknown refresh %u", c->refresh);
     if (c->refresh == TLA_HBM_REFRESH_ALL_BANK) {
         REQUIRE_RANGE(rfc, c->act_cycles, cycles_max);
         REQUIRE_RANGE(refi, 1, cycles_max);
-        REQUIRE(c->refi > c->rfc + c->rc, "refi %u is not more than rfc %u + rc %u: nothing but refresh would happen",
+        REQUIRE(c->refi > c->rfc + c->rc, "refi %u must be more than rfc %u + rc %u: otherwise the banks only refresh",
                 c->refi, c->rfc, c->rc);
     } else if (c->refresh == TLA_HBM_REFRESH_PER_BANK) {
         REQUIRE_RANGE(rfc_pb, c->act_cycles, cycles_max);
         REQUIRE_RANGE(rrefd, c->act_cycles, cycles_max);
         REQUIRE_RANGE(refi, 1, cycles_max);
-        REQUIRE(c->refi > c->rfc_pb + c->rc, "refi %u is not more than rfc_pb %u + rc %u: a bank would only refresh",
-                c->refi, c->rfc_pb, c->rc);
+        REQUIRE(c->refi > c->rfc_pb + c->rc,
+                "refi %u must be more than rfc_pb %u + rc %u: otherwise a bank only refreshes", c->refi, c->rfc_pb,
+                c->rc);
         const uint32_t banks = c->bank_groups * c->banks_per_group;
         const uint32_t written = c->cwl + c->burst_cycles + c->wr, activated = c->ras + c->act_cycles;
         const uint32_t needed = (written > activated ? written : activated) + c->rp + c->rrefd + c->rrd_l;
         REQUIRE(c->refi / banks >= needed,
-                "refi %u leaves %u cycles a bank, less than the %u that closing and refreshing one can take", c->refi,
+                "refi %u leaves %u cycles a bank, but closing and refreshing a bank can take %u", c->refi,
                 c->refi / banks, needed);
     }
-    REQUIRE(c->page_policy < TLA_HBM_PAGE_POLICY_COUNT, "page_policy is %u, which is none", c->page_policy);
+    REQUIRE(c->page_policy < TLA_HBM_PAGE_POLICY_COUNT, "unknown page_policy %u", c->page_policy);
     REQUIRE_RANGE(read_queue, 1, TLA_HBM_QUEUE_MAX);
     REQUIRE_RANGE(write_queue, 1, TLA_HBM_QUEUE_MAX);
     REQUIRE(c->write_high_percent <= 100 && c->write_low_percent <= c->write_high_percent,
-            "write_low and write_high are %u %% and %u %%: expected low <= high <= 100 %%", c->write_low_percent,
+            "write_low and write_high are %u %% and %u %%: must be low <= high <= 100 %%", c->write_low_percent,
             c->write_high_percent);
     return TLA_OK;
 #undef REQUIRE

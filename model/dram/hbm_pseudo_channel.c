@@ -29,9 +29,9 @@ tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *
     const tla_status status = tla_hbm_check(config, error);
     if (status != TLA_OK) return status;
     if (config->model != TLA_HBM_BANKS)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a profile without banks, which flat channels serve");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the profile has no banks: use flat channels");
     tla_hbm *hbm = calloc(1, sizeof *hbm);
-    if (hbm == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for a pseudo-channel");
+    if (hbm == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a pseudo-channel");
     hbm->config = *config;
     if (listener != NULL) hbm->listener = *listener;
     tla_hbm_decoder_build(config, &hbm->decoder);
@@ -50,7 +50,7 @@ tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *
         pc->requests = calloc(config->read_queue + config->write_queue, sizeof *pc->requests);
         if (pc->in_flight == NULL || pc->requests == NULL) {
             tla_hbm_destroy(hbm);
-            return tla_error_set(error, TLA_NO_HOST_MEMORY, "no memory for the queues of a pseudo-channel");
+            return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the queues of a pseudo-channel");
         }
         start_pseudo_channel(hbm, pc, i);
     }

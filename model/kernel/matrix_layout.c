@@ -11,23 +11,24 @@ const char *tla_cut_name(tla_cut cut) {
 tla_status tla_matrix_layout_check(const tla_matrix_layout *p, tla_error *error) {
     uint64_t elements, nbytes;
     if (!tla_cut_name(p->of_cubes) || !tla_cut_name(p->of_pes))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "placement by policies %d and %d, expected 0 to %d",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "matrix layout with policies %d and %d: must be 0 to %d",
                              (int)p->of_cubes, (int)p->of_pes, TLA_CUT_COUNT - 1);
     if (p->sip >= TLA_SIP_COUNT || p->cubes == 0 || p->cubes > TLA_CUBE_DIE_COUNT || p->pes == 0 ||
         p->pes > TLA_PE_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "placement on SIP %u, %u cubes of %u PEs, expected SIP 0 to %d, 1 to %d cubes and 1 to %d "
-                             "PEs",
-                             p->sip, p->cubes, p->pes, TLA_SIP_COUNT - 1, TLA_CUBE_DIE_COUNT, TLA_PE_COUNT);
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "matrix layout on SIP %u, %u cubes of %u PEs: must be SIP 0 to %d, 1 to %d cubes and 1 to %d PEs", p->sip,
+            p->cubes, p->pes, TLA_SIP_COUNT - 1, TLA_CUBE_DIE_COUNT, TLA_PE_COUNT);
     if (p->rows == 0 || p->columns == 0 || p->element_bytes == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "placement of %llu rows and %llu columns of %u bytes, expected none of them 0",
+                             "matrix layout of %llu rows and %llu columns of %u bytes: each must be at least 1",
                              (unsigned long long)p->rows, (unsigned long long)p->columns, p->element_bytes);
     if (__builtin_mul_overflow(p->rows, p->columns, &elements) ||
         __builtin_mul_overflow(elements, (uint64_t)p->element_bytes, &nbytes))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "placement of %llu rows and %llu columns of %u bytes, more than 2^64 bytes",
-                             (unsigned long long)p->rows, (unsigned long long)p->columns, p->element_bytes);
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "matrix layout of %llu rows and %llu columns of %u bytes: must be less than 2^64 bytes in total",
+            (unsigned long long)p->rows, (unsigned long long)p->columns, p->element_bytes);
     return TLA_OK;
 }
 

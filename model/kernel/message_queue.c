@@ -74,22 +74,22 @@ static bool is_same(const tla_message_piece *a, const tla_message_piece *b) {
 tla_status tla_message_arrived(tla_message_receiver *receiver, const tla_message_piece *piece, uint64_t nbytes,
                                tla_error *error) {
     if (!is_piece(receiver, piece))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a piece of %" PRIu64 " bytes at %" PRIu64 " of a message of %" PRIu64
-                             ", for slot %" PRIu32 ", expected one of %" PRIu32 " slots of %" PRIu64 " bytes",
-                             piece->nbytes, piece->offset, piece->total, piece->slot, receiver->slots,
-                             receiver->slot_size);
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "a piece of %" PRIu64 " bytes at %" PRIu64 " of a message of %" PRIu64 ", for slot %" PRIu32
+            ": must be inside the message and one of %" PRIu32 " slots of %" PRIu64 " bytes",
+            piece->nbytes, piece->offset, piece->total, piece->slot, receiver->slots, receiver->slot_size);
     const bool is_free = receiver->at[piece->slot].piece.nbytes == 0;
     if (!is_free && !is_same(&receiver->at[piece->slot].piece, piece))
         return tla_error_set(error, TLA_OVERLAP,
-                             "found a piece of message %" PRIu64 " for slot %" PRIu32
-                             ", which has one of message %" PRIu64 ", expected a free slot",
+                             "a piece of message %" PRIu64 " for slot %" PRIu32
+                             ": the slot still holds a piece of message %" PRIu64,
                              piece->message, piece->slot, receiver->at[piece->slot].piece.message);
     const uint64_t before = is_free ? 0 : receiver->at[piece->slot].arrived;
     if (nbytes > piece->nbytes - before)
         return tla_error_set(error, TLA_OUT_OF_RANGE,
-                             "found %" PRIu64 " bytes more of a piece of %" PRIu64 ", of which %" PRIu64
-                             " have arrived",
+                             "%" PRIu64 " more bytes of a piece of %" PRIu64 " bytes, but %" PRIu64
+                             " have already arrived",
                              nbytes, piece->nbytes, before);
     receiver->at[piece->slot].piece = *piece;
     receiver->at[piece->slot].arrived = before + nbytes;

@@ -5,10 +5,11 @@
 
 tla_status tla_tile_transfer_check(const char *call, const tl_tile *tile, const tl_tensor *tensor, tla_error *error) {
     if (tensor->rank == 0 || tensor->rank > TL_RANK_MAX)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a tensor of rank %u, expected 1 to %d", call,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the tensor's rank %u must be 1 to %d", call,
                              tensor->rank, TL_RANK_MAX);
     if (tensor->dtype != tile->dtype)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a tile of %s for a tensor of %s", call,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: a tile of %s for a tensor of %s: the types must be equal", call,
                              tla_type_name(tile->dtype), tla_type_name(tensor->dtype));
     const uint32_t columns = tensor->shape[tensor->rank - 1];
     uint64_t rows = 1;
@@ -17,8 +18,8 @@ tla_status tla_tile_transfer_check(const char *call, const tl_tile *tile, const 
         fits = !__builtin_mul_overflow(rows, tensor->shape[dim], &rows) && fits;
     if (fits && rows == tile->rows && columns == tile->columns) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "%s: found a tile of %u x %u, expected %llu x %u: all dimensions of the tensor but the last, "
-                         "and the last",
+                         "%s: the tile is %u x %u, but must be %llu x %u: the product of all dimensions of the tensor "
+                         "but the last, and the last",
                          call, tile->rows, tile->columns, (unsigned long long)rows, columns);
 }
 

@@ -7,12 +7,13 @@
 static tla_status check_types(const tla_matrix *out, const tla_matrix *operands, uint32_t count, const char *name,
                               tla_error *error) {
     if ((unsigned)out->type >= TL_DTYPE_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a result of type %u, expected a tl_dtype", name,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: invalid type %u of the result: must be a tl_dtype", name,
                              (unsigned)out->type);
     for (uint32_t i = 0; i < count; i++)
         if ((unsigned)operands[i].type >= TL_DTYPE_COUNT)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found operand %u of type %u, expected a tl_dtype",
-                                 name, i + 1, (unsigned)operands[i].type);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%s: operand %u has the invalid type %u: must be a tl_dtype", name, i + 1,
+                                 (unsigned)operands[i].type);
     return TLA_OK;
 }
 
@@ -36,24 +37,24 @@ tla_status tla_matrix_check(const tla_operation *what, const tla_matrix *out, co
     for (uint32_t i = 0; i < what->operands; i++) {
         const tla_matrix *a = &operands[i];
         if ((a->rows != out->rows && a->rows != 1) || (a->columns != out->columns && a->columns != 1))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found operand %u of %u x %u for a result of %u x %u, expected the same, or one "
-                                 "row, or one column",
-                                 what->name, i + 1, a->rows, a->columns, out->rows, out->columns);
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%s: operand %u is %u x %u and the result %u x %u: must be the same shape, one row or one column",
+                what->name, i + 1, a->rows, a->columns, out->rows, out->columns);
     }
     const uint32_t first = selects(what) ? 1 : 0;
     bool integers = tla_is_integer(operands[first].type);
     for (uint32_t i = first; i < what->operands; i++)
         if (tla_is_integer(operands[i].type) != integers || (integers && operands[i].type != operands[first].type))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: found operands of %s and %s, expected real types, or one integer type: convert "
-                                 "one of them",
-                                 what->name, tla_type_name(operands[first].type), tla_type_name(operands[i].type));
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%s: operands of %s and %s: must have real types or the same integer type; convert one", what->name,
+                tla_type_name(operands[first].type), tla_type_name(operands[i].type));
     if (integers && is_of_reals_only(what))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found an operand of %s, expected a real type",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: unsupported operand type %s: must be a real type",
                              what->name, tla_type_name(operands[first].type));
     if (!compares(what) && (integers ? out->type != operands[first].type : tla_is_integer(out->type)))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a result of %s from %s, expected %s", what->name,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: a result of %s from %s: must have %s", what->name,
                              tla_type_name(out->type), tla_type_name(operands[first].type),
                              integers ? "the same type" : "a real type");
     return TLA_OK;
@@ -106,21 +107,19 @@ tla_status tla_matrix_reduce_check(tl_reduction what, uint32_t axis, const tla_m
                                    tla_error *error) {
     static const char *const names[TL_REDUCTION_COUNT] = {"tl_sum", "tl_max", "tl_min"};
     if ((unsigned)what >= TL_REDUCTION_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found reduction %u, expected a tl_reduction",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown reduction %u: must be a tl_reduction",
                              (unsigned)what);
     const char *const name = names[what];
     tla_status status = check_types(out, a, 1, name, error);
     if (status) return status;
     if (axis > 1)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found axis %u, expected 0 (columns) or 1 (rows)", name,
-                             axis);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: axis %u must be 0 (columns) or 1 (rows)", name, axis);
     if (out->rows != (axis == 0 ? 1 : a->rows) || out->columns != (axis == 0 ? a->columns : 1))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s: found a result of %u x %u from %u x %u over axis %u, expected %u x %u", name,
-                             out->rows, out->columns, a->rows, a->columns, axis, axis == 0 ? 1 : a->rows,
-                             axis == 0 ? a->columns : 1);
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT, "%s: the result is %u x %u, but %u x %u over axis %u gives %u x %u", name,
+            out->rows, out->columns, a->rows, a->columns, axis, axis == 0 ? 1 : a->rows, axis == 0 ? a->columns : 1);
     if (tla_is_integer(a->type) ? out->type != a->type : tla_is_integer(out->type))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a result of %s from %s, expected %s", name,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: a result of %s from %s: must have %s", name,
                              tla_type_name(out->type), tla_type_name(a->type),
                              tla_is_integer(a->type) ? "the same type" : "a real type");
     return TLA_OK;
@@ -155,10 +154,11 @@ tla_status tla_matrix_softmax_check(const tla_matrix *out, const tla_matrix *a, 
     tla_status status = check_types(out, a, 1, "tl_softmax", error);
     if (status) return status;
     if (out->rows != a->rows || out->columns != a->columns)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tl_softmax: found %u x %u from %u x %u, expected one shape",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "tl_softmax: the result is %u x %u, the operand %u x %u: must be the same shape",
                              out->rows, out->columns, a->rows, a->columns);
     if (tla_is_integer(out->type) || tla_is_integer(a->type))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tl_softmax: found %s from %s, expected real types",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tl_softmax: a result of %s from %s: must have real types",
                              tla_type_name(out->type), tla_type_name(a->type));
     return TLA_OK;
 }

@@ -13,15 +13,15 @@ tla_status tla_tiling_make(tla_tiling *tiling, const uint32_t size[3], const uin
     static const char names[] = "mkn";
     for (int i = 0; i < 3; i++)
         if (size[i] == 0 || tile[i] == 0)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "found %c = %u in tiles of %u, expected both above 0",
-                                 names[i], size[i], tile[i]);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "%c = %u in tiles of %u: both must be above 0", names[i],
+                                 size[i], tile[i]);
     tla_tiling made = {.m = size[0], .k = size[1], .n = size[2], tile[0], tile[1], tile[2]};
     made.count_m = count_of(made.m, made.tile_m);
     made.count_k = count_of(made.k, made.tile_k);
     made.count_n = count_of(made.n, made.tile_n);
     made.outputs = (uint64_t)made.count_m * made.count_n;
     if (__builtin_mul_overflow(made.outputs, made.count_k, &made.steps) || made.steps >> 63)
-        return tla_error_set(error, TLA_LIMIT, "found %u x %u x %u tiles, expected fewer than 2^63", made.count_m,
+        return tla_error_set(error, TLA_LIMIT, "%u x %u x %u tiles: must be fewer than 2^63", made.count_m,
                              made.count_k, made.count_n);
     *tiling = made;
     return TLA_OK;

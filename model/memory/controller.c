@@ -43,12 +43,12 @@ static tla_status drive_lists(const tla_controller_config *c, tla_pe_memory *mem
 static tla_status check_owner(const tla_controller_config *c, tla_error *error) {
     if (!tla_controller_is_owned(c)) return TLA_OK;
     if (!tla_controller_has(c, TLA_HBM))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "owner_port: there is no HBM slice that somebody could own");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "owner_port: the controller has no HBM slice");
     if (front_of(c, TLA_HBM) != TLA_FRONT_NONE || c->engine_maker.make || c->memory.guarded ||
         c->free_list != TLA_LIST_REGISTERS)
         return tla_error_set(
             error, TLA_INVALID_ARGUMENT,
-            "owner_port: a slice with an owner has no front, no guard, no engine and no free list in memory");
+            "owner_port: a slice with an owner must have no front, no guard, no engine and no free list in memory");
     return TLA_OK;
 }
 
@@ -59,16 +59,18 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     bool any = false;
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         any = any || tla_controller_has(c, i);
-    if (!any) return tla_error_set(error, TLA_INVALID_ARGUMENT, "memory: there is none: all have 0 bytes");
+    if (!any)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "memory: all memories have 0 bytes: at least one must have more");
     tla_pe_memory *trial;
     status = tla_pe_memory_create(&c->memory, &trial);
     if (status)
-        return tla_error_set(error, status, "memory: alignment and the policies make no free list: %s",
+        return tla_error_set(error, status, "memory: the alignment and the policies cannot form a free list: %s",
                              tla_status_text(status));
     if ((status = follow_lists(c, trial)) != TLA_OK)
         tla_error_set(error, status,
-                      "a free list in memory needs first, best, next or worst fit without a front, and list_reserve "
-                      "room for two nodes");
+                      "a free list in memory needs first, best, next or worst fit without a front, and a list_reserve "
+                      "of at least two nodes");
     else if ((status = drive_lists(c, trial, &why)) != TLA_OK)
         tla_error_set(error, status, "engine: %s", why.text);
     tla_pe_memory_destroy(trial);
@@ -156,10 +158,9 @@ tla_status tla_controller_begin(tla_controller *c) {
 tla_status tla_controller_restore(tla_controller *c, tla_memory_kind memory, const char *name, const char *text,
                                   size_t length, tla_error *error) {
     if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
-        return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: a snapshot was found of a slice whose blocks its owner places", name);
+        return tla_error_set(error, TLA_UNSUPPORTED, "%s: the slice has an owner and cannot restore a snapshot", name);
     tla_status status = tla_controller_begin(c);
-    if (status) return tla_error_set(error, status, "%s: no allocators", name);
+    if (status) return tla_error_set(error, status, "%s: the allocators cannot be created", name);
     status = tla_stack_restore(tla_pe_memory_stack(c->memory, memory), text, length, error);
     if (status) return status;
     c->beginning[memory] = tla_pe_memory_get_stats(c->memory, memory);

@@ -286,7 +286,8 @@ static tla_owner owner_of(const execution *e, uint32_t port) {
 }
 
 static void tell_difference(execution *e) {
-    static const tla_error unknown = {.status = TLA_ENGINE_DIFFERS, .text = "an engine's answer is not the core's"};
+    static const tla_error unknown = {.status = TLA_ENGINE_DIFFERS,
+                                      .text = "an engine's answer differs from the core's"};
     if (e->answer->status != TLA_ENGINE_DIFFERS || e->counts->engine_differences++ > 0) return;
     const tla_error *said = tla_arena_difference(tla_pe_memory_arena(e->controller->memory, e->outcome->memory));
     e->outcome->difference = said ? said : &unknown;

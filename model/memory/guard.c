@@ -153,7 +153,7 @@ static name who_text(uint64_t who) {
     if (who == TLA_WHO_UNKNOWN)
         snprintf(p.text, sizeof p.text, "an unknown initiator");
     else if (tla_who_context(who) == TLA_ASID_HARDWARE)
-        snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " of no asid", trusted, who & UINT32_MAX);
+        snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " without asid", trusted, who & UINT32_MAX);
     else
         snprintf(p.text, sizeof p.text, "%sinitiator %" PRIu64 " of asid %" PRIu64, trusted, who & UINT32_MAX,
                  tla_who_context(who));
@@ -293,7 +293,7 @@ tla_status tla_guard_look(const tla_guard *guard, const tla_guard_access *access
     if (!whole && (transfer_first < block.offset || transfer_end > block.offset + block.nbytes))
         return refuse_transfer(access, block, owner, memory, error);
     if (forbidden(guard, begins, owner.who, access->who)) {
-        snprintf(how, sizeof how, "it does not own %s", block_text(block, owner).text);
+        snprintf(how, sizeof how, "the initiator does not own %s", block_text(block, owner).text);
         return refuse(access, memory, TLA_NOT_OWNER, how, error);
     }
     if (missing == UINT64_MAX) return TLA_OK;
@@ -313,8 +313,9 @@ tla_status tla_guard_may_free(const tla_guard *guard, uint64_t offset, tla_owner
     tla_owner owner = {0};
     if (tla_arena_find(guard->arena, offset, &block, &owner) || !forbidden(guard, block.offset, owner.who, by.who))
         return TLA_OK;
-    return tla_error_set(error, TLA_NOT_OWNER, "free of %" PRIu64 " of %s by %s at %" PRIu64 " ps: it does not own %s",
-                         offset, memory, who_text(by.who).text, by.time, block_text(block, owner).text);
+    return tla_error_set(error, TLA_NOT_OWNER,
+                         "free of %" PRIu64 " of %s by %s at %" PRIu64 " ps: the initiator does not own %s", offset,
+                         memory, who_text(by.who).text, by.time, block_text(block, owner).text);
 }
 
 void tla_guard_allocated(tla_guard *guard, tla_block block) {

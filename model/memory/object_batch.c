@@ -36,21 +36,21 @@ static tla_status look(tla_object_store *store, tla_site at, uint64_t nbytes, ui
     if (status) return status;
     const uint64_t pa = at.pa.value;
     if ((*block)->in_batch)
-        return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it is in the batch twice", what,
-                             pa);
+        return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": the block is in the batch twice",
+                             what, pa);
     if (kind != TLA_MEMORY_KIND_COUNT && (*block)->at.memory != kind)
         return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT,
-                             "%s of 0x%" PRIx64 ": it is in the %s, expected the %s, where the others are", what, pa,
+                             "%s of 0x%" PRIx64 ": the block is in the %s, but the others are in the %s", what, pa,
                              tla_memory_kind_title((*block)->at.memory), tla_memory_kind_title(kind));
     if (!tla_object_is_size(*block, nbytes))
         return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
-                             "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, what, nbytes, pa,
+                             "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": the block has %" PRIu64, what, nbytes, pa,
                              (*block)->nbytes);
     tla_holder *holder;
     if ((*block)->object) return tla_object_find_holder(*block, what, who, TLA_HOLD_REFERENCE, &holder);
     if (tla_holder_lets((*block)->allocated_for, who)) return TLA_OK;
     return tla_error_set(&store->refused, TLA_NOT_OWNER,
-                         "%s of 0x%" PRIx64 " by asid %" PRIu64 ": it holds no reference", what, pa,
+                         "%s of 0x%" PRIx64 " by asid %" PRIu64 ": the address space holds no reference", what, pa,
                          tla_who_context(who));
 }
 

@@ -13,7 +13,7 @@ static tla_status collect(tla_object_store *store, const tla_site *sites, size_t
         if (status) return status;
         if (i > 0 && block->at.memory != *kind)
             return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT,
-                                 "PUT of 0x%" PRIx64 ": it is in the %s, expected the %s, where the others are",
+                                 "PUT of 0x%" PRIx64 ": the block is in the %s, but the others are in the %s",
                                  sites[i].pa.value, tla_memory_kind_title(block->at.memory),
                                  tla_memory_kind_title(*kind));
         status = tla_object_count(block);
@@ -28,7 +28,7 @@ tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_o
                           size_t n, bool *added, tla_work *work) {
     store->refused.status = TLA_OK;
     *added = false;
-    if (n == 0) return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT, "PUT of no block");
+    if (n == 0) return tla_error_set(&store->refused, TLA_INVALID_ARGUMENT, "PUT of 0 blocks: must be at least 1");
     tla_mem_object **objects = calloc(n, sizeof(tla_mem_object *));
     if (!objects) return TLA_NO_HOST_MEMORY;
     tla_memory_kind kind = TLA_HBM;
@@ -52,7 +52,7 @@ static tla_status find(tla_object_store *store, const char *what, tla_memory_kin
     if ((unsigned)kind >= TLA_MEMORY_KIND_COUNT) return TLA_INVALID_ARGUMENT;
     if (tla_hot_cache_peek(store->caches[kind], key, objects, n))
         return tla_error_set(&store->refused, TLA_NOT_ALLOCATED,
-                             "%s of key 0x%" PRIx64 ": the cache of the %s has none", what, key,
+                             "%s of key 0x%" PRIx64 ": the key is not in the cache of the %s", what, key,
                              tla_memory_kind_title(kind));
     if (work) work->metadata_lines += *n;
     return TLA_OK;

@@ -192,12 +192,13 @@ tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site 
     store->refused.status = TLA_OK;
     if (work) work->metadata_lines++;
     if (at.memory == TLA_MEMORY_KIND_COUNT)
-        return tla_error_set(&store->refused, TLA_OUT_OF_RANGE, "%s of 0x%" PRIx64 ": not in these memories", what,
+        return tla_error_set(&store->refused, TLA_OUT_OF_RANGE,
+                             "%s of 0x%" PRIx64 ": the address is outside the controller's memories", what,
                              at.pa.value);
     *block = find(store, at.pa);
     if (!*block)
-        return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": no block begins there", what,
-                             at.pa.value);
+        return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": no block begins at this address",
+                             what, at.pa.value);
     return TLA_OK;
 }
 
@@ -205,16 +206,16 @@ tla_status tla_object_find_holder(tla_object_block *block, const char *what, uin
                                   tla_holder **holder) {
     tla_error *error = &block->store->refused;
     if (held_by_contexts(block, kind) == 0)
-        return tla_error_set(error, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": it has no %s", what, block->at.pa.value,
-                             kinds[kind]);
+        return tla_error_set(error, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": the block has no %s", what,
+                             block->at.pa.value, kinds[kind]);
     if (!block->object && tla_holder_lets(block->allocated_for, who)) {
         const tla_status status = tla_object_count(block);
         if (status) return status;
     }
     *holder = block->object ? tla_holder_for(block, who, kind) : NULL;
     if (*holder) return TLA_OK;
-    return tla_error_set(error, TLA_NOT_OWNER, "%s of 0x%" PRIx64 " by asid %" PRIu64 ": it holds no %s", what,
-                         block->at.pa.value, tla_who_context(who), kinds[kind]);
+    return tla_error_set(error, TLA_NOT_OWNER, "%s of 0x%" PRIx64 " by asid %" PRIu64 ": the address space holds no %s",
+                         what, block->at.pa.value, tla_who_context(who), kinds[kind]);
 }
 
 tla_status tla_object_ref(tla_object_store *store, tla_site at, uint64_t who, tla_object_counts *counts,
@@ -299,6 +300,26 @@ static bool is_trusting(const tla_object_store *store, tla_site at) {
     return !stack.validate && tla_stack_front(stack.policy) == TLA_FRONT_NONE;
 }
 
+/* A free of what is not counted. Only one that is trusted, and says another range than that of a block, can take others
+ * with it. */
+static tla_status free_as_told(tla_object_store *store, tla_object_block *block, tla_site at, uint64_t nbytes,
+                               tla_work *work) {
+    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
+    const uint64_t bytes = takes_others ? granted(store, at, nbytes) : 0;
+    if (takes_others && bytes <= UINT64_MAX - at.pa.value && find_overlapped(store, at, bytes, true))
+        return tla_error_set(&store->refused, TLA_OVERLAP,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": another block in this range has references",
+                             nbytes, at.pa.value);
+    tla_status status = give_back(store, at, nbytes, work);
+    if (status) return status;
+    while (block || (takes_others && (block = find_overlapped(store, at, bytes, false)) != NULL)) {
+        store->stats[block->at.memory].references--;
+        tla_object_forget(block);
+        block = NULL;
+    }
+    return TLA_OK;
+}
+
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes) {
     const tla_pe_memory_config *config = tla_pe_memory_get_config(block->store->memory);
     if (nbytes == block->nbytes) return true;
@@ -325,23 +346,16 @@ tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes
     store->refused.status = TLA_OK;
     *references = 0;
     tla_object_block *block = find(store, at.pa);
-    if (block && block->object) return free_counted(block, nbytes, who, references, work);
-    /* Only a free that is trusted, and says another range than that of a block, can take others with it. */
-    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
-    const uint64_t bytes = granted(store, at, nbytes);
-    if (takes_others && bytes <= UINT64_MAX - at.pa.value && find_overlapped(store, at, bytes, true))
-        return tla_error_set(&store->refused, TLA_OVERLAP,
-                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": a block there has references of its own",
-                             nbytes, at.pa.value);
-    tla_status status = tla_pe_memory_give_back(store->memory, at, nbytes, work);
-    if (status) return status;
-    tla_object_tell(store, at, bytes);
-    while (block || (takes_others && (block = find_overlapped(store, at, bytes, false)) != NULL)) {
-        store->stats[block->at.memory].references--;
-        tla_object_forget(block);
-        block = NULL;
-    }
-    return TLA_OK;
+    if (!block || !block->object) return free_as_told(store, block, at, nbytes, work);
+    if (work) work->metadata_lines++;
+    if (!tla_object_is_size(block, nbytes))
+        return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block has %" PRIu64, nbytes, at.pa.value,
+                             block->nbytes);
+    tla_object_counts counts;
+    tla_status status = tla_object_drop_reference(block, "FREE", who, &counts, work);
+    if (!status) *references = counts.references;
+    return status;
 }
 
 /* ---- pins that time out ---- */

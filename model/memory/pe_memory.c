@@ -88,7 +88,7 @@ static tla_status check_bases(const tla_pe_memory_config *c, tla_error *error) {
                                  c->alignment);
         if (base > UINT64_MAX - (bytes - 1))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: base 0x%" PRIx64 " + %" PRIu64 " bytes goes past 2^64", title, base, bytes);
+                                 "%s: base 0x%" PRIx64 " + %" PRIu64 " bytes ends past 2^64", title, base, bytes);
         windows[count++] = (tla_address_window){.base = base, .size = bytes, .target = (uint32_t)kind};
     }
     if (!tla_address_windows_sort(windows, count, TLA_MEMORY_KIND_COUNT)) return TLA_OK;
@@ -114,7 +114,7 @@ static tla_status create_channel(tla_pe_memory *all, tla_memory_kind kind) {
 
 static tla_status check_number(const char *what, uint64_t value, uint64_t most, tla_error *error) {
     if (value <= most) return TLA_OK;
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ", expected 0 .. %" PRIu64, what, value, most);
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ": must be 0 .. %" PRIu64, what, value, most);
 }
 
 static tla_status check_size(const tla_pe_memory_config *c, tla_memory_kind kind, tla_error *error) {
@@ -211,10 +211,10 @@ tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_memory_kind kind, cons
     if (!arena) {
         char name[64];
         tla_stack_policy_print(part_of(&memory->config, kind).policy, name, sizeof name);
-        status =
-            tla_error_set(&inner, TLA_UNSUPPORTED, "front %s keeps its own lists, behind which no engine stands", name);
+        status = tla_error_set(&inner, TLA_UNSUPPORTED, "front %s keeps its own lists, which no engine supports", name);
     } else if (memory->of[kind].traffic) {
-        status = tla_error_set(&inner, TLA_UNSUPPORTED, "the free list lies in memory, an engine has its own");
+        status =
+            tla_error_set(&inner, TLA_UNSUPPORTED, "an engine keeps its own free list and cannot use a list in memory");
     } else {
         status = tla_arena_drive(arena, engine, nodes, &inner);
     }

@@ -31,7 +31,7 @@ static tla_status run(tla_firmware_engine *engine, tla_error *error) {
     const tla_riscv_stop stop = tla_riscv_run(engine->hart, LIMIT);
     if (stop == TLA_RISCV_WAITS) return TLA_OK;
     if (stop == TLA_RISCV_SPENT)
-        return tla_error_set(error, TLA_TIMEOUT, "no answer after %" PRIu64 " instructions, pc 0x%" PRIx64, LIMIT,
+        return tla_error_set(error, TLA_TIMEOUT, "no response after %" PRIu64 " instructions, pc 0x%" PRIx64, LIMIT,
                              tla_riscv_pc(engine->hart));
     const tla_riscv_fault fault = tla_riscv_last_fault(engine->hart);
     return tla_error_set(error, fault.status, "%s at pc 0x%" PRIx64 ", instruction 0x%" PRIx32 ", address 0x%" PRIx64,
@@ -70,8 +70,9 @@ tla_status tla_firmware_engine_restart(tla_firmware_engine *engine, uint64_t cap
     if (status == TLA_OK)
         status = tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, nodes, capacity, &answer, error);
     if (status || answer.status == TLA_MAILBOX_DONE) return status;
-    return tla_error_set(error, TLA_LIMIT, "firmware %s has no room for %" PRIu64 " units with %" PRIu64 " free blocks",
-                         firmware->name, capacity, nodes);
+    return tla_error_set(error, TLA_LIMIT,
+                         "firmware %s does not support %" PRIu64 " units with %" PRIu64 " free blocks", firmware->name,
+                         capacity, nodes);
 }
 
 tla_status tla_firmware_engine_serve(tla_firmware_engine *engine, tla_mailbox_operation operation, uint64_t offset,
@@ -83,7 +84,7 @@ tla_status tla_firmware_engine_serve(tla_firmware_engine *engine, tla_mailbox_op
     tla_status status = run(engine, error);
     if (status) return status;
     if (engine->mailbox.answer_status > TLA_MAILBOX_NO_NODE)
-        return tla_error_set(error, TLA_WRONG_RESULT, "a status of %" PRIu64, engine->mailbox.answer_status);
+        return tla_error_set(error, TLA_WRONG_RESULT, "unknown status %" PRIu64, engine->mailbox.answer_status);
     *answer = (tla_firmware_answer){(tla_mailbox_status)engine->mailbox.answer_status, engine->mailbox.answer_offset,
                                     engine->instructions - instructions, engine->cycles - cycles};
     return TLA_OK;

@@ -6,9 +6,9 @@ static const char *const names[TLA_GAP_CLASS_COUNT] = {"pending", "hard", "soft"
 static const char *const remedies[TLA_GAP_CLASS_COUNT] = {
     "wait for the other streams (synchronize), or use record_stream less",
     "expandable_segments:True makes most of it releasable; max_split_size_mb keeps large blocks whole",
-    "the retry gives it back by itself, torch.cuda.empty_cache() does at once; expandable segments join it",
-    "the retry gives it back by itself, torch.cuda.empty_cache() does at once; allocate on one stream",
-    "the retry gives it back by itself, torch.cuda.empty_cache() does at once; of graphs when they are gone"};
+    "the retry releases it automatically, torch.cuda.empty_cache() immediately; expandable segments merge it",
+    "the retry releases it automatically, torch.cuda.empty_cache() immediately; allocate on one stream",
+    "the retry releases it automatically, torch.cuda.empty_cache() immediately; blocks of graphs after the graphs end"};
 
 const char *tla_gap_class_name(tla_gap_class which) {
     return names[which];

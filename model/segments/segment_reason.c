@@ -44,7 +44,7 @@ static uint64_t trim_serves(const tla_segment_cache *cache, uint64_t segment, bo
 
 static const char *graphs_advice(const tla_segment_cache *cache, uint64_t segment, uint64_t trimmed) {
     if (trimmed || !trim_serves(cache, segment, true)) return "";
-    return "; retiring the pools of graphs and then emptying the cache gives enough back";
+    return "; to release enough, retire the pools of graphs, then empty the cache";
 }
 
 tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char *what, uint64_t nbytes,
@@ -53,9 +53,9 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
     const tla_segment_cache_stats *s = &cache->stats;
     uint64_t size = tla_segment_cache_round_with(nbytes, c);
     if (nbytes == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested 0 bytes, expected 1 .. 2^62", what);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: requested 0 bytes, must be 1 .. 2^62", what);
     if (size == 0) {
-        tla_error_set(error, TLA_EXHAUSTED, "%s overflow: requested %" PRIu64 " bytes, expected 1 .. 2^62", what,
+        tla_error_set(error, TLA_EXHAUSTED, "%s overflow: requested %" PRIu64 " bytes, must be 1 .. 2^62", what,
                       nbytes);
         if (error) error->requested = nbytes;
         return TLA_EXHAUSTED;
@@ -66,11 +66,11 @@ tla_status tla_segment_cache_explain(const tla_segment_cache *cache, const char 
     if (!tla_segment_exceeds_limit(cache, segment))
         return tla_port_client_reason(
             &c->driver, c->device, nbytes, segment, trimmed, error,
-            "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64 " bytes cached, %" PRIu64
-            " of them in segments that are in use)%s; asked the driver for a segment of %" PRIu64 " bytes",
+            "%s overflow: requested %" PRIu64 " bytes, no cached block is suitable (%" PRIu64 " bytes cached, %" PRIu64
+            " of them in segments in use)%s; asked the driver for a segment of %" PRIu64 " bytes",
             what, nbytes, cached, s->inactive_split, graphs, segment);
     return tla_pool_limit_reason(nbytes, trimmed, error,
-                                 "%s overflow: requested %" PRIu64 " bytes, no cached block serves them (%" PRIu64
+                                 "%s overflow: requested %" PRIu64 " bytes, no cached block is suitable (%" PRIu64
                                  " bytes cached)%s; a segment of %" PRIu64 " bytes beside the %" PRIu64
                                  " reserved would exceed memory_limit, %" PRIu64,
                                  what, nbytes, cached, graphs, segment, s->reserved, c->memory_limit);

@@ -158,7 +158,7 @@ static tla_status read_divisions(reader *r) {
 }
 
 static tla_status read_backend(reader *r) {
-    if (!at(r, "native")) return expected(r, "native: no other backend is modelled");
+    if (!at(r, "native")) return expected(r, "native, the only modelled backend");
     advance(r);
     return TLA_OK;
 }

@@ -13,21 +13,20 @@ static tla_status check(const tla_stack_config *c, tla_error *error) {
     if (s->chunk_ps == 0) return TLA_OK;
     if (s->chunk == 0 || s->chunk % alignment)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found chunks of %" PRIu64 " bytes, expected a multiple of the alignment, %" PRIu64,
-                             s->chunk, alignment);
+                             "chunks of %" PRIu64 " bytes: must be a multiple of the alignment, %" PRIu64, s->chunk,
+                             alignment);
     if (c->capacity % s->chunk)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found chunks of %" PRIu64 " bytes, expected chunks that divide the %" PRIu64
-                             " bytes of the memory",
-                             s->chunk, c->capacity);
+                             "chunks of %" PRIu64 " bytes: must divide the %" PRIu64 " bytes of the memory", s->chunk,
+                             c->capacity);
     if (s->initial > c->capacity || s->initial % s->chunk)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %" PRIu64 " bytes from the beginning, expected a multiple of a chunk, %" PRIu64
+                             "%" PRIu64 " initial bytes: must be a multiple of a chunk, %" PRIu64
                              ", and at most the %" PRIu64 " bytes of the memory",
                              s->initial, s->chunk, c->capacity);
     if (s->commit == 0 || s->commit % s->chunk)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a commit of %" PRIu64 " bytes, expected a multiple of a chunk, %" PRIu64, s->commit,
+                             "a commit of %" PRIu64 " bytes: must be a multiple of a chunk, %" PRIu64, s->commit,
                              s->chunk);
     return TLA_OK;
 }

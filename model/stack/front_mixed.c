@@ -11,17 +11,16 @@ static tla_status check(const tla_stack_config *c, tla_error *error) {
     const uint64_t alignment = c->alignment ? c->alignment : 1;
     if (c->sizes.buffers >= c->capacity)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %" PRIu64 " bytes for plain buffers, expected less than the %" PRIu64
+                             "%" PRIu64 " bytes for plain buffers: must be less than the %" PRIu64
                              " bytes of the memory",
                              c->sizes.buffers, c->capacity);
     if ((c->capacity - c->sizes.buffers) % alignment)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found plain buffers from byte %" PRIu64
-                             " of the memory on, expected a multiple of the alignment, %" PRIu64,
+                             "plain buffers begin at byte %" PRIu64
+                             " of the memory: must be a multiple of the alignment, %" PRIu64,
                              c->capacity - c->sizes.buffers, alignment);
     if (c->base != 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found tensors from %" PRIu64 " on, expected from 0",
-                             c->base);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensors begin at %" PRIu64 ": must begin at 0", c->base);
     return TLA_OK;
 }
 
@@ -70,7 +69,7 @@ static tla_status explain(const tla_stack *stack, const char *what, const tla_st
     if (format != TLA_FORMAT_BINARY_BUFFER || has_region(stack))
         return tla_mixed_pool_explain(stack->state, what, format, request->nbytes, 1, error);
     tla_error_set(error, TLA_EXHAUSTED,
-                  "%s overflow: requested %" PRIu64 " bytes of plain buffers, which have no bytes", what,
+                  "%s overflow: requested %" PRIu64 " bytes of plain buffers, for which 0 bytes are reserved", what,
                   request->nbytes);
     if (error) error->requested = request->nbytes;
     return TLA_EXHAUSTED;

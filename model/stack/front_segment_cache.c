@@ -24,18 +24,18 @@ static tla_status check(const tla_stack_config *c, tla_error *error) {
     const uint64_t segment = segment_of(c);
     if (segment % (UNITS_OF_SEGMENT * UNIT_OF_UNIT) || segment / UNITS_OF_SEGMENT > TLA_SEGMENT_UNIT_MAX)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a segment of %" PRIu64
-                             " bytes, expected a multiple of 10 KiB: its parts of 1/20 count in 512 bytes",
+                             "a segment of %" PRIu64
+                             " bytes: must be a multiple of 10 KiB, so that 1/20 of it is a multiple of 512 bytes",
                              segment);
     if (!c->segments.expandable) return TLA_OK;
     if (c->validate || segment != pytorch_segment)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found expandable segments, expected none with %s: their addresses are virtual",
-                             c->validate ? "validation" : "another segment than 20 MiB");
+                             "expandable segments do not support %s: their addresses are virtual",
+                             c->validate ? "validation" : "a segment other than 20 MiB");
     if (c->alignment > granule)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "found an alignment of %" PRIu64 " bytes, expected at most %" PRIu64
-                             ": expandable segments grow by granules",
+                             "an alignment of %" PRIu64 " bytes: must be at most %" PRIu64
+                             ", the granule of expandable segments",
                              c->alignment, granule);
     return TLA_OK;
 }
@@ -102,16 +102,16 @@ static tla_status explain(const tla_stack *stack, const char *what, const tla_st
                           tla_error *error) {
     const front_state *front = stack->state;
     if (front->aborted)
-        return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: requested %" PRIu64 " bytes: PyTorch 2.1 to 2.4 abort here, as expandable "
-                             "blocks of max_split_size are to be given back (#119452)",
-                             what, request->nbytes);
+        return tla_error_set(
+            error, TLA_UNSUPPORTED,
+            "%s: requested %" PRIu64
+            " bytes: PyTorch 2.1 to 2.4 abort when they release expandable blocks of max_split_size (#119452)",
+            what, request->nbytes);
     const tla_status status = tla_segment_cache_explain(front->cache, what, request->nbytes, error);
     const uint64_t segment = takes(stack, request);
     if (error && segment > request->nbytes && error->largest_free >= request->nbytes && status != TLA_LIMIT) {
         const size_t used = strlen(error->text);
-        snprintf(error->text + used, sizeof error->text - used,
-                 "; smaller segments (controller.*_front.segment) leave room for it");
+        snprintf(error->text + used, sizeof error->text - used, "; set smaller segments (controller.*_front.segment)");
     }
     return status;
 }

@@ -11,19 +11,18 @@ static tla_status check(const tla_stack_config *c, tla_error *error) {
     const uint64_t slot = c->sizes.slot, alignment = c->alignment ? c->alignment : 1;
     if (slot == 0 || c->capacity % slot)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found slots of %" PRIu64 " bytes, expected slots that divide the %" PRIu64
-                             " bytes of the memory",
-                             slot, c->capacity);
+                             "slots of %" PRIu64 " bytes: must divide the %" PRIu64 " bytes of the memory", slot,
+                             c->capacity);
     if (c->capacity / slot > slots_max)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %" PRIu64 " slots of %" PRIu64 " bytes, expected at most %" PRIu64,
+                             "%" PRIu64 " slots of %" PRIu64 " bytes: must be at most %" PRIu64 " slots",
                              c->capacity / slot, slot, slots_max);
     if (slot % alignment)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found slots of %" PRIu64 " bytes, expected a multiple of the alignment, %" PRIu64, slot,
+                             "slots of %" PRIu64 " bytes: must be a multiple of the alignment, %" PRIu64, slot,
                              alignment);
     if (c->base != 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found slots from %" PRIu64 " on, expected from 0", c->base);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "slots begin at %" PRIu64 ": must begin at 0", c->base);
     return TLA_OK;
 }
 

@@ -71,10 +71,10 @@ tla_status tla_lockstep_explain(const tla_lockstep *lockstep, const char *what, 
     if (lay_out(lockstep, nbytes, page_bytes, &wanted))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "%s: requested %" PRIu64 " bytes in pages of %" PRIu64
-                             ", expected at least 1 of each and at most 2^63 a bank",
+                             ": both must be at least 1, and at most 2^63 a bank",
                              what, nbytes, page_bytes);
     char pages[160];
-    snprintf(pages, sizeof pages, "%s: %" PRIu64 " pages of %" PRIu64 " bytes round %" PRIu32 " banks: every bank",
+    snprintf(pages, sizeof pages, "%s: %" PRIu64 " pages of %" PRIu64 " bytes around %" PRIu32 " banks: every bank",
              what, wanted.pages, wanted.page_bytes, lockstep->config.banks);
     return tla_arena_explain(lockstep->arena, pages, wanted.bank_bytes, error);
 }

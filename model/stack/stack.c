@@ -19,15 +19,14 @@ static uint64_t alignment_of(const tla_stack_config *config) {
 tla_status tla_stack_check_config(const tla_stack_config *c, tla_error *error) {
     const uint64_t alignment = alignment_of(c), limit = UINT64_C(1) << 63;
     if (!tla_stack_policy_exists(c->policy))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "policy is %" PRIu32 ", expected a tla_stack_policy",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown policy %" PRIu32 ": must be a tla_stack_policy",
                              c->policy);
     if (alignment & (alignment - 1))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "alignment is %" PRIu64 ", expected a power of two",
-                             alignment);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "alignment %" PRIu64 " must be a power of two", alignment);
     if (c->base >= limit || c->capacity > limit - c->base || c->base % alignment)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a range of %" PRIu64 " bytes at %" PRIu64
-                             ", expected one that begins on a multiple of %" PRIu64 " and ends at most at 2^63",
+                             "range of %" PRIu64 " bytes at %" PRIu64 ": must begin on a multiple of %" PRIu64
+                             " and end at 2^63 or below",
                              c->capacity, c->base, alignment);
     const tla_front_kind *front = tla_front_kind_of(tla_stack_front(c->policy));
     return front->check && c->capacity > 0 ? front->check(c, error) : TLA_OK;
@@ -246,10 +245,10 @@ tla_status tla_stack_restore(tla_stack *stack, const char *text, size_t length, 
     char name[64];
     tla_stack_policy_print(stack->config.policy, name, sizeof name);
     if (!stack->arena)
-        return tla_error_set(error, TLA_UNSUPPORTED, "a snapshot of a free list was found, expected none with %s",
-                             name);
+        return tla_error_set(error, TLA_UNSUPPORTED, "%s cannot restore the snapshot of a free list", name);
     if (has_front(stack) && (stack->used > 0 || tla_stack_get_stats(stack).held > 0))
-        return tla_error_set(error, TLA_BUSY, "%s has taken blocks already, expected a snapshot before that", name);
+        return tla_error_set(error, TLA_BUSY,
+                             "%s has already allocated blocks: restore a snapshot before the first allocation", name);
     /* Tried on the side first, so that a text that is no good for one of the two changes neither. */
     tla_arena *trial = NULL;
     tla_status status = stack->live ? make_live(stack, &trial) : TLA_OK;

@@ -97,10 +97,10 @@ tla_status tla_stack_policy_parse(const char *text, tla_stack_policy *policy, tl
         return refuse(text, "before the / ", expected, "", error);
     }
     if (slash && !fronts[front]->over_placement)
-        return refuse(text, fronts[front]->name, " alone: no placement is under it", "", error);
+        return refuse(text, fronts[front]->name, " alone: this front has no placement", "", error);
     if (slash && !tla_policy_from_name(slash + 1, &placement)) {
         list_placements(expected, sizeof expected);
-        return refuse(text, "behind the / ", expected, "", error);
+        return refuse(text, "after the / ", expected, "", error);
     }
     *policy = tla_stack_policy_of(front == TLA_FRONT_COUNT ? TLA_FRONT_NONE : front, placement);
     return TLA_OK;

@@ -108,10 +108,9 @@ bool tla_floorplan_is_router(const tla_topology_shape *shape, const tla_floorpla
 
 /* What is wrong with a place: "which lies in the hole of the mesh". */
 static tla_phrase why_no_router(const tla_topology_shape *shape, const tla_floorplan *floorplan, tla_mesh_place place) {
-    return in_hole(floorplan, place)
-               ? tla_phrase_of("which lies in the hole of the mesh, expected a router")
-               : tla_phrase_of("which lies outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns",
-                               shape->mesh_rows, shape->mesh_columns);
+    return in_hole(floorplan, place) ? tla_phrase_of("in the hole of the mesh: must be at a router")
+                                     : tla_phrase_of("outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns",
+                                                     shape->mesh_rows, shape->mesh_columns);
 }
 
 /* The middle of a mesh has a hole from 6 x 6 routers on: 2 x 2 of them. */
@@ -128,17 +127,16 @@ tla_status tla_floorplan_hole(const tla_topology_shape *shape, tla_floorplan *fl
     }
     if (!floorplan->has_hole) return TLA_OK;
     if (!read_hole(text, &floorplan->hole_first, &floorplan->hole_last))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found the hole %s, expected such as r2c2..r3c3",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid hole %s: must be such as r2c2..r3c3",
                              tla_quote(text).text);
     if (floorplan->hole_first.row > floorplan->hole_last.row ||
         floorplan->hole_first.column > floorplan->hole_last.column)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found the hole %s, expected its upper left and its lower right corner", text);
+                             "hole %s: must be the upper left corner, then the lower right corner", text);
     if (!in_mesh(shape, floorplan->hole_last))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found the hole %s, which reaches outside the mesh of %" PRIu32 " rows and %" PRIu32
-                             " columns",
-                             text, rows, columns);
+                             "hole %s reaches outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns", text, rows,
+                             columns);
     return TLA_OK;
 }
 
@@ -149,14 +147,14 @@ tla_status tla_floorplan_check_mesh(const tla_topology_shape *shape, const tla_f
     const bool all_rows = first.row == 0 && last.row + 1 == shape->mesh_rows;
     const bool all_columns = first.column == 0 && last.column + 1 == shape->mesh_columns;
     if (all_rows && all_columns)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a hole of all routers, expected some to be left");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the hole covers all routers: at least one must remain");
     if (all_rows && first.column > 0 && last.column + 1 < shape->mesh_columns)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a hole of all rows: r0c%" PRIu32 " and r0c%" PRIu32 " cannot reach each other",
+                             "the hole covers all rows: r0c%" PRIu32 " and r0c%" PRIu32 " cannot reach each other",
                              first.column - 1, last.column + 1);
     if (all_columns && first.row > 0 && last.row + 1 < shape->mesh_rows)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a hole of all columns: r%" PRIu32 "c0 and r%" PRIu32 "c0 cannot reach each other",
+                             "the hole covers all columns: r%" PRIu32 "c0 and r%" PRIu32 "c0 cannot reach each other",
                              first.row - 1, last.row + 1);
     return TLA_OK;
 }
@@ -195,22 +193,22 @@ tla_status tla_floorplan_pes(const tla_topology_shape *shape, tla_floorplan *flo
     const uint32_t pes = shape->pes_per_cube,
                    count = listed ? read_places(shape->pe_places, floorplan->pe, TLA_PE_COUNT) : pes;
     if (count != pes)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found places for %" PRIu32 " PEs, expected %" PRIu32 ", as many as a cube has", count,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "places for %" PRIu32 " PEs, but a cube has %" PRIu32, count,
                              pes);
     for (uint32_t pe = 0; pe < pes; pe++) {
         tla_mesh_place *place = &floorplan->pe[pe];
         if (!listed && !default_place(shape, floorplan, pe, place))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "found %" PRIu32 " PEs, expected no more than there are routers, %" PRIu32, pes, pe);
+                                 "%" PRIu32 " PEs of a cube: must be at most as many as its routers, %" PRIu32, pes,
+                                 pe);
         if (!tla_floorplan_is_router(shape, floorplan, *place))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "found PE %" PRIu32 " at r%" PRIu32 "c%" PRIu32 ", %s",
-                                 pe, place->row, place->column, why_no_router(shape, floorplan, *place).text);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "PE %" PRIu32 " at r%" PRIu32 "c%" PRIu32 " is %s", pe,
+                                 place->row, place->column, why_no_router(shape, floorplan, *place).text);
         for (uint32_t other = 0; other < pe; other++)
             if (floorplan->pe[other].row == place->row && floorplan->pe[other].column == place->column)
                 return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                     "found PE %" PRIu32 " and PE %" PRIu32 " both at r%" PRIu32 "c%" PRIu32
-                                     ", expected one in a place",
+                                     "PE %" PRIu32 " and PE %" PRIu32 " are both at r%" PRIu32 "c%" PRIu32
+                                     ": must be at different routers",
                                      other, pe, place->row, place->column);
     }
     return TLA_OK;
@@ -219,11 +217,11 @@ tla_status tla_floorplan_pes(const tla_topology_shape *shape, tla_floorplan *flo
 static tla_status place_unit(const tla_topology_shape *shape, const tla_floorplan *floorplan, const char *unit,
                              const char *text, tla_mesh_place *place, tla_error *error) {
     if (strcmp(text, "auto") != 0 && read_places(text, place, 1) != 1)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found %s as the place of the %s, expected such as r0c2",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid place %s of the %s: must be such as r0c2",
                              tla_quote(text).text, unit);
     if (!tla_floorplan_is_router(shape, floorplan, *place))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found the %s at r%" PRIu32 "c%" PRIu32 ", %s", unit,
-                             place->row, place->column, why_no_router(shape, floorplan, *place).text);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the %s at r%" PRIu32 "c%" PRIu32 " is %s", unit, place->row,
+                             place->column, why_no_router(shape, floorplan, *place).text);
     return TLA_OK;
 }
 
@@ -250,9 +248,8 @@ tla_status tla_floorplan_connections(const tla_topology_shape *shape, tla_floorp
     if (strcmp(shape->connection_places, "spread") != 0) {
         const uint32_t found = read_numbers(shape->connection_places, floorplan->connection_rows, TLA_CONNECTIONS_MAX);
         if (found != count)
-            return tla_error_set(
-                error, TLA_INVALID_ARGUMENT,
-                "found places for %" PRIu32 " connections, expected %" PRIu32 ", as many as a side has", found, count);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "places for %" PRIu32 " connections, but a side has %" PRIu32, found, count);
         memcpy(floorplan->connection_columns, floorplan->connection_rows, sizeof floorplan->connection_rows);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -263,7 +260,7 @@ tla_status tla_floorplan_connections(const tla_topology_shape *shape, tla_floorp
         for (int side = 0; side < TLA_SIDE_COUNT; side++)
             if (!tla_floorplan_is_router(shape, floorplan, ends[side]))
                 return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                     "found connection %" PRIu32 " of side %c at r%" PRIu32 "c%" PRIu32 ", %s", i,
+                                     "connection %" PRIu32 " of side %c at r%" PRIu32 "c%" PRIu32 " is %s", i,
                                      letters[side], ends[side].row, ends[side].column,
                                      why_no_router(shape, floorplan, ends[side]).text);
     }
@@ -299,24 +296,22 @@ tla_status tla_floorplan_faces(const tla_topology_shape *shape, tla_floorplan *f
     for (uint32_t i = 0; i < floorplan->phys && !listed; i++)
         floorplan->faces[i] = (tla_phy_face){i * shape->cube_mesh_width, TLA_SIDE_W};
     if (listed && (floorplan->phys = read_faces(shape->phy_faces, floorplan->faces, TLA_PHYS_MAX)) == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found %s, expected sides of cubes such as cube0.W",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid sides of cubes %s: must be such as cube0.W",
                              tla_quote(shape->phy_faces).text);
     for (uint32_t i = 0; i < floorplan->phys; i++) {
         const tla_phy_face face = floorplan->faces[i];
         uint32_t neighbour;
         if (face.cube >= cubes)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "found cube%" PRIu32 ".%c, expected a cube of 0 .. %" PRIu32, face.cube,
-                                 letters[face.side], cubes - 1);
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "cube%" PRIu32 ".%c: the cube must be 0 .. %" PRIu32,
+                                 face.cube, letters[face.side], cubes - 1);
         if (tla_floorplan_neighbour(shape, face.cube, face.side, &neighbour))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "found cube%" PRIu32 ".%c, which faces cube%" PRIu32
-                                 ", expected a side at the edge of the cubes",
+                                 "cube%" PRIu32 ".%c faces cube%" PRIu32 ": must be a side at the edge of the cubes",
                                  face.cube, letters[face.side], neighbour);
         for (uint32_t other = 0; other < i; other++)
             if (floorplan->faces[other].cube == face.cube && floorplan->faces[other].side == face.side)
-                return tla_error_set(error, TLA_INVALID_ARGUMENT, "found cube%" PRIu32 ".%c twice, expected it once",
-                                     face.cube, letters[face.side]);
+                return tla_error_set(error, TLA_INVALID_ARGUMENT, "cube%" PRIu32 ".%c appears twice", face.cube,
+                                     letters[face.side]);
     }
     return TLA_OK;
 }
@@ -330,7 +325,7 @@ tla_status tla_floorplan_sips(const tla_topology_shape *shape, tla_floorplan *fl
     floorplan->sip_grid_width = width;
     if (shape->sips % width != 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a grid %" PRIu32 " wide for %" PRIu32 " SIPs, expected whole rows", width,
+                             "a grid of width %" PRIu32 " for %" PRIu32 " SIPs: all rows must be complete", width,
                              shape->sips);
     return TLA_OK;
 }

@@ -30,7 +30,7 @@ typedef struct tla_floorplan {
     uint32_t sip_grid_width;
 } tla_floorplan;
 
-/* Each fills its members of the floorplan: TLA_INVALID_ARGUMENT with "found ..., expected ..." for what cannot be. All
+/* Each fills its members of the floorplan: TLA_INVALID_ARGUMENT with a text for an invalid value. All
  * but the last two need the floorplan of the hole. */
 tla_status tla_floorplan_hole(const tla_topology_shape *shape, tla_floorplan *floorplan, tla_error *error);
 tla_status tla_floorplan_pes(const tla_topology_shape *shape, tla_floorplan *floorplan, tla_error *error);

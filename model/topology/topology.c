@@ -178,10 +178,9 @@ static tla_status check_place(const tla_topology *t, const tla_topology_node *no
     if (place == TLA_NO_NODE ||
         strcmp(node->name, name_of_place(node->kind, node->sip, node->cube, node->index).text) != 0) {
         const tla_phrase last = name_of_place(node->kind, t->sips - 1, t->cubes - 1, t->pes - 1);
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found %s of kind %s, expected a name of the platform's, %s%s", tla_quote(node->name).text,
-                             tla_node_kind_name(node->kind), is_of_host(node->kind) ? "" : "the last of which is ",
-                             last.text);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown node %s of kind %s: the platform has %s%s",
+                             tla_quote(node->name).text, tla_node_kind_name(node->kind),
+                             is_of_host(node->kind) ? "" : "nodes up to ", last.text);
     }
     return TLA_OK;
 }
@@ -189,17 +188,17 @@ static tla_status check_place(const tla_topology *t, const tla_topology_node *no
 tla_status tla_topology_add_node(tla_topology *t, const tla_topology_node *given, tla_error *error) {
     tla_topology_node node = *given;
     if (!memchr(node.name, '\0', sizeof node.name) || !is_name(node.name) || (unsigned)node.kind >= TLA_NODE_KIND_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "expected a name of letters, digits and _ - . that is at most %d long",
-                             TLA_NODE_NAME_MAX - 1);
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "invalid name or kind of a node: the name must have letters, digits and _ - . and at most %d characters",
+            TLA_NODE_NAME_MAX - 1);
     locate(&node);
     if (is_found_by_place(node.kind)) {
         const tla_status status = check_place(t, &node, error);
         if (status) return status;
     }
     if (t->by_name[slot_of(t, node.name)] != TLA_NO_NODE)
-        return tla_error_set(error, TLA_OVERLAP, "found the node %s again, expected it once",
-                             tla_quote(node.name).text);
+        return tla_error_set(error, TLA_OVERLAP, "node %s appears twice", tla_quote(node.name).text);
     if (!grow_names(t) || !tla_grow(&t->nodes, &t->node_room, t->node_count + 1, sizeof *t->nodes))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     t->by_name[slot_of(t, node.name)] = t->node_count;
@@ -211,13 +210,12 @@ tla_status tla_topology_add_node(tla_topology *t, const tla_topology_node *given
 
 tla_status tla_topology_add_link(tla_topology *t, const tla_topology_link *link, tla_error *error) {
     if (link->from >= t->node_count || link->to >= t->node_count)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a link to a node that is none");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "link to an unknown node");
     if (link->from == link->to)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a link from %s to itself, expected two nodes",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "link from %s to itself: must connect two nodes",
                              t->nodes[link->from].name);
     if (link->bandwidth == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "found a bandwidth of 0 between %s and %s, expected a link that carries something",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "link between %s and %s: the bandwidth must be above 0",
                              t->nodes[link->from].name, t->nodes[link->to].name);
     if (!tla_grow(&t->links, &t->link_room, (size_t)t->link_count + 2, sizeof *link))
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
@@ -239,8 +237,7 @@ static tla_status check_places(const tla_topology *t, tla_error *error) {
             for (uint32_t cube = 0; cube < t->cubes; cube++)
                 for (uint32_t pe = 0; pe < t->pes; pe++)
                     if (tla_topology_node_of(t, kinds[k], sip, cube, pe) == TLA_NO_NODE)
-                        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                             "the node %s is missing, which the platform needs",
+                        return tla_error_set(error, TLA_INVALID_ARGUMENT, "missing node %s: the platform needs it",
                                              name_of_place(kinds[k], sip, cube, pe).text);
     return TLA_OK;
 }
@@ -268,8 +265,8 @@ static tla_status check_reach(const tla_topology *t, tla_error *error) {
     free(parts);
     if (lost == TLA_NO_NODE) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                         "%s and %s cannot reach each other: links lead from the one to %" PRIu32 " of %" PRIu32
-                         " nodes, and never to the other",
+                         "%s and %s cannot reach each other: links from the first reach only %" PRIu32 " of %" PRIu32
+                         " nodes",
                          t->nodes[0].name, t->nodes[lost].name, in_first_part, t->node_count);
 }
 
@@ -310,7 +307,7 @@ uint32_t tla_topology_find(const tla_topology *topology, const char *name, tla_e
     tla_nearest nearest = tla_nearest_to(name);
     for (uint32_t node = 0; node < topology->node_count; node++)
         tla_nearest_try(&nearest, topology->nodes[node].name, strlen(topology->nodes[node].name));
-    tla_error_set(error, TLA_INVALID_ARGUMENT, "found %s, expected a node%s%s%s", tla_quote(name).text,
+    tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown node %s%s%s%s", tla_quote(name).text,
                   nearest.found ? ", did you mean \"" : "", nearest.found ? nearest.name.text : "",
                   nearest.found ? "\"?" : "");
     return TLA_NO_NODE;

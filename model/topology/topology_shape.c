@@ -121,8 +121,7 @@ static bool is_in_range(const tla_topology_shape *s) {
 
 tla_status tla_topology_of_shape(const tla_topology_shape *shape, tla_topology **topology, tla_error *error) {
     *topology = NULL;
-    if (!is_in_range(shape))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found a shape with a number that is out of its range");
+    if (!is_in_range(shape)) return tla_error_set(error, TLA_INVALID_ARGUMENT, "the shape has a number out of range");
     tla_topology_builder b = {.shape = shape, .error = error};
     b.status = tla_floorplan_shape(shape, &b.floorplan, error);
     if (b.status) return b.status;

@@ -19,7 +19,8 @@ static tla_status create_parts(tla_mmu *m, tla_error *error) {
         if (!m->change.words) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     }
     tla_status status = tla_page_table_create(&table, &m->table);
-    if (status) return tla_error_set(error, status, "page sizes, va_bits or asids are not what page_table.h asks for");
+    if (status)
+        return tla_error_set(error, status, "page sizes, va_bits or asids out of the range that page_table.h gives");
     status = tla_map_window_create(&m->window);
     if (!status) status = tla_map_undo_create(&m->undo);
     if (status || m->config.walk == TLA_WALK_IDEAL) return status;
@@ -170,7 +171,7 @@ tla_status tla_mmu_invalidate(tla_mmu *m, const tla_map_entry *ranges, size_t co
     uint32_t asids = m->config.table.asids ? m->config.table.asids : 1;
     for (size_t i = 0; i < count; i++)
         if (ranges[i].asid >= asids)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "range %zu: asid %u, expected 0 .. %u", i, ranges[i].asid,
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "range %zu: asid %u must be 0 .. %u", i, ranges[i].asid,
                                  asids - 1);
     for (size_t i = 0; i < count; i++)
         drop(m, &ranges[i]);

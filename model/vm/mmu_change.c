@@ -109,7 +109,7 @@ static tla_status begin(tla_mmu *m, tla_table_change what, const tla_map_entry *
 }
 
 static tla_status refuse_second(tla_error *error) {
-    return tla_error_set(error, TLA_BUSY, "another change is under way");
+    return tla_error_set(error, TLA_BUSY, "another change is in progress");
 }
 
 tla_status tla_mmu_command(tla_mmu *m, uint32_t sender, uint32_t tag) {
@@ -134,8 +134,8 @@ tla_status tla_mmu_take_back_begin(tla_mmu *m, uint32_t sender, uint32_t tag, tl
     tla_status status = tla_map_undo_find(m->undo, sender, tag, &entries, &count);
     if (status)
         return tla_error_set(error, status,
-                             status == TLA_OVERLAP ? "another sender has changed what is to be taken back"
-                                                   : "nothing to take back: the sender's last change is another");
+                             status == TLA_OVERLAP ? "cannot undo: another sender has changed the same mappings"
+                                                   : "nothing to undo: this is not the sender's last change");
     m->change.sender = sender;
     return begin(m, TLA_TABLE_RESTORE, entries, count, work, error);
 }

@@ -106,19 +106,19 @@ tla_page_table_stats tla_page_table_get_stats(const tla_page_table *t) {
 static tla_status check_range(const tla_page_table *t, const char *what, size_t i, const tla_map_entry *e,
                               tla_error *error) {
     if (e->nbytes == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s %zu at va 0x%" PRIx64 ": zero bytes", what, i,
-                             e->va.value);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s %zu at va 0x%" PRIx64 ": size must be at least 1 byte",
+                             what, i, e->va.value);
     if (e->nbytes - 1 > UINT64_MAX - e->va.value)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s %zu: va 0x%" PRIx64 " + %" PRIu64 " bytes wraps 2^64",
                              what, i, e->va.value, e->nbytes);
     if (e->asid >= t->asids)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%s %zu at va 0x%" PRIx64 ": asid %" PRIu32 ", expected 0 .. %" PRIu32, what, i,
-                             e->va.value, e->asid, t->asids - 1);
+                             "%s %zu at va 0x%" PRIx64 ": asid %" PRIu32 " must be 0 .. %" PRIu32, what, i, e->va.value,
+                             e->asid, t->asids - 1);
     if (t->va_bits < VA_BITS_MAX && (e->va.value + (e->nbytes - 1)) >> t->va_bits)
         return tla_error_set(error, TLA_OUT_OF_RANGE,
-                             "%s %zu: va 0x%" PRIx64 " + %" PRIu64 " bytes lies past the table's %" PRIu32 " bits",
-                             what, i, e->va.value, e->nbytes, t->va_bits);
+                             "%s %zu: va 0x%" PRIx64 " + %" PRIu64 " bytes exceeds the table's %" PRIu32 " bits", what,
+                             i, e->va.value, e->nbytes, t->va_bits);
     return TLA_OK;
 }
 
@@ -127,12 +127,12 @@ static tla_status check_entry(const tla_page_table *t, size_t i, const tla_map_e
     if (status) return status;
     if (e->nbytes > UINT64_C(1) << TLA_PADDR_BITS || e->pa.value > (UINT64_C(1) << TLA_PADDR_BITS) - e->nbytes)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "entry %zu: pa 0x%" PRIx64 " + %" PRIu64 " bytes lies past %d bits", i, e->pa.value,
+                             "entry %zu: pa 0x%" PRIx64 " + %" PRIu64 " bytes exceeds %d bits", i, e->pa.value,
                              e->nbytes, TLA_PADDR_BITS);
     if (e->flags == 0 || e->flags > (TLA_READ | TLA_WRITE))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "entry %zu at va 0x%" PRIx64 ": flags 0x%" PRIx32
-                             ", expected read (1), write (2) or both (3)",
+                             " must be read (1), write (2) or both (3)",
                              i, e->va.value, e->flags);
     return TLA_OK;
 }
@@ -159,8 +159,8 @@ static void mapping_around(const tla_page_table *t, const radix_node *root, uint
 
 /* Why a change failed that was well asked for. */
 static const char *reason(const tla_page_table *t, tla_status status, char *text, size_t room) {
-    if (!t->no_table) return status == TLA_UNMAPPED ? "not mapped as a whole" : tla_status_text(status);
-    snprintf(text, room, "no memory for a table: %s", tla_status_text(status));
+    if (!t->no_table) return status == TLA_UNMAPPED ? "not entirely mapped" : tla_status_text(status);
+    snprintf(text, room, "a page table cannot be allocated: %s", tla_status_text(status));
     return text;
 }
 
@@ -248,7 +248,7 @@ static tla_status run_batch(tla_page_table *t, const tla_map_entry *entries, siz
 
 static tla_status try_change(tla_page_table *t, tla_table_change change, const tla_map_entry *entries, size_t count,
                              tla_error *error) {
-    if (t->pending) return tla_error_set(error, TLA_BUSY, "the change before is not in the table memory yet");
+    if (t->pending) return tla_error_set(error, TLA_BUSY, "the previous change is not yet in the table memory");
     static const batch_step steps[] = {map_entry, unmap_range, restore_entry};
     for (size_t i = 0; i < count; i++) {
         bool maps = change == TLA_TABLE_MAP || (change == TLA_TABLE_RESTORE && entries[i].flags);

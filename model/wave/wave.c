@@ -94,9 +94,9 @@ static tla_status add_scope(tla_wave *w, uint32_t parent, const char *name, size
 }
 
 tla_status tla_wave_select(tla_wave *w, const char *text, tla_error *error) {
-    if (!*text) return tla_error_set(error, TLA_INVALID_ARGUMENT, "an empty pattern, expected scopes or signals");
+    if (!*text) return tla_error_set(error, TLA_INVALID_ARGUMENT, "empty pattern: must name scopes or signals");
     if (w->declared)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "'%s' is selected after the first declaration", text);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "'%s' must be selected before the first declaration", text);
     char *copy = tla_grow_by_one(&w->patterns, w->pattern_count, sizeof *w->patterns) ? strdup(text) : NULL;
     if (!copy) return tla_error_set(error, TLA_NO_HOST_MEMORY, "'%s': no host memory", text);
     w->patterns[w->pattern_count++] = (pattern){copy, false};
@@ -213,14 +213,14 @@ tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *nam
                             tla_wave_signal *signal_index, tla_error *error) {
     const tla_status bad = TLA_INVALID_ARGUMENT;
     if (!is_scope_path(scope_path))
-        return tla_error_set(error, bad, "scope '%s', expected names of letters, digits and _ with dots in between",
+        return tla_error_set(error, bad, "scope '%s': must be names of letters, digits and _ with dots in between",
                              scope_path);
     if (!is_name(name, strlen(name)))
-        return tla_error_set(error, bad, "signal '%s' of %s, expected a name of letters, digits and _", name,
+        return tla_error_set(error, bad, "signal '%s' of %s: must be a name of letters, digits and _", name,
                              scope_path);
     if (bits < 1 || bits > 64)
-        return tla_error_set(error, bad, "%s.%s of %" PRIu32 " bits, expected 1 to 64", scope_path, name, bits);
-    if (w->begun) return tla_error_set(error, bad, "%s.%s is declared after the first change", scope_path, name);
+        return tla_error_set(error, bad, "%s.%s of %" PRIu32 " bits: must be 1 to 64", scope_path, name, bits);
+    if (w->begun) return tla_error_set(error, bad, "%s.%s must be declared before the first change", scope_path, name);
     bool selected;
     tla_status status = is_selected(w, scope_path, name, &selected);
     if (status) return tla_error_set(error, status, "%s.%s: no host memory", scope_path, name);
@@ -232,7 +232,7 @@ tla_status tla_wave_declare(tla_wave *w, const char *scope_path, const char *nam
     uint32_t owner, scopes = w->scope_count;
     status = find_scope(w, scope_path, &owner);
     if (status == TLA_OK && stands_in(w, &w->scopes[owner], name))
-        return tla_error_set(error, bad, "%s has a signal %s already: it is declared twice", scope_path, name);
+        return tla_error_set(error, bad, "%s already has a signal %s", scope_path, name);
     if (status == TLA_OK) status = add_signal(w, owner, name, bits, signal_index);
     if (status == TLA_OK) {
         w->declared = true;

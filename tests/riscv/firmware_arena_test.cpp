@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(a_planted_mistake_of_firmware_is_a_difference) {
     for (int i = 0; i < 2; i++) // from 0 and from the middle, which the cut before has not moved
         BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 1000, &block, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 1000, &block, nullptr), TLA_ENGINE_DIFFERS);
-    BOOST_CHECK_EQUAL(
-        tla_arena_last_error(arena.get())->text,
-        "engine fw_list, operation 3: take 4, in units of 256 bytes: found done at 0, expected done at 8");
+    BOOST_CHECK_EQUAL(tla_arena_last_error(arena.get())->text,
+                      "engine fw_list, operation 3: allocate 4, in units of 256 bytes: the engine answers done at 0, "
+                      "the core done at 8");
 }
 
 BOOST_AUTO_TEST_CASE(an_arena_with_buddies_behind_it_places_as_without_at_the_price_of_their_profile) {
@@ -154,8 +154,9 @@ BOOST_AUTO_TEST_CASE(buddies_as_firmware_refuse_what_they_do_not_serve) {
         engine.destroy(engine.state); // it is the caller's still
         return std::string(error.text);
     };
-    BOOST_CHECK_EQUAL(refused(0, 8193, 0), "engine fw_buddy has 1 .. 8192 units, found 8193 of 256 bytes");
+    BOOST_CHECK_EQUAL(refused(0, 8193, 0),
+                      "engine fw_buddy supports 1 .. 8192 units, but the arena has 8193 of 256 bytes");
     BOOST_CHECK_EQUAL(refused(256, 64, 0),
-                      "engine fw_buddy: found a base of 256, expected a multiple of its largest block, 16384");
-    BOOST_CHECK_EQUAL(refused(0, 64, 8), "buddy keeps no one list whose nodes could be limited");
+                      "engine fw_buddy: the arena's base 256 must be a multiple of the engine's largest block, 16384");
+    BOOST_CHECK_EQUAL(refused(0, 64, 8), "buddy keeps no single list whose nodes could be limited");
 }

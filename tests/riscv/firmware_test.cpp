@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_ch
 }
 
 // Firmware of one's own that does not work.
-BOOST_AUTO_TEST_CASE(firmware_that_does_not_work_is_told_and_ends_nothing) {
+BOOST_AUTO_TEST_CASE(firmware_that_fails_is_reported_and_the_process_continues) {
     const started_firmware works = start_firmware(tla_firmware_first_fit, 100, 1);
     tla_error error{};
     for (const std::uint64_t count : {std::uint64_t{0}, most + 1, UINT64_MAX}) {
@@ -118,10 +118,10 @@ BOOST_AUTO_TEST_CASE(firmware_that_does_not_work_is_told_and_ends_nothing) {
         std::string text;
     };
     const std::vector<row> rows{
-        {{0x0000006f /* j . */}, TLA_TIMEOUT, "no answer after 67108864 instructions, pc 0x80000000"},
+        {{0x0000006f /* j . */}, TLA_TIMEOUT, "no response after 67108864 instructions, pc 0x80000000"},
         {{0x10500073 /* wfi */, 0xffdff06f /* j -4 */},
          TLA_TIMEOUT,
-         "no answer after 67108864 instructions, pc 0x80000000"},
+         "no response after 67108864 instructions, pc 0x80000000"},
         {{0x00000013, 0x00000073 /* ecall */},
          TLA_UNSUPPORTED,
          "TLA_UNSUPPORTED at pc 0x80000004, instruction 0x73, address 0x80000004"},
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(firmware_that_does_not_work_is_told_and_ends_nothing) {
          "TLA_OUT_OF_RANGE at pc 0x80000004, instruction 0x2863503, address 0x10000028"},
         {{0x10500073, 0x10000637, 0x00900513 /* li a0, 9 */, 0x02a63023 /* sd a0, 32(a2) */, 0xff1ff06f /* j -16 */},
          TLA_WRONG_RESULT,
-         "a status of 9"}};
+         "unknown status 9"}};
     tla_riscv_timing timing;
     tla_riscv_timing_defaults(&timing);
     for (const row &r : rows)

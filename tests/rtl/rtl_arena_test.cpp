@@ -53,11 +53,11 @@ BOOST_AUTO_TEST_CASE(many_buddies_in_rtl_behind_an_arena) {
     check(TLA_BUDDY, 1, 10000, 1000);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_built_in_rtl_is_refused) {
+BOOST_AUTO_TEST_CASE(an_engine_that_is_not_built_in_rtl_is_rejected) {
     tla_engine engine{};
     tla_error error{};
     BOOST_CHECK_EQUAL(tlmalloc::make_rtl_engine(TLA_BEST_FIT, 1, 100, &engine, &error), TLA_UNSUPPORTED);
-    BOOST_CHECK_EQUAL(error.text, "best_fit with 1 cycles a node has no engine in RTL");
+    BOOST_CHECK_EQUAL(error.text, "no engine in RTL supports best_fit with 1 cycles a node");
     BOOST_CHECK_EQUAL(tlmalloc::make_rtl_engine(TLA_WORST_FIT, 2, 100, &engine, &error), TLA_UNSUPPORTED);
     BOOST_CHECK(!engine.serve);
 }

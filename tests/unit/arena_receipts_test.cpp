@@ -105,13 +105,13 @@ BOOST_AUTO_TEST_CASE(the_text_names_the_block_that_was_looked_for_where_it_is_mo
     tla_block block;
     BOOST_REQUIRE_EQUAL(tla_arena_alloc(buddies.arena, 1, &block, nullptr), TLA_OK);
     tla_arena_explain(buddies.arena, "HBM", 9 << 10, &error);
-    BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 9216 bytes (by buddy a free block of 16384), 16383 free of "
-                                  "16384, largest free block 8192 (14 blocks): fragmented");
+    BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 9216 bytes (buddy needs a free block of 16384), 16383 free "
+                                  "of 16384, largest free block 8192 (14 blocks): fragmented");
     BOOST_REQUIRE_EQUAL(tla_arena_alloc(first.arena, 8 << 10, &block, nullptr), TLA_OK);
     tla_arena_explain(first.arena, "HBM", 9 << 10, &error);
     BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 9216 bytes, 8192 free of 16384, largest free block 8192 "
                                   "(1 blocks): exhausted");
     tla_arena_explain(tlsf.arena, "HBM", 1001, &error); // the class of 1001 begins below it
-    BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 1001 bytes (by tlsf a free block of 1008), 1001 free of "
+    BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 1001 bytes (tlsf needs a free block of 1008), 1001 free of "
                                   "1001, largest free block 1001 (1 blocks): fragmented");
 }

@@ -146,12 +146,12 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_does_not_suit_the_arena_is_refused) {
     BOOST_CHECK_EQUAL(tla_arena_get_stats(trusting.get()).used, 8192u);
 }
 
-BOOST_AUTO_TEST_CASE(damage_is_told_with_line_found_and_expected) {
+BOOST_AUTO_TEST_CASE(damage_is_reported_with_line_found_and_expected) {
     struct {
         const char *from, *to, *text;
     } damages[] = {
         {"tlmalloc-arena 1", "tlmalloc-arena 2", "line 1: found \"tlmalloc-arena 2\", expected \"tlmalloc-arena 1\""},
-        {"first_fit", "first_fits", "line 2: found \"first_fits\", expected \"policy\" and the name of one"},
+        {"first_fit", "first_fits", "line 2: found \"first_fits\", expected \"policy\" and the name of a policy"},
         {"base 0", "base 00", "line 3: found \"00\", expected \"base\" and a number"},
         {"base 0", "base -1", "line 3: found \"-1\", expected \"base\" and a number"},
         {"capacity 65536", "capacity 99999999999999999999",
@@ -159,20 +159,20 @@ BOOST_AUTO_TEST_CASE(damage_is_told_with_line_found_and_expected) {
         {"alignment 1", "alignment 3",
          "line 5: found \"alignment 3\", expected a range below 2^63 and an alignment that is a power of two and "
          "divides the base"},
-        {"peak 8192", "peak 8191", "peak 8191: expected at least what is used, 8192, and at most the capacity"},
-        {"cursor 0", "cursor 65537", "cursor 65537: expected an offset of the arena"},
-        {"free 1", "free 1000000000000", "line 8: found \"free 1000000000000\", expected as many entries as follow"},
+        {"peak 8192", "peak 8191", "peak 8191: must be at least the 8192 bytes in use and at most the capacity"},
+        {"cursor 0", "cursor 65537", "cursor 65537: must be an offset inside the arena"},
+        {"free 1", "free 1000000000000",
+         "line 8: found \"free 1000000000000\", expected a count that matches the entries that follow"},
         {"8192 57344", "8192 57345", "line 9: found \"8192 57345\", expected a block inside the arena"},
         {"8192 57344", "8192 0", "line 9: found \"8192 0\", expected a block inside the arena"},
         {"8192 57344", "8192  57344", "line 9: found \"8192  57344\", expected offset and size"},
-        {"0 8192 7", "0 8193 7", "line 12: found \"end\", expected live blocks that are all that is not free"},
-        {"0 8192 7", "1 8192 7",
-         "free block of 57344 bytes at 8192: found another block in or beside it, expected blocks that are apart"},
+        {"0 8192 7", "0 8193 7", "line 12: found \"end\", expected live blocks that cover exactly what is not free"},
+        {"0 8192 7", "1 8192 7", "free block of 57344 bytes at 8192: overlaps another block or touches a free one"},
         {"120000\n", "120000 \n", "line 11: found \"0 8192 7 3 120000 \", expected offset, size, tag, who and time"},
         {"end\n", "en\n", "line 12: found \"en\", expected \"end\""},
         {"end\n", "end\nmore", "line 13: found \"more\", expected nothing after \"end\""},
         {"free 1\n8192 57344", "free 2\n8192 50000\n58192 7344",
-         "free block of 7344 bytes at 58192: found another block in or beside it, expected blocks that are apart"},
+         "free block of 7344 bytes at 58192: overlaps another block or touches a free one"},
     };
     arena_pointer arena = make({0, 65536, TLA_FIRST_FIT, 1, true});
     BOOST_REQUIRE_EQUAL(tla_arena_restore(arena.get(), small, std::strlen(small), nullptr), TLA_OK);

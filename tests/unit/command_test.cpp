@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_alloc_is_these_32_bytes) {
     BOOST_TEST(encode(command) == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(an_alloc_says_its_format_and_stream_behind_its_channel) {
+BOOST_AUTO_TEST_CASE(an_alloc_encodes_its_format_and_stream_after_its_channel) {
     auto command = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
     command.memory = TLA_SRAM;
     command.format = TLA_FORMAT_BINARY_BUFFER;
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
     BOOST_CHECK_EQUAL(back.blocks[231].pa.value, 0x700000000000u + 231);
     BOOST_CHECK_EQUAL(back.blocks[231].nbytes, 1231u);
     check_refused(with(encode(many), 16, {233}), "count of 233", "at most 232");
-    check_refused(with(encode(many), 20, {1}), "0x00000001 behind its count", "expected 0");
+    check_refused(with(encode(many), 20, {1}), "0x00000001 after its count", "must be 0");
     bytes out(TLA_COMMAND_MAX_BYTES);
     size_t length = 0;
     many.count++;
@@ -213,8 +213,8 @@ BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
     BOOST_CHECK_EQUAL(back.meta.positions, 256u);
     BOOST_CHECK_EQUAL(back.blocks[2].pa.value, many.blocks[2].pa.value);
     check_refused(with(put, 29, {7}), "7 dimensions", "at most 6");
-    check_refused(with(put, 29, {1}), "1 dimensions", "no sizes beyond");
-    check_refused(with(put, 30, {1}), "1 behind them", "0");
+    check_refused(with(put, 29, {1}), "1 dimensions", "0 as the size of unused dimensions");
+    check_refused(with(put, 30, {1}), "and then 1", "0");
     many.meta.dimensions = 1;
     BOOST_CHECK_EQUAL(tla_command_encode(&many, out.data(), out.size(), &length), TLA_INVALID_ARGUMENT);
     for (const tla_opcode opcode : {TLA_OP_GET, TLA_OP_REMOVE}) {
@@ -224,11 +224,11 @@ BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
         BOOST_CHECK_EQUAL(back.key, 5u);
         BOOST_CHECK_EQUAL(back.memory, TLA_TCM);
         check_refused(with(encode(one), 24, {9}), "channel 9", "3 (M_CPU memory)");
-        check_refused(with(encode(one), 28, {9}), "0x00000009 behind it", "expected 0");
+        check_refused(with(encode(one), 28, {9}), "0x00000009 after it", "must be 0");
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_get_leaves_is_read_as_it_was_written) {
+BOOST_AUTO_TEST_CASE(the_result_of_a_get_decodes_to_the_encoded_values) {
     const tla_mem_object_meta meta{1, 6, {1, 2, 3, 4, 5, 6}, 7, 8};
     std::vector<tla_placed_block> blocks(TLA_COMMAND_MAX_BLOCKS, {{0x123456789ABCDEF}, 42});
     bytes out(TLA_COMMAND_MAX_BYTES);
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(a_dma_of_pes_comes_back_as_it_was_sent) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
+BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_encoded_is_rejected_and_writes_nothing) {
     bytes out(TLA_COMMAND_MAX_BYTES, 0xEE);
     const bytes untouched = out;
     size_t length = 99;
@@ -415,35 +415,35 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_encoded_is_refused_and_nothing_is_written) {
     refused(nowhere, out.size());
 }
 
-BOOST_AUTO_TEST_CASE(damaged_headers_are_refused_with_what_was_found_and_expected) {
+BOOST_AUTO_TEST_CASE(damaged_headers_are_rejected_with_value_and_range) {
     auto good = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
-    check_refused({}, "0 bytes", "at least the header of 16");
+    check_refused({}, "0 bytes", "at least the 16 bytes of the header");
     check_refused(bytes(good.begin(), good.begin() + 15), "15 bytes", "16");
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
     check_refused(with(good, 4, {0}), "opcode 0", "1 to 22");
     check_refused(with(good, 4, {23}), "opcode 23", "1 to 22");
     check_refused(with(good, 5, {0}), "target 0", "1 to 6");
     check_refused(with(good, 5, {7}), "target 7", "1 to 6");
-    check_refused(with(good, 6, {33}), "claims 33", "32 are there");
-    check_refused(with(good, 6, {0, 0x80}), "claims 32768", "32 are there");
+    check_refused(with(good, 6, {33}), "claims 33", "but has 32");
+    check_refused(with(good, 6, {0, 0x80}), "claims 32768", "but has 32");
     BOOST_CHECK_EQUAL(tla_command_claimed_length(with(good, 3, {'D'}).data()), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected) {
+BOOST_AUTO_TEST_CASE(damaged_bodies_are_rejected_with_value_and_range) {
     auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER));
     check_refused(with(alloc, 16, {5}), "channel 5", "0 (HBM), 1 (TCM), 2 (SRAM), 3 (M_CPU memory) or 4 (host memory)");
     check_refused(with(alloc, 17, {9}), "format 9", "0 to 8");
     auto trim = encode(command_of(TLA_OP_TRIM, TLA_TARGET_MEMORY_CONTROLLER));
     check_refused(with(trim, 16, {5}), "TRIM of channel 5", "4 (host memory)");
-    check_refused(with(trim, 23, {1}), "TRIM with 0x01000000 behind its channel", "expected 0");
+    check_refused(with(trim, 23, {1}), "TRIM with 0x01000000 after its channel", "must be 0");
     auto place = encode(command_of(TLA_OP_PLACE, TLA_TARGET_MEMORY_CONTROLLER));
-    check_refused(with(place, 36, {9}), "PLACE with 0x00000009 behind its object", "expected 0");
+    check_refused(with(place, 36, {9}), "PLACE with 0x00000009 after its object", "must be 0");
     auto longer = with(alloc, 6, {40});
     longer.resize(40);
-    check_refused(longer, "40 bytes", "expected 32");
+    check_refused(longer, "40 bytes", "must be 32");
     auto map = encode(map_of(2));
-    check_refused(with(map, 16, {3}), "96 bytes", "expected 128");
-    check_refused(with(map, 16, {1}), "96 bytes", "expected 64");
+    check_refused(with(map, 16, {3}), "96 bytes", "must be 128");
+    check_refused(with(map, 16, {1}), "96 bytes", "must be 64");
     check_refused(with(map, 16, {120}), "count of 120", "at most 119");
     check_refused(with(map, 16, {0xFF, 0xFF, 0xFF, 0xFF}), "count of 4294967295", "at most 119");
     auto cut = with(map, 6, {24});
@@ -454,7 +454,7 @@ BOOST_AUTO_TEST_CASE(damaged_bodies_are_refused_with_what_was_found_and_expected
     check_refused(with(launch, 20, {4}), "program 4 of 6 on 3 PEs", "less than their number");
     check_refused(with(launch, 24, {0}), "program 3 of 0", "less than their number");
     check_refused(with(launch, 28, {17}), "count of 17", "at most 16");
-    check_refused(with(launch, 28, {1}), "72 bytes", "expected 80");
+    check_refused(with(launch, 28, {1}), "72 bytes", "must be 80");
     auto short_launch = with(launch, 6, {71});
     short_launch.resize(71);
     check_refused(short_launch, "71 bytes", "at least 72");
@@ -546,7 +546,7 @@ BOOST_AUTO_TEST_CASE(every_opcode_has_a_name_of_its_own) {
     BOOST_CHECK(!tla_opcode_name(static_cast<tla_opcode>(TLA_OP_LAST + 1)));
 }
 
-BOOST_AUTO_TEST_CASE(a_number_of_entries_that_no_command_has_is_told_with_its_range) {
+BOOST_AUTO_TEST_CASE(an_invalid_number_of_entries_is_reported_with_its_range) {
     for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK})
         for (uint32_t count : {0u, TLA_COMMAND_MAX_ENTRIES + 1u, 1000000u}) {
             tla_command command = map_of(1, opcode);
@@ -559,13 +559,12 @@ BOOST_AUTO_TEST_CASE(a_number_of_entries_that_no_command_has_is_told_with_its_ra
             BOOST_CHECK_EQUAL(tla_command_encode(&command, room.data(), room.size(), &length), TLA_INVALID_ARGUMENT);
             tla_error why{};
             tla_command_explain(&command, &why);
-            BOOST_CHECK_EQUAL(why.text, std::string(tla_opcode_name(opcode)) + ": found a count of " +
-                                            std::to_string(count) + ", expected " +
-                                            (count ? "at most 119" : "at least 1"));
+            BOOST_CHECK_EQUAL(why.text, std::string(tla_opcode_name(opcode)) + ": count " + std::to_string(count) +
+                                            " must be " + (count ? "at most 119" : "at least 1"));
         }
     tla_command none = map_of(1);
     none.opcode = tla_opcode(31);
     tla_error why{};
     tla_command_explain(&none, &why);
-    BOOST_CHECK_EQUAL(why.text, "command: found opcode 31, expected 1 .. 22");
+    BOOST_CHECK_EQUAL(why.text, "command: opcode 31 must be 1 .. 22");
 }

@@ -53,26 +53,23 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_n
     check_findings("hbm:\n  timing: hbm4\n",
                    {"f:2:11: hbm.timing: found \"hbm4\", " + names + ", did you mean \"hbm2\"?"});
     check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});
-    check_findings(
-        "hbm:\n  timing: no/such.yaml\n",
-        {"no/such.yaml:0:0: cannot be read: No such file or directory",
-         "f:2:11: hbm.timing: found \"no/such.yaml\", expected a file with a timing profile that can be used"});
+    check_findings("hbm:\n  timing: no/such.yaml\n",
+                   {"no/such.yaml:0:0: cannot be read: No such file or directory",
+                    "f:2:11: hbm.timing: found \"no/such.yaml\", expected a file with a valid timing profile"});
     scratch_here scratch;
     scratch.write("bad_profile.yaml", "model: channel\ntck: 2 B\n");
     check_findings("hbm: {timing: bad_profile.yaml}",
                    {"bad_profile.yaml:2:6: tck: found \"2 B\" with the unknown unit \"B\", expected a time with a unit "
                     "(ps, ns, us, ms, s)",
-                    "f:1:15: hbm.timing: found \"bad_profile.yaml\", expected a file with a timing profile that can be "
-                    "used"});
+                    "f:1:15: hbm.timing: found \"bad_profile.yaml\", expected a file with a valid timing profile"});
     // A platform must not be named where a profile belongs.
     BOOST_CHECK_EQUAL(parse("", {"hbm.timing=" + configs + "npu_small.yaml"}).status, TLA_SYNTAX);
     string sharing = read_text(configs + "timing/hbm2.yaml");
     sharing.replace(sharing.find("sharers: 1"), 10, "sharers: 2");
     scratch.write("sharing_profile.yaml", sharing);
-    check_findings(
-        "hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
-        {"f:1:35: hbm.timing sharing_profile.yaml: found 1 pseudo-channels, expected a power of two, at least "
-         "the 2 that share a row-command bus"});
+    check_findings("hbm: {pseudo_channels: 1, timing: sharing_profile.yaml}",
+                   {"f:1:35: hbm.timing sharing_profile.yaml: 1 pseudo-channels: must be a power of two, at least the "
+                    "2 that share a row-command bus"});
 }
 
 static uint64_t node_of(const string &yaml, const std::vector<string> &overrides = {}) {
@@ -185,6 +182,5 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_nam
                     "bad.yaml:2:1: unknown key \"nodes\", did you mean \"node\"?",
                     "bad.yaml:3:8: fixed: found \"1 ns\" with the unknown unit \"ns\", expected a number of cycles "
                     "with a unit (tCK)",
-                    "f:1:30: controller.cost.profile: found \"bad.yaml\", expected a file with a cost profile that can "
-                    "be used"});
+                    "f:1:30: controller.cost.profile: found \"bad.yaml\", expected a file with a valid cost profile"});
 }

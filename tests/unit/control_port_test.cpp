@@ -70,7 +70,7 @@ struct port {
 void check_dropped(port &p, uint32_t offset, const bytes &data, const std::string &found) {
     BOOST_CHECK_EQUAL(p.write(offset, data), TLA_BAD_COMMAND);
     BOOST_CHECK_MESSAGE(p.text.find(found) != std::string::npos, p.text << ", without " << found);
-    BOOST_CHECK(p.text.find("expected") != std::string::npos || p.text.find("claims") != std::string::npos);
+    BOOST_CHECK(p.text.find("must ") != std::string::npos || p.text.find("claims") != std::string::npos);
     BOOST_CHECK(!p.complete);
     BOOST_CHECK_EQUAL(p.state(), unsigned(TLA_PORT_IDLE));
 }
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(damaged_descriptors_are_dropped) {
     check_dropped(p, 0, damaged(7, 0xFF), "claims");
     check_dropped(p, 0, damaged(6, 24), "claims 24");
     check_dropped(p, 4, good, "at 0x4");
-    BOOST_CHECK_EQUAL(p.text, "write at 0x4 of a control port, expected at 0x0");
+    BOOST_CHECK_EQUAL(p.text, "write at 0x4 of a control port: must be at 0x0");
     BOOST_CHECK_EQUAL(p.write(0, bytes(good.begin(), good.begin() + 16)), TLA_OK);
     check_dropped(p, 20, bytes(good.begin() + 20, good.end()), "at 0x14");
     BOOST_CHECK_EQUAL(p.write(0, bytes(good.begin(), good.begin() + 16)), TLA_OK);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(only_completion_and_state_can_be_read) {
     BOOST_CHECK_EQUAL(tla_control_port_read(&p.registers, TLA_PORT_STATE, word, UINT32_MAX), TLA_OUT_OF_RANGE);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_command_leaves_stands_in_the_command_area_until_the_next_write) {
+BOOST_AUTO_TEST_CASE(the_result_of_a_command_stays_in_the_command_area_until_the_next_write) {
     tla_control_port port{};
     std::uint8_t word[4] = {};
     BOOST_CHECK_EQUAL(tla_control_port_read(&port, 0, word, 4), TLA_OUT_OF_RANGE);

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(with_an_engine_an_arena_places_as_without_one_and_its_cycle
     BOOST_CHECK_EQUAL(tla_arena_get_stats(with.get()).used, tla_arena_get_stats(without.get()).used);
 }
 
-BOOST_AUTO_TEST_CASE(a_difference_is_an_error_that_names_the_operation_and_both_answers) {
+BOOST_AUTO_TEST_CASE(a_difference_is_an_error_with_the_operation_and_both_results) {
     naive_engine engine;
     const arena_ptr arena = driven(engine, 64 * 100, 64);
     tla_block a{}, b{};
@@ -98,7 +98,8 @@ BOOST_AUTO_TEST_CASE(a_difference_is_an_error_that_names_the_operation_and_both_
     tla_block c{};
     BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 100, &c, &work), TLA_ENGINE_DIFFERS);
     BOOST_CHECK_EQUAL(tla_arena_last_error(arena.get())->text,
-                      "engine naive, operation 3: take 2, in units of 64 bytes: found done at 21, expected done at 20");
+                      "engine naive, operation 3: allocate 2, in units of 64 bytes: the engine answers done at 21, the "
+                      "core done at 20");
     BOOST_CHECK_EQUAL(tla_arena_get_stats(arena.get()).used, 1280u);
     BOOST_REQUIRE(tla_arena_difference(arena.get()));
     BOOST_CHECK_EQUAL(tla_arena_difference(arena.get())->text, std::string(tla_arena_last_error(arena.get())->text));
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_difference_is_an_error_that_names_the_operation_and_both_
     BOOST_CHECK_EQUAL(engine.asked, asked);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_of_another_status_and_none_at_all_are_differences) {
+BOOST_AUTO_TEST_CASE(a_wrong_status_and_a_missing_response_are_differences) {
     const auto text_of = [](const std::function<void(tla_engine_answer &)> &change, tla_status silent) {
         naive_engine engine;
         const arena_ptr arena = driven(engine, 100);
@@ -126,12 +127,12 @@ BOOST_AUTO_TEST_CASE(an_answer_of_another_status_and_none_at_all_are_differences
         BOOST_CHECK_EQUAL(tla_arena_get_stats(arena.get()).used, 0u); // the core has decided
         return std::string(tla_arena_last_error(arena.get())->text);
     };
-    const std::string what = "engine naive, operation 2: give back 10 at 0, in units of 1 bytes: found ";
+    const std::string what = "engine naive, operation 2: release 10 at 0, in units of 1 bytes: the engine answers ";
     BOOST_CHECK_EQUAL(text_of([](tla_engine_answer &a) { a.status = TLA_ENGINE_NO_NODE; }, TLA_OK),
-                      what + "no node, expected done");
+                      what + "no node, the core done");
     BOOST_CHECK_EQUAL(text_of([](tla_engine_answer &a) { std::memset(&a.status, 9, 1); }, TLA_OK),
-                      what + "status 9, expected done");
-    BOOST_CHECK_EQUAL(text_of(nullptr, TLA_TIMEOUT), what + "no answer (it sleeps), expected done");
+                      what + "status 9, the core done");
+    BOOST_CHECK_EQUAL(text_of(nullptr, TLA_TIMEOUT), what + "with an error (it sleeps), the core done");
 }
 
 BOOST_AUTO_TEST_CASE(an_engine_takes_a_used_arena_over_and_follows_a_snapshot) {
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(an_engine_takes_a_used_arena_over_and_follows_a_snapshot) {
     const tla_engine made = engine.as_engine();
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_arena_drive(arena.get(), &made, 2, &error), TLA_LIMIT);
-    BOOST_CHECK_EQUAL(error.text, "found 3 free blocks, the free list has 2 nodes");
+    BOOST_CHECK_EQUAL(error.text, "3 free blocks need more than the 2 nodes of the free list");
     BOOST_REQUIRE_EQUAL(tla_arena_drive(arena.get(), &made, 3, &error), TLA_OK);
     BOOST_CHECK(engine.list ==
                 (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{100, 100}, {400, 100}, {700, 100}}));
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(an_engine_takes_a_used_arena_over_and_follows_a_snapshot) {
     BOOST_CHECK_GT(asked.cycles, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_engine_cannot_do_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(an_operation_that_an_engine_does_not_support_is_rejected_by_name) {
     naive_engine engine;
     const tla_engine made = engine.as_engine();
     const auto refused = [&](const arena_ptr &arena, std::uint64_t nodes) {
@@ -178,24 +179,28 @@ BOOST_AUTO_TEST_CASE(what_an_engine_cannot_do_is_refused_by_name) {
         BOOST_CHECK_EQUAL(tla_arena_drive(arena.get(), &made, nodes, &error), TLA_UNSUPPORTED);
         return std::string(error.text);
     };
-    BOOST_CHECK_EQUAL(refused(make(TLA_BEST_FIT, 100), 0), "engine naive places by first_fit, found best_fit");
-    BOOST_CHECK_EQUAL(refused(make(TLA_BUDDY, 64), 0), "engine naive places by first_fit, found buddy");
+    BOOST_CHECK_EQUAL(refused(make(TLA_BEST_FIT, 100), 0),
+                      "engine naive implements first_fit, but the arena's policy is best_fit");
+    BOOST_CHECK_EQUAL(refused(make(TLA_BUDDY, 64), 0),
+                      "engine naive implements first_fit, but the arena's policy is buddy");
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_arena_drive(make(TLA_BUDDY, 64).get(), nullptr, 8, &error), TLA_UNSUPPORTED);
-    BOOST_CHECK_EQUAL(error.text, "buddy keeps no one list whose nodes could be limited");
-    BOOST_CHECK_EQUAL(refused(make(TLA_TLSF, 64), 0), "tlsf keeps no one list whose nodes could be limited or walked");
-    BOOST_CHECK_EQUAL(refused(make(TLA_FIRST_FIT, 100), 65), "engine naive has at most 64 nodes, found 65");
+    BOOST_CHECK_EQUAL(error.text, "buddy keeps no single list whose nodes could be limited");
+    BOOST_CHECK_EQUAL(refused(make(TLA_TLSF, 64), 0),
+                      "tlsf keeps no single list whose nodes could be limited or walked");
+    BOOST_CHECK_EQUAL(refused(make(TLA_FIRST_FIT, 100), 65), "engine naive supports at most 64 nodes, not 65");
     BOOST_CHECK_EQUAL(refused(make(TLA_FIRST_FIT, (std::uint64_t{1} << 33) + 1), 0),
-                      "engine naive has 1 .. 8589934592 units, found 8589934593 of 1 bytes");
+                      "engine naive supports 1 .. 8589934592 units, but the arena has 8589934593 of 1 bytes");
     BOOST_CHECK_EQUAL(refused(make(TLA_FIRST_FIT, 100, 64), 0),
-                      "engine naive: found 100 bytes, expected a multiple of 64");
+                      "engine naive: the arena's 100 bytes must be a multiple of 64");
     const arena_ptr arena = driven(engine, 1000, 8);
-    BOOST_CHECK_EQUAL(refused(arena, 0), "the arena has an engine or a limit already");
+    BOOST_CHECK_EQUAL(refused(arena, 0), "the arena already has an engine or a node limit");
     tla_block block{};
     BOOST_CHECK_EQUAL(tla_arena_alloc_aligned(arena.get(), 8, 16, &block, nullptr), TLA_UNSUPPORTED);
     BOOST_CHECK_EQUAL(tla_arena_reserve(arena.get(), {8, 8}, nullptr), TLA_UNSUPPORTED);
-    BOOST_CHECK_EQUAL(tla_arena_last_error(arena.get())->text,
-                      std::string("engine naive: it places blocks, and takes none that another has placed"));
+    BOOST_CHECK_EQUAL(
+        tla_arena_last_error(arena.get())->text,
+        std::string("engine naive: the engine chooses the addresses of blocks and cannot reserve a given range"));
     BOOST_CHECK_EQUAL(tla_arena_grow(arena.get(), 8, nullptr), TLA_UNSUPPORTED);
     BOOST_CHECK_EQUAL(tla_arena_get_stats(arena.get()).free, 1000u);
 }
@@ -215,7 +220,7 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_at_all_is_priced_by_the_receipt_and_not_
     BOOST_CHECK_EQUAL(engine.asked, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_batch_every_block_and_every_run_is_asked_for) {
+BOOST_AUTO_TEST_CASE(the_engine_serves_every_block_and_every_run_of_a_batch) {
     naive_engine engine;
     const arena_ptr arena = driven(engine, 1000, 1, 0, 4);
     tla_block blocks[4];
@@ -260,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_list_has_so_many_nodes_and_what_needs_one_more_changes_no
             BOOST_CHECK_EQUAL(tla_arena_free(arena.get(), blocks[8], &work), TLA_LIMIT);
             BOOST_CHECK_EQUAL(work.nodes_created, 0u);
             BOOST_CHECK_EQUAL(work.frees, 1u); // it has walked
-            BOOST_CHECK(std::string(tla_arena_last_error(arena.get())->text).find("has all its 2 in use") !=
+            BOOST_CHECK(std::string(tla_arena_last_error(arena.get())->text).find("all 2 nodes are in use") !=
                         std::string::npos);
             tla_block two[] = {blocks[3], blocks[8]};
             BOOST_CHECK_EQUAL(tla_arena_free_batch(arena.get(), two, 2, nullptr), TLA_LIMIT);
@@ -296,7 +301,7 @@ BOOST_AUTO_TEST_CASE(a_memory_of_a_controller_has_an_engine_behind_what_keeps_a_
     const tla_engine made = engine.as_engine();
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_pe_memory_drive(memory, TLA_TCM, &made, 0, &error), TLA_UNSUPPORTED);
-    BOOST_CHECK_EQUAL(error.text, "TCM: front mixed keeps its own lists, behind which no engine stands");
+    BOOST_CHECK_EQUAL(error.text, "TCM: front mixed keeps its own lists, which no engine supports");
     BOOST_REQUIRE_EQUAL(tla_pe_memory_drive(memory, TLA_HBM, &made, 0, &error), TLA_OK);
     tla_paddr pa{};
     tla_engine_work of_miss{}, of_hit{};

@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(bad_plans_are_refused_with_what_was_found_and_expected) {
     check_refused("refuse;", "found \"\", expected a fault: correctable, uncorrectable, channel_out or refuse");
     check_refused("refuse channel=1", "found \"channel=1\" of a fault refuse, expected pe=, at= or rate=");
     check_refused("refuse at=1ns at=2ns", "found \"at=2ns\" of a fault refuse, expected it once");
-    check_refused("refuse rate=0", "found \"rate=0\", expected a rate of 1 .. 1000000, of a million");
-    check_refused("refuse rate=1000001", "found \"rate=1000001\", expected a rate of 1 .. 1000000, of a million");
+    check_refused("refuse rate=0", "found \"rate=0\", expected a rate of 1 .. 1000000 in a million");
+    check_refused("refuse rate=1000001", "found \"rate=1000001\", expected a rate of 1 .. 1000000 in a million");
     check_refused("correctable address=-1", "found \"address=-1\", expected an offset in bytes");
     check_refused("correctable address=1 rate=1", "found address= and rate= of one fault, expected one of them");
     check_refused("channel_out", "found channel_out without a channel=");
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_bank_that_is_out_fails_what_touches_it_in_its_channel) {
                   "found \"bank=1\" of a fault uncorrectable, expected pe=, at=, address= or rate=");
 }
 
-BOOST_AUTO_TEST_CASE(a_rate_strikes_as_often_as_it_says_and_the_same_with_the_same_seed) {
+BOOST_AUTO_TEST_CASE(a_rate_is_met_and_repeats_with_the_same_seed) {
     std::vector<bool> runs[3];
     const uint64_t seeds[] = {7, 7, 8};
     for (int run = 0; run < 3; run++) {

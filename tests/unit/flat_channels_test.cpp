@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(kernbench_bursts_follow_each_other_on_a_timeline) {
     BOOST_CHECK_EQUAL(tla_flat_channels_busy_ps(one.get()), 17 * 8000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_profile_says_what_bandwidth_and_burst_say) {
+BOOST_AUTO_TEST_CASE(a_profile_gives_the_times_of_its_bandwidth_and_burst) {
     const tla_hbm_config profile = kernbench();
     const tla_flat_channels_config config = tla_flat_channels_of(&profile, 8);
     BOOST_CHECK_EQUAL(config.count, 8u);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(accesses_in_order_of_arrival_end_when_a_plain_model_says) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_channel_is_refused) {
+BOOST_AUTO_TEST_CASE(an_invalid_channel_is_rejected) {
     const tla_flat_channels_config good{8, 256, 8000, 0, 0};
     for (auto member : {&tla_flat_channels_config::count, &tla_flat_channels_config::burst_bytes})
         for (const std::uint32_t value : {0u, 3u}) {
@@ -95,13 +95,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_channel_is_refused) {
     BOOST_CHECK_EQUAL(tla_flat_channels_create(&endless, &made), TLA_INVALID_ARGUMENT);
 }
 
-BOOST_AUTO_TEST_CASE(what_serves_banks_refuses_a_profile_without) {
+BOOST_AUTO_TEST_CASE(banked_channels_reject_a_profile_without_banks) {
     const tla_hbm_config profile = kernbench();
     BOOST_CHECK_EQUAL(tla_hbm_check(&profile, nullptr), TLA_OK);
     tla_error error{};
     tla_hbm *hbm = nullptr;
     BOOST_CHECK_EQUAL(tla_hbm_create(&profile, nullptr, &hbm, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(error.text, "found a profile without banks, which flat channels serve");
+    BOOST_CHECK_EQUAL(error.text, "the profile has no banks: use flat channels");
     tla_banked_channels *banked = nullptr;
     const tla_banked_channels_config config{profile, 8, 1 << 20};
     BOOST_CHECK_EQUAL(tla_banked_channels_create(&config, &banked, &error), TLA_INVALID_ARGUMENT);

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_use_after_free_names_who_allocated_and_who_freed_and_when
                       "allocated by initiator 3 of asid 1 at 1000 ps was freed by initiator 4 of asid 1 at 2000 ps");
 }
 
-BOOST_AUTO_TEST_CASE(of_several_freed_blocks_the_last_one_is_named) {
+BOOST_AUTO_TEST_CASE(an_access_to_several_freed_blocks_names_the_last_one) {
     guarded g;
     for (uint64_t time : {100u, 200u, 300u}) {
         const uint64_t a = g.alloc(64, {0, TLA_WHO_UNKNOWN, time});
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_freed_block_is_forgotten_when_the_history_is_full) {
     BOOST_CHECK_EQUAL(g.read(blocks[2], 1), TLA_USE_AFTER_FREE);
 }
 
-BOOST_AUTO_TEST_CASE(a_read_of_bytes_that_nobody_wrote_names_the_first_of_them) {
+BOOST_AUTO_TEST_CASE(a_read_of_unwritten_bytes_names_the_first_one) {
     guarded g;
     const uint64_t a = g.alloc(100);
     g.write(a, 33);
@@ -134,8 +134,8 @@ BOOST_AUTO_TEST_CASE(a_block_belongs_to_an_address_space_and_the_unknown_are_hel
     BOOST_CHECK_EQUAL(g.write(mine, 64, tla_who(1, 9)), TLA_OK);
     BOOST_CHECK_EQUAL(g.write(mine, 64, tla_who(2, 3)), TLA_NOT_OWNER);
     BOOST_CHECK_EQUAL(std::string(g.error.text),
-                      "write of 64 bytes at 0 of HBM by initiator 3 of asid 2 at 5000 ps: it does not own the block of "
-                      "64 bytes at 0, allocated by initiator 3 of asid 1 at 1000 ps");
+                      "write of 64 bytes at 0 of HBM by initiator 3 of asid 2 at 5000 ps: the initiator does not own "
+                      "the block of 64 bytes at 0, allocated by initiator 3 of asid 1 at 1000 ps");
     BOOST_CHECK_EQUAL(g.write(mine, 64), TLA_OK);
     BOOST_CHECK_EQUAL(g.write(nobodys, 64, tla_who(2, 3)), TLA_OK);
 }
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_write_that_was_refused_has_written_nothing) {
     BOOST_CHECK_EQUAL(g.read(mine + 8, 1, tla_who(1, 3)), TLA_NEVER_WRITTEN);
 }
 
-BOOST_AUTO_TEST_CASE(trusted_hardware_works_for_every_context_and_its_own_blocks_are_nobodys) {
+BOOST_AUTO_TEST_CASE(trusted_hardware_accesses_every_context_and_its_own_blocks_have_no_owner) {
     guarded g;
     const uint64_t trusted = tla_who(3, 0) | TLA_WHO_TRUSTED;
     const uint64_t theirs = g.alloc(64, {0, tla_who(1, 3), 1000}), for_three = g.alloc(64, {0, trusted, 1000}),
@@ -164,8 +164,8 @@ BOOST_AUTO_TEST_CASE(trusted_hardware_works_for_every_context_and_its_own_blocks
     BOOST_CHECK_EQUAL(g.read(for_three, 64, tla_who(1, 3)), TLA_NOT_OWNER);
     BOOST_CHECK_EQUAL(g.read(table, 8, tla_who(3, 9)), TLA_NOT_OWNER);
     BOOST_CHECK_EQUAL(std::string(g.error.text),
-                      "read of 8 bytes at 128 of HBM by initiator 9 of asid 3 at 5000 ps: it does not own the block of "
-                      "64 bytes at 128, allocated by trusted initiator 5 of no asid at 1000 ps");
+                      "read of 8 bytes at 128 of HBM by initiator 9 of asid 3 at 5000 ps: the initiator does not own "
+                      "the block of 64 bytes at 128, allocated by trusted initiator 5 without asid at 1000 ps");
     BOOST_CHECK_EQUAL(g.read(table + 60, 8, trusted), TLA_OUT_OF_BOUNDS); // but to bounds it is held
 }
 
@@ -180,10 +180,9 @@ BOOST_AUTO_TEST_CASE(a_block_is_freed_by_its_context_by_the_trusted_and_by_the_u
     BOOST_CHECK_EQUAL(may(mine, TLA_WHO_UNKNOWN), TLA_OK);
     BOOST_CHECK_EQUAL(may(nobodys, tla_who(2, 3)), TLA_OK);
     BOOST_CHECK_EQUAL(may(mine, tla_who(2, 3)), TLA_NOT_OWNER);
-    BOOST_CHECK_EQUAL(
-        std::string(g.error.text),
-        "free of 0 of TCM by initiator 3 of asid 2 at 2000 ps: it does not own the block of 64 bytes at 0, "
-        "allocated by initiator 3 of asid 1 at 1000 ps");
+    BOOST_CHECK_EQUAL(std::string(g.error.text),
+                      "free of 0 of TCM by initiator 3 of asid 2 at 2000 ps: the initiator does not own the block of "
+                      "64 bytes at 0, allocated by initiator 3 of asid 1 at 1000 ps");
 }
 
 BOOST_AUTO_TEST_CASE(a_transfer_that_leaves_the_block_between_two_accesses_is_out_of_bounds) {
@@ -250,7 +249,7 @@ BOOST_AUTO_TEST_CASE(streaming_touches_the_width_only) {
     BOOST_CHECK_EQUAL(g.read(a, 4), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_trusted_counts_as_written) {
+BOOST_AUTO_TEST_CASE(trusted_bytes_count_as_written) {
     guarded g(1 << 20);
     const uint64_t a = g.alloc(300'000);
     tla_guard_trust(g.guard, {a + 3, 299'990});

@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_CASE(a_read_of_a_line_that_waits_to_be_written_is_answered_at_on
     BOOST_CHECK_EQUAL(tla_hbm_drain(hbm.get()), (6 + 1 + 7 + 2) * 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_queue_says_when_to_come_back) {
+BOOST_AUTO_TEST_CASE(a_full_queue_returns_the_time_of_the_next_free_place) {
     tla_hbm_config config = profile("hbm2");
     config.window = 4;
     auto hbm = make(config);
@@ -552,7 +552,7 @@ BOOST_AUTO_TEST_CASE(accesses_that_are_not_possible_are_refused) {
     BOOST_CHECK_EQUAL(tla_hbm_get_stats(hbm.get()).reads, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_timing_profile_says_where_it_contradicts_itself) {
+BOOST_AUTO_TEST_CASE(an_inconsistent_timing_profile_is_reported_with_its_place) {
     const std::string good = text_of(TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml");
     const auto findings = [&](const std::string &from, const std::string &to) {
         std::string text = good, found;
@@ -571,7 +571,7 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_says_where_it_contradicts_itself) {
     BOOST_CHECK_EQUAL(findings("map: m3", "map: bg2,co4,ba2,ro14"),
                       "12:6: map bg2,co4,ba2,ro14 loses a bit: it has 4 column bits, but a count of 32 needs 5\n");
     BOOST_CHECK_EQUAL(findings("\nwr: 14 tCK", "\n"),
-                      "0:0: wr is 0 cycles, expected 1 .. 16777216 (the key is not written)\n");
+                      "0:0: wr is 0 cycles: must be 1 .. 16777216 (the key is not written)\n");
     BOOST_CHECK(findings("rp: 14 tCK", "rp: 14").find("18:5: rp: found \"14\", which has no unit") == 0);
     BOOST_CHECK(findings("rp: 14 tCK", "rp: 14 ns").find("unknown unit") != std::string::npos);
     BOOST_CHECK(findings("rp: 14 tCK", "rpp: 14 tCK").find("did you mean \"rp\"") != std::string::npos);

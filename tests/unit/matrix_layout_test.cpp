@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(placements_that_cannot_be_are_refused_with_what_was_expecte
     };
     tla_matrix_layout p = good;
     p.of_pes = TLA_CUT_COUNT;
-    refused(p, "expected 0 to 2");
+    refused(p, "must be 0 to 2");
     for (std::uint32_t tla_matrix_layout::*member : {&tla_matrix_layout::cubes, &tla_matrix_layout::pes})
         for (const std::uint32_t bad : {0u, 17u}) {
             p = good;
@@ -246,11 +246,11 @@ BOOST_AUTO_TEST_CASE(placements_that_cannot_be_are_refused_with_what_was_expecte
     refused(p, "SIP 0 to 15");
     p = good;
     p.columns = 0;
-    refused(p, "none of them 0");
+    refused(p, "each must be at least 1");
     p = good;
     p.rows = std::uint64_t{1} << 40;
     p.columns = std::uint64_t{1} << 23;
-    refused(p, "more than 2^64 bytes");
+    refused(p, "less than 2^64 bytes");
     BOOST_CHECK_EQUAL(tla_cut_name(TLA_REPLICATE), std::string("replicate"));
     BOOST_CHECK(tla_cut_name(TLA_CUT_COUNT) == nullptr);
 }

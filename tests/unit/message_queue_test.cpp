@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_piece_is_there_when_all_its_bytes_are_and_not_before_thos
     BOOST_CHECK_EQUAL(tla_message_taken(&d.receiver), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_no_such_queue_can_have_is_refused_in_words_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(an_impossible_piece_is_rejected_with_a_text_and_changes_nothing) {
     tla_message_sender sender{};
     tla_message_receiver receiver{};
     for (const std::uint32_t slots : {0u, TLA_MESSAGE_SLOTS_MAX + 1u}) {
@@ -99,16 +99,17 @@ BOOST_AUTO_TEST_CASE(what_no_such_queue_can_have_is_refused_in_words_and_changes
         BOOST_CHECK_MESSAGE(std::string(error.text).find(words) != std::string::npos, error.text);
         BOOST_CHECK_EQUAL(tla_message_taken(&d.receiver), taken);
     };
-    refused({0, 8, 0, 8, 2}, 8, TLA_INVALID_ARGUMENT, "for slot 2, expected one of 2 slots of 8 bytes");
-    refused({0, 9, 0, 9, 0}, 9, TLA_INVALID_ARGUMENT, "found a piece of 9 bytes");
+    refused({0, 8, 0, 8, 2}, 8, TLA_INVALID_ARGUMENT,
+            "for slot 2: must be inside the message and one of 2 slots of 8 bytes");
+    refused({0, 9, 0, 9, 0}, 9, TLA_INVALID_ARGUMENT, "a piece of 9 bytes");
     refused({0, 8, 8, 1, 0}, 1, TLA_INVALID_ARGUMENT, "at 8 of a message of 8");
     refused({0, 8, UINT64_MAX, 8, 0}, 1, TLA_INVALID_ARGUMENT, "at 18446744073709551615 of a message of 8");
-    refused({0, 8, 0, 0, 0}, 0, TLA_INVALID_ARGUMENT, "found a piece of 0 bytes");
+    refused({0, 8, 0, 0, 0}, 0, TLA_INVALID_ARGUMENT, "a piece of 0 bytes");
     const tla_message_piece piece{0, 8, 0, 8, 0}, other{1, 8, 0, 8, 0};
-    refused(piece, 9, TLA_OUT_OF_RANGE, "found 9 bytes more of a piece of 8, of which 0 have arrived");
+    refused(piece, 9, TLA_OUT_OF_RANGE, "9 more bytes of a piece of 8 bytes, but 0 have already arrived");
     BOOST_CHECK_EQUAL(tla_message_arrived(&d.receiver, &piece, 5, nullptr), TLA_OK);
-    refused(piece, 4, TLA_OUT_OF_RANGE, "found 4 bytes more of a piece of 8, of which 5 have arrived");
-    refused(other, 1, TLA_OVERLAP, "found a piece of message 1 for slot 0, which has one of message 0");
+    refused(piece, 4, TLA_OUT_OF_RANGE, "4 more bytes of a piece of 8 bytes, but 5 have already arrived");
+    refused(other, 1, TLA_OVERLAP, "a piece of message 1 for slot 0: the slot still holds a piece of message 0");
     // A sender that does not go on where it was.
     const tla_message_piece stray{3, 8, 0, 8, 1};
     BOOST_CHECK_EQUAL(tla_message_arrived(&d.receiver, &piece, 3, nullptr), TLA_OK);
@@ -118,7 +119,7 @@ BOOST_AUTO_TEST_CASE(what_no_such_queue_can_have_is_refused_in_words_and_changes
     BOOST_CHECK_EQUAL(tla_message_taken(&d.receiver), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_dropped_is_not_sent_and_the_next_message_is) {
+BOOST_AUTO_TEST_CASE(a_dropped_message_is_not_sent_and_the_next_message_is) {
     direction d(2, 8);
     tla_message_piece piece{};
     BOOST_CHECK_EQUAL(tla_message_begin(&d.sender, 100), TLA_OK);

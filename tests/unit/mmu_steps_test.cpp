@@ -324,20 +324,20 @@ void check_changes_under_walks(tla_walk_mode walk, unsigned seed, const tla_walk
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(accesses_under_changes_of_a_table_in_memory_are_told_what_is_visible) {
+BOOST_AUTO_TEST_CASE(accesses_during_changes_of_a_table_in_memory_see_visible_mappings) {
     check_changes_under_walks(TLA_WALK_MEMORY, 1, {4, 2, 8, true, true, 0});
     check_changes_under_walks(TLA_WALK_MEMORY, 2, {1, 0, 0, false, true, 0});
     check_changes_under_walks(TLA_WALK_MEMORY, 3, {64, 32, 0, true, true, 0});
     check_changes_under_walks(TLA_WALK_MEMORY, 4, {8, 4, 3, false, false, 0});
 }
 
-BOOST_AUTO_TEST_CASE(accesses_under_changes_are_told_what_is_visible_with_a_latency_for_each_level_too) {
+BOOST_AUTO_TEST_CASE(accesses_during_changes_see_visible_mappings_with_a_latency_for_each_level) {
     check_changes_under_walks(TLA_WALK_FLAT, 5, {4, 2, 8, true, true, 100'000});
     check_changes_under_walks(TLA_WALK_FLAT, 6, {2, 0, 0, false, true, 100'000});
     check_changes_under_walks(TLA_WALK_FLAT, 7, {8, 4, 0, false, false, 50'000});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_in_the_memory_is_told_to_all_who_wait_for_the_walk) {
+BOOST_AUTO_TEST_CASE(a_wrong_table_entry_fails_all_accesses_that_wait_for_the_walk) {
     platform p(TLA_WALK_MEMORY, 10);
     p.change(TLA_TABLE_MAP, {{{0}, {64 * KiB}, 2 * page, TLA_READ, 0}}, 0, [](tla_status, uint64_t) {});
     p.run();
@@ -405,5 +405,5 @@ BOOST_AUTO_TEST_CASE(one_change_at_a_time) {
     BOOST_REQUIRE_EQUAL(tla_mmu_change_begin(p.mmu, TLA_TABLE_MAP, &e, 1, nullptr, nullptr), TLA_OK);
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_mmu_change_begin(p.mmu, TLA_TABLE_MAP, &e, 1, nullptr, &error), TLA_BUSY);
-    BOOST_CHECK_EQUAL(error.text, "another change is under way");
+    BOOST_CHECK_EQUAL(error.text, "another change is in progress");
 }

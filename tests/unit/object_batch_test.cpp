@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_does_not_fit_takes_nothing) {
     BOOST_CHECK_EQUAL(together[3].pa.value - together[0].pa.value, 300u);
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_that_fails_in_the_middle_changes_nothing_and_says_where) {
+BOOST_AUTO_TEST_CASE(a_batch_that_fails_in_the_middle_changes_nothing_and_reports_the_place) {
     object_bench b;
     const auto blocks = take(b, 6, 100, asid(1));
     b.ref(blocks[1].pa.value, asid(1));
@@ -102,8 +102,9 @@ BOOST_AUTO_TEST_CASE(a_batch_that_fails_in_the_middle_changes_nothing_and_says_w
         BOOST_CHECK_EQUAL(b.used(), used);
         BOOST_CHECK_EQUAL(b.stats().references, references);
     };
-    refused({blocks[0], blocks[1], blocks[4], blocks[2]}, TLA_NOT_ALLOCATED, asid(1), "no block begins there");
-    refused({blocks[0], blocks[1], blocks[0]}, TLA_NOT_ALLOCATED, asid(1), "it is in the batch twice");
+    refused({blocks[0], blocks[1], blocks[4], blocks[2]}, TLA_NOT_ALLOCATED, asid(1),
+            "no block begins at this address");
+    refused({blocks[0], blocks[1], blocks[0]}, TLA_NOT_ALLOCATED, asid(1), "the block is in the batch twice");
     refused({blocks[1], blocks[0], {blocks[2].pa, 99}}, TLA_SIZE_MISMATCH, asid(1), "of 99 bytes");
     const std::uint64_t foreign = b.alloc(100, asid(2)), local = b.alloc(100, asid(1), TLA_TCM);
     const std::uint64_t more = b.used();
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_fails_in_the_middle_changes_nothing_and_says_w
     BOOST_CHECK_EQUAL(result.status, TLA_NOT_OWNER);
     BOOST_CHECK_EQUAL(result.failed, 2u);
     BOOST_CHECK_EQUAL(give(b, {blocks[0], {{local}, 100}}, asid(1)).status, TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_NE(b.why().find("it is in the TCM, expected the HBM"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("the block is in the TCM, but the others are in the HBM"), std::string::npos);
     BOOST_CHECK_EQUAL(b.used(), more);
     const given_up good = give(b, {blocks[0], blocks[1], blocks[2]}, asid(1));
     BOOST_CHECK_EQUAL(good.status, TLA_OK);
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(random_batches_over_a_caching_pool_are_single_calls_done_to
     check_batches(tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT), 20000);
 }
 
-BOOST_AUTO_TEST_CASE(whoever_records_a_memory_sees_the_blocks_of_its_batches) {
+BOOST_AUTO_TEST_CASE(an_observer_of_a_memory_sees_the_blocks_of_its_batches) {
     object_bench b;
     std::vector<tla_stack_deed> deeds;
     tla_stack_set_watch(

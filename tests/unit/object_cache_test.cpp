@@ -43,7 +43,7 @@ struct cache_bench : object_bench {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_is_put_is_found_with_its_shape_type_and_positions) {
+BOOST_AUTO_TEST_CASE(a_put_object_is_found_with_its_shape_type_and_positions) {
     cache_bench b;
     const std::uint64_t layers[] = {b.alloc(100, asid(1)), b.alloc(200, asid(1))};
     const tla_mem_object_meta meta{3, 4, {2, 32, 256, 1024}, 512, 256};
@@ -73,17 +73,17 @@ BOOST_AUTO_TEST_CASE(what_is_put_is_found_with_its_shape_type_and_positions) {
     BOOST_CHECK_EQUAL(b.stats().hits, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(keys_that_are_not_there_and_blocks_that_are_none_are_refused) {
+BOOST_AUTO_TEST_CASE(missing_keys_and_invalid_blocks_are_rejected) {
     cache_bench b;
     BOOST_CHECK_EQUAL(b.get(5), TLA_NOT_ALLOCATED);
-    BOOST_CHECK_NE(b.why().find("GET of key 0x5: the cache of the HBM has none"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("GET of key 0x5: the key is not in the cache of the HBM"), std::string::npos);
     BOOST_CHECK_EQUAL(b.remove(5), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(b.put(5, {}), TLA_INVALID_ARGUMENT);
     const std::uint64_t live = b.alloc(100), local = b.alloc(100, nobody, TLA_TCM), dead = b.alloc(100);
     b.free(dead, 100);
     BOOST_CHECK_EQUAL(b.put(5, {live, dead}), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(b.put(5, {live, local}), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_NE(b.why().find("it is in the TCM, expected the HBM"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("the block is in the TCM, but the others are in the HBM"), std::string::npos);
     BOOST_CHECK_EQUAL(b.get(5), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(b.put(5, {live, live}), TLA_OK);
     BOOST_CHECK_EQUAL(b.get(5, nobody, 1), TLA_LIMIT);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(keys_that_are_not_there_and_blocks_that_are_none_are_refuse
     BOOST_CHECK_EQUAL(b.stats().misses, 2u);
 }
 
-BOOST_AUTO_TEST_CASE(an_eviction_takes_what_was_not_used_for_the_longest_time_and_nobody_holds) {
+BOOST_AUTO_TEST_CASE(an_eviction_takes_the_least_recently_used_object_without_holders) {
     cache_bench b;
     for (std::uint64_t key = 0; key < 16; key++)
         b.store_page(key);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(an_eviction_takes_what_was_not_used_for_the_longest_time_an
     BOOST_CHECK_EQUAL(b.taken.pa.value, second);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_context_has_put_another_one_may_evict_from_guarded_memory) {
+BOOST_AUTO_TEST_CASE(a_context_may_evict_objects_of_another_from_guarded_memory) {
     tla_pe_memory_config config = object_memory();
     config.guarded = true;
     config.guard_history = 8;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(what_a_context_has_put_another_one_may_evict_from_guarded_m
     BOOST_CHECK_EQUAL(look(asid(1)), TLA_NOT_OWNER);
 }
 
-BOOST_AUTO_TEST_CASE(a_block_that_its_memory_does_not_take_back_is_nobodys) {
+BOOST_AUTO_TEST_CASE(a_block_that_its_memory_cannot_release_has_no_owner) {
     cache_bench b;
     BOOST_REQUIRE_EQUAL(tla_pe_memory_follow(b.memory, TLA_HBM, 3, 0), TLA_OK);
     std::vector<std::uint64_t> at;
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_block_that_its_memory_does_not_take_back_is_nobodys) {
 }
 
 // A naive cache: a list of keys in order of use, and who holds what in a map.
-BOOST_AUTO_TEST_CASE(a_naive_cache_says_the_same_of_1e5_random_operations) {
+BOOST_AUTO_TEST_CASE(a_naive_cache_agrees_on_1e5_random_operations) {
     cache_bench b;
     std::list<std::uint64_t> order; // the one that was used last at the end
     std::map<std::uint64_t, std::uint64_t> address;

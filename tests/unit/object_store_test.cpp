@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_trusted_free_of_several_blocks_ends_them_all_but_not_a_co
     const std::uint64_t first = b.alloc(100), second = b.alloc(100), third = b.alloc(100);
     BOOST_CHECK_EQUAL(b.ref(third), TLA_OK);
     BOOST_CHECK_EQUAL(b.free(first, 300), TLA_OVERLAP);
-    BOOST_CHECK_NE(b.why().find("has references of its own"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("another block in this range has references"), std::string::npos);
     BOOST_CHECK_EQUAL(b.free(first + 250, 10), TLA_OVERLAP);
     BOOST_CHECK_EQUAL(b.used(), 300u);
     BOOST_CHECK_EQUAL(b.free(first, 200), TLA_OK);
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_pin_keeps_a_block_whose_references_are_gone) { // LMCache
     BOOST_CHECK_EQUAL(b.counts.references, 0u);
     BOOST_CHECK_EQUAL(b.used(), 4096u);
     BOOST_CHECK_EQUAL(b.free(pa, 4096), TLA_NOT_ALLOCATED); // a double free, and still pinned
-    BOOST_CHECK_NE(b.why().find("it has no reference"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("the block has no reference"), std::string::npos);
     BOOST_CHECK_EQUAL(b.unpin(pa), TLA_OK);
     BOOST_CHECK_EQUAL(b.counts.pins, 1u);
     BOOST_CHECK_EQUAL(b.used(), 4096u);
@@ -68,15 +68,15 @@ BOOST_AUTO_TEST_CASE(a_pin_keeps_a_block_whose_references_are_gone) { // LMCache
     BOOST_CHECK_EQUAL(b.unpin(pa), TLA_NOT_ALLOCATED);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_dead_or_was_never_there_has_no_counts) {
+BOOST_AUTO_TEST_CASE(a_dead_or_unknown_block_has_no_counts) {
     object_bench b;
     const std::uint64_t pa = b.alloc(1000);
     BOOST_CHECK_EQUAL(b.unpin(pa), TLA_NOT_ALLOCATED); // below zero
-    BOOST_CHECK_NE(b.why().find("it has no pin"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("the block has no pin"), std::string::npos);
     BOOST_CHECK_EQUAL(b.ref(pa + 1), TLA_NOT_ALLOCATED); // inside a block
-    BOOST_CHECK_NE(b.why().find("no block begins there"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("no block begins at this address"), std::string::npos);
     BOOST_CHECK_EQUAL(b.ref(UINT64_MAX), TLA_OUT_OF_RANGE);
-    BOOST_CHECK_NE(b.why().find("not in these memories"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("outside the controller's memories"), std::string::npos);
     BOOST_CHECK_EQUAL(b.unref(pa), TLA_OK);
     for (tla_status status : {b.ref(pa), b.unref(pa), b.pin(pa), b.unpin(pa)})
         BOOST_CHECK_EQUAL(status, TLA_NOT_ALLOCATED);
@@ -84,24 +84,24 @@ BOOST_AUTO_TEST_CASE(what_is_dead_or_was_never_there_has_no_counts) {
     BOOST_CHECK_EQUAL(tla_object_look(b.store, b.site(pa), &counts), TLA_NOT_ALLOCATED);
 }
 
-BOOST_AUTO_TEST_CASE(only_who_holds_a_reference_may_give_one_up) {
+BOOST_AUTO_TEST_CASE(only_a_holder_may_release_a_reference) {
     object_bench b;
     const std::uint64_t pa = b.alloc(1000, asid(1));
     BOOST_CHECK_EQUAL(b.unref(pa, asid(2)), TLA_NOT_OWNER);
-    BOOST_CHECK_NE(b.why().find("by asid 2: it holds no reference"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("by asid 2: the address space holds no reference"), std::string::npos);
     BOOST_CHECK_EQUAL(b.ref(pa, asid(2)), TLA_OK);
     BOOST_CHECK_EQUAL(b.unref(pa, asid(1)), TLA_OK);
     BOOST_CHECK_EQUAL(b.unref(pa, asid(1)), TLA_NOT_OWNER); // the one that is left is the other's
     BOOST_CHECK_EQUAL(b.free(pa, 1000, asid(1)), TLA_NOT_OWNER);
     BOOST_CHECK_EQUAL(b.pin(pa, asid(2)), TLA_OK);
     BOOST_CHECK_EQUAL(b.unpin(pa, asid(1)), TLA_NOT_OWNER);
-    BOOST_CHECK_NE(b.why().find("by asid 1: it holds no pin"), std::string::npos);
+    BOOST_CHECK_NE(b.why().find("by asid 1: the address space holds no pin"), std::string::npos);
     BOOST_CHECK_EQUAL(b.unref(pa, asid(2, 99)), TLA_OK); // another initiator of the same context
     BOOST_CHECK_EQUAL(b.unpin(pa, asid(2)), TLA_OK);
     BOOST_CHECK_EQUAL(b.used(), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_unknown_or_trusted_gives_up_its_own_first_then_nobodys_then_the_first_ones) {
+BOOST_AUTO_TEST_CASE(unknown_and_trusted_callers_release_their_own_reference_then_an_unowned_one_then_the_first) {
     object_bench b;
     const std::uint64_t pa = b.alloc(1000, asid(1)), host = asid(3) | TLA_WHO_TRUSTED;
     for (std::uint64_t who : {asid(2), nobody, host})
@@ -179,11 +179,11 @@ BOOST_AUTO_TEST_CASE(on_guarded_memory_those_who_hold_a_block_may_access_it) {
 
 // ---- a naive model: every reference and pin a line of its own ----
 
-BOOST_AUTO_TEST_CASE(a_naive_model_says_the_same_of_1e5_random_operations) {
+BOOST_AUTO_TEST_CASE(a_naive_model_agrees_on_1e5_random_operations) {
     check_against_model<object_bench>(object_memory(), 100000);
 }
 
-BOOST_AUTO_TEST_CASE(a_naive_model_says_the_same_over_a_guarded_front) {
+BOOST_AUTO_TEST_CASE(a_naive_model_agrees_over_a_guarded_front) {
     tla_pe_memory_config config = object_memory(tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT));
     config.guarded = true;
     config.guard_history = 16;

@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(table_memory_that_ends_half_way_leaves_nothing_of_the_batch
             tla_status status = f.map(batch);
             if (!status) break;
             BOOST_REQUIRE_EQUAL(status, TLA_EXHAUSTED);
-            BOOST_REQUIRE(std::strstr(f.error.text, "no memory for a table: out of memory") != nullptr);
+            BOOST_REQUIRE(std::strstr(f.error.text, "a page table cannot be allocated: out of memory") != nullptr);
             BOOST_REQUIRE(f.tables.words == words);
             tla_page_table_stats after = tla_page_table_get_stats(f.table);
             BOOST_REQUIRE_EQUAL(after.mapped_bytes, before.mapped_bytes);

@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(address_spaces_do_not_see_each_other) {
     BOOST_CHECK_EQUAL(f.translate(2, 0x1000, 1, t), TLA_OK);
     BOOST_CHECK_EQUAL(f.translate(3, 0x1000, 1, t), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(f.map({entry(0x1000, 0, 0x1000, 3)}), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_MESSAGE(std::strstr(f.error.text, "asid 3, expected 0 .. 2"), f.error.text);
+    BOOST_CHECK_MESSAGE(std::strstr(f.error.text, "asid 3 must be 0 .. 2"), f.error.text);
 }
 
 BOOST_AUTO_TEST_CASE(addresses_past_the_configured_width_are_refused) {

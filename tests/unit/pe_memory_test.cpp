@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(addresses_of_other_pes_are_out_of_range) {
                       TLA_OUT_OF_RANGE);
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_says_channel_pe_and_largest_block) {
+BOOST_AUTO_TEST_CASE(a_failure_names_memory_pe_and_largest_block) {
     pe_fixture f;
     tla_paddr pa{};
     BOOST_REQUIRE_EQUAL(tla_pe_memory_alloc(f.memory, TLA_HBM, slice + 1, &pa, nullptr), TLA_EXHAUSTED);
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_is_allocated_as_a_pes) {
     BOOST_CHECK_EQUAL(pa.value, top.value);
     config.of[TLA_HOST_MEMORY].bytes = TLA_HOST_MEMORY_BYTES + 1;
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(std::string(error.text).rfind("host memory: bytes is 2199023255553, expected 0 .. ", 0), 0u);
+    BOOST_CHECK_EQUAL(std::string(error.text).rfind("host memory: bytes is 2199023255553: must be 0 .. ", 0), 0u);
 }
 
 // --- plain addresses -------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(bases_that_overlap_or_pass_2_to_the_64_are_refused_in_words
         return std::string(error.text);
     };
     BOOST_CHECK_EQUAL(refusal(plain(UINT64_MAX - 0xffffe, 0)),
-                      "HBM: base 0xfffffffffff00001 + 1048576 bytes goes past 2^64");
+                      "HBM: base 0xfffffffffff00001 + 1048576 bytes ends past 2^64");
     BOOST_CHECK_EQUAL(refusal(plain(0x1000, 0x1000)), "HBM at 0x1000 .. 0x100fff and TCM at 0x1000 .. 0x10fff overlap");
     BOOST_CHECK_EQUAL(refusal(plain(0x10000, 1)), "TCM at 0x1 .. 0x10000 and HBM at 0x10000 .. 0x10ffff overlap");
     tla_pe_memory_config inside = plain(0, 0x8000'0000);
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(bases_that_overlap_or_pass_2_to_the_64_are_refused_in_words
     large.of[TLA_HBM].bytes = TLA_HOST_MEMORY_BYTES;
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&large, nullptr), TLA_OK);
     large.of[TLA_HBM].bytes++;
-    BOOST_CHECK_EQUAL(refusal(large), "HBM: bytes is 2199023255553, expected 0 .. 2199023255552");
+    BOOST_CHECK_EQUAL(refusal(large), "HBM: bytes is 2199023255553: must be 0 .. 2199023255552");
     tla_pe_memory_config none = plain(0, 0);
     none.of[TLA_TCM].bytes = none.of[TLA_TCM].reserved = 0; // what there is not overlaps nothing
     BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&none, nullptr), TLA_OK);

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_stack_is_named_by_a_front_a_placement_or_both) {
     BOOST_CHECK_EQUAL(cut, "mixed/t");
 }
 
-BOOST_AUTO_TEST_CASE(a_name_that_is_no_stack_is_told_with_what_was_expected) {
+BOOST_AUTO_TEST_CASE(an_unknown_stack_is_rejected_with_the_expected_names) {
     const std::map<std::string, std::string> texts{
         {"chaching_pool", "found \"chaching_pool\", expected " + placements(" or ") +
                               ", slot_pool, or caching_pool or segment_cache or growing_pool or mixed or lazy, these "
@@ -49,9 +49,9 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_no_stack_is_told_with_what_was_expected) {
                                "growing_pool or mixed or lazy"},
         {"/best_fit", "found \"/best_fit\", expected before the / caching_pool or segment_cache or growing_pool or "
                       "mixed or lazy"},
-        {"mixed/", "found \"mixed/\", expected behind the / " + placements(" or ")},
-        {"mixed/slot_pool", "found \"mixed/slot_pool\", expected behind the / " + placements(" or ")},
-        {"slot_pool/first_fit", "found \"slot_pool/first_fit\", expected slot_pool alone: no placement is under it"},
+        {"mixed/", "found \"mixed/\", expected after the / " + placements(" or ")},
+        {"mixed/slot_pool", "found \"mixed/slot_pool\", expected after the / " + placements(" or ")},
+        {"slot_pool/first_fit", "found \"slot_pool/first_fit\", expected slot_pool alone: this front has no placement"},
     };
     for (const auto &[text, expected] : texts) {
         tla_stack_policy policy = 77;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(mixed_takes_plain_buffers_from_the_end_and_every_tensor_fro
     BOOST_CHECK_EQUAL(none.status, TLA_EXHAUSTED);
 }
 
-BOOST_AUTO_TEST_CASE(what_no_slot_holds_is_exhausted_or_in_pieces_that_are_too_small) {
+BOOST_AUTO_TEST_CASE(a_request_larger_than_a_slot_is_exhausted_or_fragmented) {
     one s(TLA_FRONT_SLOT_POOL); // 64 slots of 1 MiB
     s.alloc(MiB + 1);
     BOOST_CHECK_EQUAL(s.status, TLA_FRAGMENTED);
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(what_no_slot_holds_is_exhausted_or_in_pieces_that_are_too_s
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.free_blocks, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(sizes_that_a_front_cannot_stand_are_told) {
+BOOST_AUTO_TEST_CASE(sizes_that_a_front_does_not_support_are_rejected) {
     const auto refused = [](tla_stack_config config, const std::string &expected) {
         tla_stack *stack = nullptr;
         tla_error error{};
@@ -229,53 +229,52 @@ BOOST_AUTO_TEST_CASE(sizes_that_a_front_cannot_stand_are_told) {
     };
     tla_stack_config config = config_of(over_first_fit(TLA_FRONT_SLOT_POOL), 10 * MiB);
     config.sizes.slot = 3 * MiB;
-    refused(config, "found slots of 3145728 bytes, expected slots that divide the 10485760 bytes of the memory");
+    refused(config, "slots of 3145728 bytes: must divide the 10485760 bytes of the memory");
     config.sizes.slot = 0;
-    refused(config, "found slots of 0 bytes, expected slots that divide the 10485760 bytes of the memory");
+    refused(config, "slots of 0 bytes: must divide the 10485760 bytes of the memory");
     config.capacity = 32 * MiB;
     config.sizes.slot = 1;
-    refused(config, "found 33554432 slots of 1 bytes, expected at most 16777216");
+    refused(config, "33554432 slots of 1 bytes: must be at most 16777216 slots");
     config.capacity = 10 * MiB;
     config.sizes.slot = MiB;
     config.alignment = 2 * MiB;
-    refused(config, "found slots of 1048576 bytes, expected a multiple of the alignment, 2097152");
+    refused(config, "slots of 1048576 bytes: must be a multiple of the alignment, 2097152");
     config = config_of(over_first_fit(TLA_FRONT_MIXED), 10 * MiB);
     config.sizes.buffers = 10 * MiB;
-    refused(config, "found 10485760 bytes for plain buffers, expected less than the 10485760 bytes of the memory");
+    refused(config, "10485760 bytes for plain buffers: must be less than the 10485760 bytes of the memory");
     config.sizes.buffers = 1000;
     config.alignment = 512;
-    refused(config,
-            "found plain buffers from byte 10484760 of the memory on, expected a multiple of the alignment, 512");
+    refused(config, "plain buffers begin at byte 10484760 of the memory: must be a multiple of the alignment, 512");
     config = config_of(over_first_fit(TLA_FRONT_LAZY), 10 * MiB);
     config.sizes.chunk_ps = 1;
     config.alignment = 2 * MiB;
     config.sizes.chunk = MiB;
-    refused(config, "found chunks of 1048576 bytes, expected a multiple of the alignment, 2097152");
+    refused(config, "chunks of 1048576 bytes: must be a multiple of the alignment, 2097152");
     config.alignment = 1;
     config.sizes.chunk = 0;
-    refused(config, "found chunks of 0 bytes, expected a multiple of the alignment, 1");
+    refused(config, "chunks of 0 bytes: must be a multiple of the alignment, 1");
     config.sizes.chunk = 3 * MiB;
-    refused(config, "found chunks of 3145728 bytes, expected chunks that divide the 10485760 bytes of the memory");
+    refused(config, "chunks of 3145728 bytes: must divide the 10485760 bytes of the memory");
     config.sizes.chunk = MiB;
     config.sizes.initial = 11 * MiB;
-    refused(config, "found 11534336 bytes from the beginning, expected a multiple of a chunk, 1048576, and at most the "
-                    "10485760 bytes of the memory");
+    refused(
+        config,
+        "11534336 initial bytes: must be a multiple of a chunk, 1048576, and at most the 10485760 bytes of the memory");
     config.sizes.initial = 1;
     refused(config,
-            "found 1 bytes from the beginning, expected a multiple of a chunk, 1048576, and at most the 10485760 "
-            "bytes of the memory");
+            "1 initial bytes: must be a multiple of a chunk, 1048576, and at most the 10485760 bytes of the memory");
     config.sizes.initial = 0;
     config.sizes.commit = 3 << 19;
-    refused(config, "found a commit of 1572864 bytes, expected a multiple of a chunk, 1048576");
+    refused(config, "a commit of 1572864 bytes: must be a multiple of a chunk, 1048576");
     config = config_of(over_first_fit(TLA_FRONT_SEGMENT_CACHE), 10 * MiB);
     config.sizes.segment = MiB;
-    refused(config, "found a segment of 1048576 bytes, expected a multiple of 10 KiB: its parts of 1/20 count in 512 "
-                    "bytes");
+    refused(config,
+            "a segment of 1048576 bytes: must be a multiple of 10 KiB, so that 1/20 of it is a multiple of 512 bytes");
     config = config_of(TLA_FIRST_FIT, MiB);
     config.alignment = 3;
-    refused(config, "alignment is 3, expected a power of two");
+    refused(config, "alignment 3 must be a power of two");
     config = config_of(TLA_POLICY_COUNT, MiB);
-    refused(config, "policy is " + std::to_string(TLA_POLICY_COUNT) + ", expected a tla_stack_policy");
+    refused(config, "unknown policy " + std::to_string(TLA_POLICY_COUNT) + ": must be a tla_stack_policy");
     for (const tla_stack_policy policy : all_policies()) // a memory that is none has a stack, which serves nothing
         if (tla_stack_front(policy) != TLA_FRONT_SLOT_POOL) {
             one s(config_of(policy, 0));
@@ -300,7 +299,8 @@ BOOST_AUTO_TEST_CASE(a_front_may_stand_over_a_list_that_a_snapshot_left) {
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.used, 2024u);
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_stack_restore(s.stack.get(), text, length, &error), TLA_BUSY);
-    BOOST_CHECK_EQUAL(error.text, "caching_pool has taken blocks already, expected a snapshot before that");
+    BOOST_CHECK_EQUAL(error.text,
+                      "caching_pool has already allocated blocks: restore a snapshot before the first allocation");
     s.free(block.offset, 600);
     tla_stack_trim(s.stack.get(), nullptr, nullptr);
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.used, 1000u);
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(a_front_may_stand_over_a_list_that_a_snapshot_left) {
         one none(front);
         BOOST_CHECK_EQUAL(tla_stack_restore(none.stack.get(), text, length, &error), TLA_UNSUPPORTED);
     }
-    BOOST_CHECK_EQUAL(error.text, "a snapshot of a free list was found, expected none with lazy");
+    BOOST_CHECK_EQUAL(error.text, "lazy cannot restore the snapshot of a free list");
 }
 
 BOOST_AUTO_TEST_CASE(trim_gives_back_what_is_wholly_free_and_keeps_what_lives) {

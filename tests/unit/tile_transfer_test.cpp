@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(every_element_is_moved_once_and_to_its_place) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_touches_is_one_row) {
+BOOST_AUTO_TEST_CASE(adjacent_dimensions_form_one_row) {
     const auto only = [](const tl_tile &tile, const tl_tensor &tensor) {
         const auto parts = parts_of(tile, tensor);
         BOOST_REQUIRE_EQUAL(parts.size(), 1u);
@@ -145,10 +145,10 @@ BOOST_AUTO_TEST_CASE(a_tile_that_does_not_fit_is_refused_in_words) {
         return std::string(error.text);
     };
     BOOST_CHECK_EQUAL(says(tile_of(2, 15, TL_F32), tensor_of({2, 3, 5}, {60, 20, 4}, TL_F32)),
-                      "tl_load_tensor: found a tile of 2 x 15, expected 6 x 5: all dimensions of the tensor but the "
-                      "last, and the last");
+                      "tl_load_tensor: the tile is 2 x 15, but must be 6 x 5: the product of all dimensions of the "
+                      "tensor but the last, and the last");
     BOOST_CHECK_EQUAL(says(tile_of(6, 5, TL_F16), tensor_of({6, 5}, {20, 4}, TL_F32)),
-                      "tl_load_tensor: found a tile of f16 for a tensor of f32");
+                      "tl_load_tensor: a tile of f16 for a tensor of f32: the types must be equal");
     tl_tensor crooked = tensor_of({6, 5}, {20, 4}, TL_F32);
     for (uint32_t rank : {0u, 5u, UINT32_MAX}) {
         crooked.rank = rank;

@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(softmax_is_as_near_as_f32_gets) {
         BOOST_CHECK(std::isnan(out.get(row, 0)) && std::isnan(out.get(row, 1)));
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_in_words) {
+BOOST_AUTO_TEST_CASE(operands_that_do_not_match_are_rejected_with_a_text) {
     const auto refused = [](uint32_t operands, uint32_t number, matrix out, std::vector<matrix> in, const char *says) {
         std::vector<tla_matrix> views;
         for (matrix &m : in)
@@ -361,22 +361,20 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_in_words) {
         BOOST_CHECK_MESSAGE(std::string(error.text).find(says) != std::string::npos, error.text);
     };
     const matrix square(TL_F32, 4, 4), row(TL_F32, 1, 4), narrow(TL_F32, 4, 2), bytes(TL_I8, 4, 4), words(TL_I32, 4, 4);
-    refused(2, TL_ADD, square, {square, narrow},
-            "tl_op: found operand 2 of 4 x 2 for a result of 4 x 4, expected the same");
-    refused(2, TL_ADD, row, {square, row}, "operand 1 of 4 x 4 for a result of 1 x 4");
+    refused(2, TL_ADD, square, {square, narrow}, "tl_op: operand 2 is 4 x 2 and the result 4 x 4: must be the same");
+    refused(2, TL_ADD, row, {square, row}, "operand 1 is 4 x 4 and the result 1 x 4");
     refused(2, TL_MUL, square, {square, bytes},
-            "found operands of f32 and i8, expected real types, or one integer type");
-    refused(2, TL_MUL, words, {words, bytes}, "found operands of i32 and i8");
-    refused(2, TL_SUB, square, {bytes, bytes}, "found a result of f32 from i8, expected the same type");
-    refused(1, TL_NEG, bytes, {square}, "found a result of i8 from f32, expected a real type");
-    refused(1, TL_EXP, bytes, {bytes}, "found an operand of i8, expected a real type");
-    refused(1, TL_ABS, matrix(tl_dtype(0), 1, 1), {matrix(TL_F32, 1, 2)}, "operand 1 of 1 x 2 for a result of 1 x 1");
+            "operands of f32 and i8: must have real types or the same integer type");
+    refused(2, TL_MUL, words, {words, bytes}, "operands of i32 and i8");
+    refused(2, TL_SUB, square, {bytes, bytes}, "a result of f32 from i8: must have the same type");
+    refused(1, TL_NEG, bytes, {square}, "a result of i8 from f32: must have a real type");
+    refused(1, TL_EXP, bytes, {bytes}, "unsupported operand type i8: must be a real type");
+    refused(1, TL_ABS, matrix(tl_dtype(0), 1, 1), {matrix(TL_F32, 1, 2)}, "operand 1 is 1 x 2 and the result 1 x 1");
     tla_error error{};
     matrix a = square, out = row;
     tla_matrix from = a.view(), result = out.view();
     BOOST_CHECK_EQUAL(tla_matrix_reduce_check(TL_SUM, 1, &result, &from, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(std::string(error.text),
-                      "tl_sum: found a result of 1 x 4 from 4 x 4 over axis 1, expected 4 x 1");
+    BOOST_CHECK_EQUAL(std::string(error.text), "tl_sum: the result is 1 x 4, but 4 x 4 over axis 1 gives 4 x 1");
     BOOST_CHECK_EQUAL(tla_matrix_reduce_check(TL_SUM, 2, &result, &from, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_matrix_softmax_check(&result, &from, &error), TLA_INVALID_ARGUMENT);
 }

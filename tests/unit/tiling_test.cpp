@@ -80,16 +80,15 @@ BOOST_AUTO_TEST_CASE(sizes_at_the_end_of_their_range_do_not_wrap) {
     BOOST_CHECK_EQUAL(last.depth, most);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_cut_is_told_and_leaves_the_plan) {
+BOOST_AUTO_TEST_CASE(an_invalid_tiling_is_rejected_and_leaves_the_plan) {
     tla_tiling tiling{};
     tiling.m = 77;
     tla_error error{};
     const std::uint32_t ones[] = {1, 1, 1}, none[] = {4, 0, 4}, huge[] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
     BOOST_CHECK_EQUAL(tla_tiling_make(&tiling, none, ones, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(std::string(error.text), "found k = 0 in tiles of 1, expected both above 0");
+    BOOST_CHECK_EQUAL(std::string(error.text), "k = 0 in tiles of 1: both must be above 0");
     BOOST_CHECK_EQUAL(tla_tiling_make(&tiling, ones, none, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_tiling_make(&tiling, huge, ones, &error), TLA_LIMIT);
-    BOOST_CHECK_EQUAL(std::string(error.text),
-                      "found 4294967295 x 4294967295 x 4294967295 tiles, expected fewer than 2^63");
+    BOOST_CHECK_EQUAL(std::string(error.text), "4294967295 x 4294967295 x 4294967295 tiles: must be fewer than 2^63");
     BOOST_CHECK_EQUAL(tiling.m, 77u);
 }

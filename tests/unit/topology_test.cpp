@@ -353,52 +353,47 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_refused_with_the_reason) {
     };
     using shape = tla_topology_shape;
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r1c5 r4c0 r4c1 r5c4 r6c5"); }),
-                      "found PE 7 at r6c5, which lies outside the mesh of 6 rows and 6 columns");
+                      "PE 7 at r6c5 is outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r1c5 r2c3 r4c1 r5c4 r5c5"); }),
-                      "found PE 4 at r2c3, which lies in the hole of the mesh, expected a router");
+                      "PE 4 at r2c3 is in the hole of the mesh: must be at a router");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r0c1 r4c0 r4c1 r5c4 r5c5"); }),
-                      "found PE 1 and PE 3 both at r0c1, expected one in a place");
-    BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1"); }),
-                      "found places for 2 PEs, expected 8, as many as a cube has");
+                      "PE 1 and PE 3 are both at r0c1: must be at different routers");
+    BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1"); }), "places for 2 PEs, but a cube has 8");
     BOOST_CHECK_EQUAL(with([](shape &s) { s.mesh_rows = s.mesh_columns = 2; }),
-                      "found 8 PEs, expected no more than there are routers, 4");
+                      "8 PEs of a cube: must be at most as many as its routers, 4");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.m_cpu_place, "r0c9"); }),
-                      "found the M_CPU at r0c9, which lies outside the mesh of 6 rows and 6 columns");
+                      "the M_CPU at r0c9 is outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.sram_place, "r3c3"); }),
-                      "found the SRAM at r3c3, which lies in the hole of the mesh, expected a router");
+                      "the SRAM at r3c3 is in the hole of the mesh: must be at a router");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r0c2..r5c2"), set(s.m_cpu_place, "r0c1"); }),
-                      "found connection 1 of side N at r0c2, which lies in the hole of the mesh, expected a router");
+                      "connection 1 of side N at r0c2 is in the hole of the mesh: must be at a router");
     BOOST_CHECK_EQUAL(with([](shape &s) {
                           set(s.mesh_hole, "r0c2..r5c2");
                           set(s.m_cpu_place, "r0c1");
                           set(s.connection_places, "0 1 4 5");
                       }),
-                      "found a hole of all rows: r0c1 and r0c3 cannot reach each other");
+                      "the hole covers all rows: r0c1 and r0c3 cannot reach each other");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r3c3..r2c2"); }),
-                      "found the hole r3c3..r2c2, expected its upper left and its lower right corner");
+                      "hole r3c3..r2c2: must be the upper left corner, then the lower right corner");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r5c5..r6c6"); }),
-                      "found the hole r5c5..r6c6, which reaches outside the mesh of 6 rows and 6 columns");
+                      "hole r5c5..r6c6 reaches outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.connection_places, "0 2 3"); }),
-                      "found places for 3 connections, expected 4, as many as a side has");
+                      "places for 3 connections, but a side has 4");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.connection_places, "0 2 3 6"); }),
-                      "found connection 3 of side E at r6c5, which lies outside the mesh of 6 rows and 6 columns");
+                      "connection 3 of side E at r6c5 is outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.W cube16.N"); }),
-                      "found cube16.N, expected a cube of 0 .. 15");
+                      "cube16.N: the cube must be 0 .. 15");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.E"); }),
-                      "found cube0.E, which faces cube1, expected a side at the edge of the cubes");
-    BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.N cube1.N cube0.N"); }),
-                      "found cube0.N twice, expected it once");
+                      "cube0.E faces cube1: must be a side at the edge of the cubes");
+    BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.N cube1.N cube0.N"); }), "cube0.N appears twice");
     BOOST_CHECK_EQUAL(with([](shape &s) {
                           s.sip_topology = TLA_SIPS_MESH;
                           s.sip_grid_width = 3;
                       }),
-                      "found a grid 3 wide for 2 SIPs, expected whole rows");
-    BOOST_CHECK_EQUAL(
-        with([](shape &s) { s.router_bandwidth = 0; }),
-        "found a bandwidth of 0 between sip0.cube0.r0c0 and sip0.cube0.r0c1, expected a link that carries "
-        "something");
-    BOOST_CHECK_EQUAL(with([](shape &s) { s.cube_mesh_width = 5; }),
-                      "found a shape with a number that is out of its range");
+                      "a grid of width 3 for 2 SIPs: all rows must be complete");
+    BOOST_CHECK_EQUAL(with([](shape &s) { s.router_bandwidth = 0; }),
+                      "link between sip0.cube0.r0c0 and sip0.cube0.r0c1: the bandwidth must be above 0");
+    BOOST_CHECK_EQUAL(with([](shape &s) { s.cube_mesh_width = 5; }), "the shape has a number out of range");
 }
 
 BOOST_AUTO_TEST_CASE(nodes_and_links_that_cannot_be_are_refused_and_change_nothing) {
@@ -417,10 +412,10 @@ BOOST_AUTO_TEST_CASE(nodes_and_links_that_cannot_be_are_refused_and_change_nothi
     BOOST_CHECK_EQUAL(add("sip0.cube1.pe1", TLA_NODE_PE), TLA_OK);
     BOOST_CHECK_EQUAL(add("anything", TLA_NODE_ROUTER), TLA_OK);
     BOOST_CHECK_EQUAL(add("sip0.cube1.pe1", TLA_NODE_ROUTER), TLA_OVERLAP);
-    BOOST_CHECK_EQUAL(string(error.text), "found the node \"sip0.cube1.pe1\" again, expected it once");
+    BOOST_CHECK_EQUAL(string(error.text), "node \"sip0.cube1.pe1\" appears twice");
     BOOST_CHECK_EQUAL(add("sip0.cube1.pe2", TLA_NODE_PE), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(string(error.text), "found \"sip0.cube1.pe2\" of kind pe, expected a name of the platform's, the "
-                                          "last of which is sip0.cube1.pe1");
+    BOOST_CHECK_EQUAL(string(error.text),
+                      "unknown node \"sip0.cube1.pe2\" of kind pe: the platform has nodes up to sip0.cube1.pe1");
     for (const string name : {"sip0.cube1.pe01", "sip0.cube1.hbm_ctrl.pe1", "pe1", "sip0.pe0", "sip0.cube1.pe1x"})
         BOOST_CHECK_EQUAL(add(name, TLA_NODE_PE), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(add("a b", TLA_NODE_ROUTER), TLA_INVALID_ARGUMENT);
@@ -441,7 +436,7 @@ BOOST_AUTO_TEST_CASE(nodes_and_links_that_cannot_be_are_refused_and_change_nothi
     BOOST_CHECK_EQUAL(link(0, 1, 1), TLA_OK);
     BOOST_CHECK_EQUAL(tla_topology_link_count(made), 2u);
     BOOST_CHECK_EQUAL(tla_topology_check(made, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(string(error.text), "the node sip0.pcie_ep is missing, which the platform needs");
+    BOOST_CHECK_EQUAL(string(error.text), "missing node sip0.pcie_ep: the platform needs it");
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_cannot_reach_each_other_are_named) {
@@ -473,9 +468,9 @@ BOOST_AUTO_TEST_CASE(parts_that_cannot_reach_each_other_are_named) {
         if (node != 4) link(node, node == 5 ? 3 : node - 1); // all but the slice
     link(6, 3);
     BOOST_CHECK_EQUAL(tla_topology_check(made, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(string(error.text),
-                      "host and sip0.cube0.hbm_ctrl.pe0 cannot reach each other: links lead from the "
-                      "one to 6 of 7 nodes, and never to the other");
+    BOOST_CHECK_EQUAL(
+        string(error.text),
+        "host and sip0.cube0.hbm_ctrl.pe0 cannot reach each other: links from the first reach only 6 of 7 nodes");
     link(4, 6);
     BOOST_CHECK_EQUAL(tla_topology_check(made, &error), TLA_OK);
 }

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(an_empty_run_is_a_vcd_too) {
     BOOST_CHECK_EQUAL(tla_wave_close(nullptr, 0), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(of_several_changes_at_one_moment_the_last_call_wins) {
+BOOST_AUTO_TEST_CASE(the_last_of_several_changes_at_one_time_wins) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_wave_signal s = declare(wave, "top", "s", 8);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(changes_after_the_end_are_written_and_time_never_goes_back)
     BOOST_CHECK_EQUAL(read.signals["top.s"].values.back().second, UINT64_MAX);
 }
 
-BOOST_AUTO_TEST_CASE(a_declaration_that_is_refused_says_why) {
+BOOST_AUTO_TEST_CASE(a_rejected_declaration_reports_the_cause) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_wave_signal s = declare(wave, "a.b", "s", 4), other = 77;
@@ -263,12 +263,12 @@ BOOST_AUTO_TEST_CASE(a_declaration_that_is_refused_says_why) {
         BOOST_CHECK_EQUAL(tla_wave_declare(wave, scope, name, bits, &other, &error), TLA_INVALID_ARGUMENT);
         return std::string(error.text);
     };
-    BOOST_CHECK_EQUAL(why("a.b", "s", 1), "a.b has a signal s already: it is declared twice");
-    BOOST_CHECK_EQUAL(why("a.b", "t", 65), "a.b.t of 65 bits, expected 1 to 64");
-    BOOST_CHECK_EQUAL(why("a.b", "a-b", 1), "signal 'a-b' of a.b, expected a name of letters, digits and _");
-    BOOST_CHECK_EQUAL(why("a b", "t", 1), "scope 'a b', expected names of letters, digits and _ with dots in between");
+    BOOST_CHECK_EQUAL(why("a.b", "s", 1), "a.b already has a signal s");
+    BOOST_CHECK_EQUAL(why("a.b", "t", 65), "a.b.t of 65 bits: must be 1 to 64");
+    BOOST_CHECK_EQUAL(why("a.b", "a-b", 1), "signal 'a-b' of a.b: must be a name of letters, digits and _");
+    BOOST_CHECK_EQUAL(why("a b", "t", 1), "scope 'a b': must be names of letters, digits and _ with dots in between");
     BOOST_CHECK_EQUAL(tla_wave_set(wave, s, 10, 15), TLA_OK);
-    BOOST_CHECK_EQUAL(why("a", "late", 1), "a.late is declared after the first change");
+    BOOST_CHECK_EQUAL(why("a", "late", 1), "a.late must be declared before the first change");
     tla_wave_close(wave, 10);
 }
 
@@ -436,7 +436,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_matches_nothing_is_known_and_a_late_one_is_r
     tla_wave *wave = open_wave(file.path);
     tla_error error;
     BOOST_CHECK_EQUAL(tla_wave_select(wave, "", &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(error.text, string("an empty pattern, expected scopes or signals"));
+    BOOST_CHECK_EQUAL(error.text, string("empty pattern: must name scopes or signals"));
     BOOST_CHECK(!tla_wave_unmatched(wave));
     for (const char *pattern : {"a", "mistyped", "*.y"})
         BOOST_CHECK_EQUAL(tla_wave_select(wave, pattern, nullptr), TLA_OK);
@@ -445,11 +445,11 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_matches_nothing_is_known_and_a_late_one_is_r
     BOOST_CHECK(declare(wave, "a", "y", 1) != TLA_WAVE_HIDDEN);
     BOOST_CHECK_EQUAL(tla_wave_unmatched(wave), string("mistyped"));
     BOOST_CHECK_EQUAL(tla_wave_select(wave, "b", &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(error.text, string("'b' is selected after the first declaration"));
+    BOOST_CHECK_EQUAL(error.text, string("'b' must be selected before the first declaration"));
     BOOST_CHECK_EQUAL(tla_wave_close(wave, 0), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_passed_is_written_before_the_end) {
+BOOST_AUTO_TEST_CASE(changes_that_are_passed_are_written_before_the_end) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_wave_signal s = declare(wave, "top", "s", 32);

@@ -57,8 +57,8 @@ static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns
     const uint64_t all = (uint64_t)sips * cubes * pes;
     if (programs != all || (wanted != 0 && wanted != all))
         return tl_refuse(tl,
-                         "tl_world_init: collectives.algorithm hierarchical: found %u programs and "
-                         "collectives.world_size %u, expected one program on each of %llu PEs, and all of them or 0",
+                         "tl_world_init: collectives.algorithm hierarchical: %u programs and collectives.world_size "
+                         "%u: must be one program on each of %llu PEs, and a world_size of all programs or 0",
                          programs, wanted, (unsigned long long)all);
     const uint32_t extent[] = {sips / sip_columns, sip_columns, cubes / columns, columns, pes};
     world->size = programs;
@@ -84,15 +84,14 @@ static inline tla_status tl_world_init(tl_context *tl, tl_world *world) {
         return tl_world_of_places(tl, settings.sip_columns, settings.world_size, world);
     world->size = settings.world_size ? settings.world_size : programs;
     if (world->size > programs)
-        return tl_refuse(tl, "tl_world_init: found collectives.world_size %u, expected at most %u programs",
+        return tl_refuse(tl, "tl_world_init: collectives.world_size %u must be at most the %u programs of the launch",
                          world->size, programs);
     world->dimensions = settings.algorithm == TL_RING ? 1 : 2;
     const uint32_t columns = settings.algorithm == TL_RING ? world->size
                              : settings.columns            ? settings.columns
                                                            : tl_square_columns(world->size);
     if (world->size % columns != 0)
-        return tl_refuse(tl, "tl_world_init: found collectives.columns %u, expected a divisor of %u ranks", columns,
-                         world->size);
+        return tl_refuse(tl, "tl_world_init: collectives.columns %u must divide the %u ranks", columns, world->size);
     world->extent[0] = world->dimensions == 1 ? columns : world->size / columns;
     world->extent[1] = world->dimensions == 1 ? 0 : columns;
     return TLA_OK;
@@ -150,14 +149,14 @@ static inline uint32_t tl_at(const tl_line *line, uint32_t place) {
 /* TLA_INVALID_ARGUMENT, and said so, for what is no vector, or room for one. */
 static inline tla_status tl_check_vector(tl_context *tl, const char *call, const tl_tile *vector) {
     if (vector->rows == 1 && vector->columns > 0) return TLA_OK;
-    return tl_refuse(tl, "%s: found a tile of %u x %u, expected one row of some elements", call, vector->rows,
+    return tl_refuse(tl, "%s: a tile of %u x %u: must have one row and at least one column", call, vector->rows,
                      vector->columns);
 }
 static inline tla_status tl_check_room(tl_context *tl, const char *call, const tl_world *world, const tl_tile *vector,
                                        const tl_tile *room) {
     const uint32_t wanted = tl_room(world, vector->columns);
     if (room->rows == 1 && room->columns >= wanted && room->dtype == vector->dtype) return TLA_OK;
-    return tl_refuse(tl, "%s: found room of %u x %u, expected one row of %u elements of the vector's type", call,
+    return tl_refuse(tl, "%s: room of %u x %u: must be one row of at least %u elements of the vector's type", call,
                      room->rows, room->columns, wanted);
 }
 
@@ -295,7 +294,7 @@ static inline tla_status tl_check_rings(tl_context *tl, const char *call, const 
     if (tl_goes_round(world)) return TLA_OK;
     char text[160];
     snprintf(text, sizeof text,
-             "%s: found collectives.algorithm %s, which leaves sums whole, expected ring or torus_2d", call,
+             "%s: unsupported collectives.algorithm %s: must be ring or torus_2d, which split the sums", call,
              tl_algorithm_name(world->algorithm));
     return tl_fail(tl, TLA_UNSUPPORTED, text);
 }
@@ -349,8 +348,7 @@ static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, co
  * that is none. */
 static inline tla_status tl_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
     if (!tl_is_rank(world)) return TLA_OK;
-    if (root >= world->size)
-        return tl_refuse(tl, "tl_broadcast: found rank %u, expected one below %u", root, world->size);
+    if (root >= world->size) return tl_refuse(tl, "tl_broadcast: rank %u must be less than %u", root, world->size);
     return tl_grid_broadcast(tl, world, root, tile);
 }
 

@@ -37,7 +37,7 @@ static inline void tl_end(tl_context *tl, tla_status status, const char *why) {
 static inline void tl_check_axis(tl_context *tl, const char *call, uint32_t axis) {
     char text[96];
     if (axis < TL_AXIS_COUNT) return;
-    snprintf(text, sizeof text, "%s: found axis %u, expected TL_PE, TL_CUBE, TL_SIP or TL_ALL", call, axis);
+    snprintf(text, sizeof text, "%s: axis %u must be TL_PE, TL_CUBE, TL_SIP or TL_ALL", call, axis);
     tl_end(tl, TLA_INVALID_ARGUMENT, text);
 }
 
@@ -143,9 +143,8 @@ static inline tl_tile tl_view(tl_context *tl, const tl_tile *tile, uint32_t row,
     if ((uint64_t)row + rows > tile->rows || (uint64_t)column + columns > tile->columns) {
         char text[160];
         snprintf(text, sizeof text,
-                 "tl_view: found a part of %u x %u from row %u and column %u on, expected one inside "
-                 "its tile of %u x %u",
-                 rows, columns, row, column, tile->rows, tile->columns);
+                 "tl_view: a view of %u x %u from row %u and column %u: must be inside the tile of %u x %u", rows,
+                 columns, row, column, tile->rows, tile->columns);
         tl_end(tl, TLA_INVALID_ARGUMENT, text);
         part.rows = part.columns = 0; /* for tables that let it go on */
         return part;
@@ -173,7 +172,7 @@ static inline tla_status tl_fill(tl_context *tl, const tl_tile *tile, float valu
 static inline tla_status tl_check_mask(tl_context *tl, const char *call, const tl_tile *tile, uint32_t rows,
                                        uint32_t columns) {
     if (rows <= tile->rows && columns <= tile->columns) return TLA_OK;
-    return tl_refuse(tl, "%s: found a mask of %u x %u for a tile of %u x %u, expected one inside", call, rows, columns,
+    return tl_refuse(tl, "%s: a mask of %u x %u for a tile of %u x %u: must not exceed the tile", call, rows, columns,
                      tile->rows, tile->columns);
 }
 

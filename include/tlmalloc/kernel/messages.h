@@ -75,12 +75,11 @@ static inline tla_status tl_neighbour(tl_context *tl, tl_side side, uint32_t *pr
     const uint32_t row = cube / columns, column = cube % columns, rows = cubes / columns;
     static const char *const names[TL_SIDE_COUNT] = {"north", "south", "east", "west"};
     if ((unsigned)side >= TL_SIDE_COUNT)
-        return tl_refuse(tl, "tl_neighbour: found side %u, expected TL_NORTH, TL_SOUTH, TL_EAST or TL_WEST",
-                         (unsigned)side);
+        return tl_refuse(tl, "tl_neighbour: side %u must be TL_NORTH, TL_SOUTH, TL_EAST or TL_WEST", (unsigned)side);
     if ((side == TL_NORTH && row == 0) || (side == TL_SOUTH && row + 1 == rows) ||
         (side == TL_EAST && column + 1 == columns) || (side == TL_WEST && column == 0)) {
         char text[96];
-        snprintf(text, sizeof text, "tl_neighbour: cube %u has no neighbour in the %s", cube, names[side]);
+        snprintf(text, sizeof text, "tl_neighbour: cube %u has no neighbour to the %s", cube, names[side]);
         return tl_fail(tl, TLA_NOT_FOUND, text);
     }
     const uint32_t next = side == TL_NORTH   ? cube - columns

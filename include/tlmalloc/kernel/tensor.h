@@ -22,7 +22,7 @@ static inline tl_tensor tl_ref(tla_vaddr va, uint32_t rows, uint32_t columns, tl
 static inline tla_status tl_ref_strided(tl_context *tl, tla_vaddr va, uint32_t rank, const uint32_t *shape,
                                         const uint64_t *stride, tl_dtype dtype, tl_tensor *tensor) {
     if (rank == 0 || rank > TL_RANK_MAX)
-        return tl_refuse(tl, "tl_ref_strided: found rank %u, expected 1 to %d", rank, TL_RANK_MAX);
+        return tl_refuse(tl, "tl_ref_strided: rank %u must be 1 to %d", rank, TL_RANK_MAX);
     tl_tensor made = {va, rank, {0}, {0}, dtype};
     uint64_t packed = tl_dtype_bytes(dtype);
     for (uint32_t dim = rank; dim-- > 0; packed *= shape[dim]) {
@@ -39,10 +39,10 @@ static inline tla_status tl_ref_strided(tl_context *tl, tla_vaddr va, uint32_t r
 static inline tla_status tl_slice(tl_context *tl, const tl_tensor *tensor, uint32_t dim, uint32_t begin, uint32_t count,
                                   tl_tensor *part) {
     if (dim >= tensor->rank || dim >= TL_RANK_MAX)
-        return tl_refuse(tl, "tl_slice: found dimension %u of a tensor of rank %u", dim, tensor->rank);
+        return tl_refuse(tl, "tl_slice: dimension %u must be less than the tensor's rank, %u", dim, tensor->rank);
     if ((uint64_t)begin + count > tensor->shape[dim])
-        return tl_refuse(tl, "tl_slice: found indices %u to %llu of dimension %u, expected some inside its %u", begin,
-                         (unsigned long long)begin + count, dim, tensor->shape[dim]);
+        return tl_refuse(tl, "tl_slice: indices %u to %llu of dimension %u: must be at least one index, inside its %u",
+                         begin, (unsigned long long)begin + count, dim, tensor->shape[dim]);
     tl_tensor made = *tensor;
     made.va.value += begin * tensor->stride[dim];
     made.shape[dim] = count;
