@@ -45,10 +45,10 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
     // What whoever reports walks: the memory's own lines, then ours.
     std::vector<tlmalloc::statistics_group> list_statistics() const override {
         tlmalloc::statistics_group all = list_accesses();
-        all.statistics.push_back({"allocs", statistics_.allocs, "commands", "ALLOC, refused ones included"});
-        all.statistics.push_back({"frees", statistics_.frees, "commands", "FREE, refused ones included"});
-        all.statistics.push_back({"failed", statistics_.failed, "commands", "that were refused"});
-        all.statistics.push_back({"busy_ps", statistics_.busy_ps, "ps", "that commands took"});
+        all.statistics.push_back({"allocs", statistics_.allocs, "commands", "ALLOC, including failed commands"});
+        all.statistics.push_back({"frees", statistics_.frees, "commands", "FREE, including rejected commands"});
+        all.statistics.push_back({"failed", statistics_.failed, "commands", "failed or rejected"});
+        all.statistics.push_back({"busy_ps", statistics_.busy_ps, "ps", "busy time of commands"});
         return {all};
     }
 

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(each_engine_moves_one_transfer_at_a_time_in_the_order_of_th
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_wrong_is_told_by_the_wait_for_it) {
+BOOST_AUTO_TEST_CASE(the_wait_for_a_failed_transfer_reports_the_error) {
     bench b;
     first = [](tl_context *tl) {
         four_tiles all(tl);
@@ -181,12 +181,12 @@ BOOST_AUTO_TEST_CASE(what_goes_wrong_is_told_by_the_wait_for_it) {
     b.run([&] {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_NOT_FOUND);
         BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_wait: found handle 3, expected one of this kernel that was not waited for yet");
+                          "tl_wait: handle 3 is not an outstanding operation of this kernel");
         check_ok(b.cpu.command(0, launch(1, {0})).status);
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1, {1})).status, TLA_BUS_ERROR);
         BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_store_async to 0x123456789: a transaction was answered with an error, expected "
-                          "mapped memory that may be written (of a tensor that is TL_OUT or TL_INOUT)");
+                          "tl_store_async to 0x123456789: a transaction returned an error response: the memory must be "
+                          "mapped and writable (of a tensor that is TL_OUT or TL_INOUT)");
     });
 }
 
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(a_tile_stays_until_what_uses_it_was_waited_for) {
     b.run([&] {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_BUSY);
         BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_free: found a tile that tl_load_async uses (handle 1), expected a tl_wait before");
+                          "tl_free: the tile is still used by tl_load_async (handle 1): call tl_wait first");
         BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
     });
 }
@@ -273,8 +273,8 @@ BOOST_AUTO_TEST_CASE(no_more_may_be_begun_than_the_configuration_says) {
     };
     b.run([&] {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_LIMIT);
-        BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_store_async: 4 operations have been begun and not waited for, expected at most "
-                          "pe.outstanding, 3");
+        BOOST_CHECK_EQUAL(
+            std::string(b.element.last_run().problem.text),
+            "tl_store_async: 4 operations are outstanding: must be at most pe.outstanding, 3; call tl_wait");
     });
 }

@@ -368,11 +368,11 @@ void refused(const std::vector<std::string> &settings, const std::vector<pe_loca
 
 BOOST_AUTO_TEST_CASE(a_world_larger_than_the_launch_is_refused) {
     refused({"collectives.world_size=9"}, {},
-            "tl_world_init: found collectives.world_size 9, expected at most 8 programs");
+            "tl_world_init: collectives.world_size 9 must be at most the 8 programs of the launch");
 }
 BOOST_AUTO_TEST_CASE(columns_that_do_not_divide_the_world_are_refused) {
     refused({"collectives.algorithm=torus_2d", "collectives.columns=3"}, {},
-            "tl_world_init: found collectives.columns 3, expected a divisor of 8 ranks");
+            "tl_world_init: collectives.columns 3 must divide the 8 ranks");
 }
 BOOST_AUTO_TEST_CASE(a_hierarchy_without_some_of_the_places_is_refused) {
     refused(
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(a_hierarchy_without_some_of_the_places_is_refused) {
         "one program on each of 8 PEs, and all of them or 0");
 }
 
-BOOST_AUTO_TEST_CASE(places_and_programs_are_told_both_ways) {
+BOOST_AUTO_TEST_CASE(tl_place_of_and_tl_program_at_are_inverse) {
     bench b({"system.sips=2", "system.cube_mesh_width=2", "system.pes_per_cube=2"});
     std::size_t wrong = 0, programs = 0;
     b.run([&] {

@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(many_composites_are_under_way_at_a_time) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_or_fails_is_told) {
+BOOST_AUTO_TEST_CASE(a_composite_that_does_not_fit_or_fails_is_reported) {
     bench b(settings_of(8, 8, 8));
     first = [&](tl_context *tl) {
         const std::uint64_t nowhere = hbm(slice_bytes);
@@ -392,24 +392,22 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_or_fails_is_told) {
             tla_status status;
             const char *text;
         } expected[] = {
-            {TLA_BUS_ERROR, "tl_composite from 0x2000100000: a transaction was answered with an error, expected mapped "
-                            "memory"},
-            {TLA_BUS_ERROR, "tl_composite to 0x2000100000: a transaction was answered with an error, expected mapped "
-                            "memory that may be written (of a tensor that is TL_OUT or TL_INOUT)"},
-            {TLA_INVALID_ARGUMENT, "tl_composite: found a of 32 x 64, b of 63 x 32 and a result of 32 x 32, expected m "
-                                   "x k, k x n and m x n"},
-            {TLA_INVALID_ARGUMENT, "tl_composite: found a of i8 and b of f16, expected a and b of f16, bf16 or f32"},
+            {TLA_BUS_ERROR,
+             "tl_composite from 0x2000100000: a transaction returned an error response: the memory must be mapped"},
+            {TLA_BUS_ERROR, "tl_composite to 0x2000100000: a transaction returned an error response: the memory must "
+                            "be mapped and writable (of a tensor that is TL_OUT or TL_INOUT)"},
             {TLA_INVALID_ARGUMENT,
-             "tl_composite: step 0: found a term of kind 3, expected a number, a tile, or of TL_MATH the operand b"},
-            {TLA_UNSUPPORTED,
-             "tl_composite: step 0: found operation 99 of 1 operands, the vector engine has no such operation"},
+             "tl_composite: a is 32 x 64, b 63 x 32 and the result 32 x 32: must be m x k, k x n and m x n"},
+            {TLA_INVALID_ARGUMENT, "tl_composite: unsupported types i8 of a and f16 of b: must be f16, bf16 or f32"},
+            {TLA_INVALID_ARGUMENT,
+             "tl_composite: step 0: a term of kind 3: must be a number, a tile, or with TL_MATH the operand b"},
+            {TLA_UNSUPPORTED, "tl_composite: step 0: the vector engine does not support operation 99 of 1 operands"},
             {TLA_INVALID_ARGUMENT, nullptr},
             {TLA_EXHAUSTED, "tl_composite of 8 x 8 of f16: TCM overflow: requested 128 bytes, 44 free, largest free "
-                            "block 44: exhausted; free something first, or give it more memory"},
-            {TLA_INVALID_ARGUMENT,
-             "tl_composite: found a tensor (a) of rank 1 that is no matrix, expected rank 2, or 1 along "
-             "all dimensions but the last two"},
-            {TLA_BUS_ERROR, "tl_composite: found a tile that is not in the TCM of its PE"},
+                            "block 44: exhausted; free something first, or configure more memory"},
+            {TLA_INVALID_ARGUMENT, "tl_composite: the tensor (a) of rank 1 is not a matrix: must have rank 2, or size "
+                                   "1 in all dimensions but the last two"},
+            {TLA_BUS_ERROR, "tl_composite: a tile is outside the TCM of its PE"},
         };
         std::uint64_t which = 0;
         for (const auto &e : expected) {

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_a_busy_port_is_refused_and_other_ports_are_fre
     BOOST_CHECK_EQUAL(b.target.window.rejected(), 1u);
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
     BOOST_CHECK_EQUAL(reports()[0],
-                      "/tlmalloc/device/control: port 0: a command is written while the one before still runs");
+                      "/tlmalloc/device/control: port 0: write of a command while the previous one is still executing");
 }
 
 BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_refused_and_leaves_its_completion) {
@@ -167,8 +167,9 @@ BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_refused_and_leaves_its_completi
     });
     BOOST_CHECK(b.target.commands.empty());
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
-    BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/device/control: port 1: descriptor for target 2, this is target 1 "
-                                    "(correlation 0, request 5)");
+    BOOST_CHECK_EQUAL(
+        reports()[0],
+        "/tlmalloc/device/control: port 1: descriptor for target 2, but this is target 1 (correlation 0, request 5)");
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
@@ -192,15 +193,13 @@ BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
     BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
     BOOST_CHECK_EQUAL(b.target.window.rejected(), 4u);
     BOOST_REQUIRE_EQUAL(reports().size(), 4u);
-    BOOST_CHECK_EQUAL(reports()[0],
-                      "/tlmalloc/device/control: descriptor that begins with 55 4c 41 43 or claims 0 bytes, expected "
-                      "\"TLAC\" and its length");
-    BOOST_CHECK_EQUAL(reports()[1],
-                      "/tlmalloc/device/control: ALLOC from channel 9, expected 0 (HBM), 1 (TCM), 2 (SRAM), 3 (M_CPU "
-                      "memory) or 4 (host memory) (correlation 0, request 1)");
-    BOOST_CHECK(reports()[2].rfind("/tlmalloc/device/control: descriptor with opcode 99, expected 1 to ", 0) == 0);
+    BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/device/control: descriptor begins with 55 4c 41 43 or claims 0 bytes: "
+                                    "must begin with \"TLAC\" and its length");
+    BOOST_CHECK_EQUAL(reports()[1], "/tlmalloc/device/control: ALLOC from channel 9: must be 0 (HBM), 1 (TCM), 2 "
+                                    "(SRAM), 3 (M_CPU memory) or 4 (host memory) (correlation 0, request 1)");
+    BOOST_CHECK(reports()[2].rfind("/tlmalloc/device/control: descriptor with opcode 99: must be 1 to ", 0) == 0);
     BOOST_CHECK_EQUAL(reports()[3],
-                      "/tlmalloc/device/control: write at 0x14 of a control port, expected at 0x10 or at 0x0");
+                      "/tlmalloc/device/control: write at 0x14 of a control port: must be at 0x10 or at 0x0");
 }
 
 BOOST_AUTO_TEST_CASE(an_access_that_is_no_register_access_is_refused) {
@@ -268,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_window_that_is_given_up_before_the_simulation_is_left_alo
     BOOST_CHECK_EQUAL(b.target.commands.size(), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(who_asks_stays_the_callers_when_the_call_is_killed) {
+BOOST_AUTO_TEST_CASE(a_killed_call_keeps_its_callers_identity) {
     struct : requester {
         bool freed = false;
         void free() override { freed = true; }

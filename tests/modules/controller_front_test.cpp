@@ -80,23 +80,23 @@ void check_times(tla_stack_policy policy, unsigned operations) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_a_caching_pool) {
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_a_caching_pool) {
     check_times(over(TLA_FRONT_CACHING_POOL, TLA_BEST_FIT), 5000);
 }
-BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_a_segment_cache) {
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_a_segment_cache) {
     check_times(over(TLA_FRONT_SEGMENT_CACHE), 5000);
 }
-BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_mixed) {
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_mixed) {
     check_times(over(TLA_FRONT_MIXED), 5000);
 }
-BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_lazy) {
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_lazy) {
     check_times(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 5000);
 }
-BOOST_AUTO_TEST_CASE(what_a_command_takes_is_the_price_of_its_receipt_with_worst_fit) {
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_worst_fit) {
     check_times(TLA_WORST_FIT, 5000);
 }
 
-BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_at_the_engine) {
+BOOST_AUTO_TEST_CASE(memory_grows_without_requests_and_a_commit_waits_for_the_engine) {
     memory_controller::config config = with_front(over(TLA_FRONT_LAZY));
     config.memory.of[TLA_TCM].policy = TLA_FIRST_FIT;
     config.cost = {};
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(memory_grows_while_nobody_asks_and_a_commit_takes_its_turn_
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).commits, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(an_untouched_controller_says_what_its_front_has) {
+BOOST_AUTO_TEST_CASE(an_unused_controller_reports_the_bytes_of_its_front) {
     for (const auto &[front, blocks, largest] :
          {std::tuple{TLA_FRONT_CACHING_POOL, 1u, slice_bytes}, std::tuple{TLA_FRONT_SLOT_POOL, 32u, slice_bytes / 32},
           std::tuple{TLA_FRONT_MIXED, 2u, slice_bytes - (64 << 10)}}) {
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(guarded_memory_knows_blocks_behind_a_front_as_they_were_ask
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_front_cannot_stand_is_refused_by_name_when_the_controller_is_built) {
+BOOST_AUTO_TEST_CASE(the_constructor_rejects_sizes_that_a_front_does_not_support) {
     const auto refusal = [](const memory_controller::config &config) {
         try {
             memory_controller controller("controller", config);
@@ -185,8 +185,7 @@ BOOST_AUTO_TEST_CASE(what_a_front_cannot_stand_is_refused_by_name_when_the_contr
     };
     memory_controller::config config = with_front(over(TLA_FRONT_SLOT_POOL));
     config.memory.of[TLA_HBM].front.slot = 3 << 10;
-    BOOST_CHECK_NE(refusal(config).find("HBM: found slots of 3072 bytes, expected slots that divide the 1048576 bytes"),
-                   std::string::npos);
+    BOOST_CHECK_NE(refusal(config).find("HBM: slots of 3072 bytes: must divide the 1048576 bytes"), std::string::npos);
     config = with_front(over(TLA_FRONT_CACHING_POOL));
     config.free_list = TLA_LIST_SRAM;
     BOOST_CHECK_NE(refusal(config).find("a free list in memory needs first, best, next or worst fit without a front"),
@@ -212,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_trim_where_there_is_no_front_has_nothing_to_give_back) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_alloc_that_fails_says_what_a_trim_gives_back_if_that_helps) {
+BOOST_AUTO_TEST_CASE(a_failed_alloc_reports_the_bytes_of_a_trim_if_a_trim_helps) {
     memory_controller::config config = with_front(over(TLA_FRONT_CACHING_POOL));
     bench b(config);
     b.run([&] {
@@ -229,7 +228,7 @@ BOOST_AUTO_TEST_CASE(an_alloc_that_fails_says_what_a_trim_gives_back_if_that_hel
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_alloc_that_no_trim_helps_says_so_and_what_it_takes) {
+BOOST_AUTO_TEST_CASE(a_failed_alloc_reports_its_block_if_no_trim_helps) {
     bench b(with_front(over(TLA_FRONT_CACHING_POOL)));
     b.run([&] {
         const tla_completion half = b.cpu.command(0, alloc_command(TLA_HBM, slice_bytes / 2));

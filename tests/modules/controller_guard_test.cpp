@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(freed_bytes_are_poisoned_and_their_neighbours_are_not) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_a_stranger_was_refused_does_not_count_as_written) {
+BOOST_AUTO_TEST_CASE(a_denied_write_does_not_count_as_written) {
     bench b(guarded(TLA_GUARD_ERROR));
     requester owner{7, 0}, stranger{8, 0};
     b.run([&] {
@@ -355,10 +355,10 @@ BOOST_AUTO_TEST_CASE(another_context_cannot_free_a_block_in_any_mode) {
     });
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).not_owner, 1u);
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
-    BOOST_CHECK_EQUAL(reports()[0],
-                      "/tlmalloc/memory_controller/free: controller: free of 0 of HBM by initiator 2 of "
-                      "asid 8 at 0 ps: it does not own the block of 64 bytes at 0, allocated by initiator "
-                      "1 of asid 7 at 0 ps");
+    BOOST_CHECK_EQUAL(
+        reports()[0],
+        "/tlmalloc/memory_controller/free: controller: free of 0 of HBM by initiator 2 of asid 8 at 0 ps: the "
+        "initiator does not own the block of 64 bytes at 0, allocated by initiator 1 of asid 7 at 0 ps");
 }
 
 BOOST_AUTO_TEST_CASE(trusted_hardware_reaches_every_block) {

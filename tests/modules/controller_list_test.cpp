@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(dma_and_the_engine_slow_each_other_down) {
     BOOST_CHECK_GT(both_dma, alone_dma);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_somebody_overwrote_is_counted_and_reported) {
+BOOST_AUTO_TEST_CASE(an_overwritten_node_is_counted_and_reported) {
     bench b(listed(TLA_LIST_HBM));
     b.run([&] {
         b.cpu.command(0, alloc_command(TLA_HBM, 1000));
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_somebody_overwrote_is_counted_and_reported) {
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).list_errors, 1u);
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
     BOOST_CHECK_EQUAL(reports()[0],
-                      "/tlmalloc/memory_controller/free_list: controller: node 0 is not as it was written");
+                      "/tlmalloc/memory_controller/free_list: controller: node 0 differs from the value written");
 }
 
 BOOST_AUTO_TEST_CASE(a_list_of_buddies_cannot_lie_in_memory) {
@@ -182,5 +182,5 @@ BOOST_AUTO_TEST_CASE(a_list_of_buddies_cannot_lie_in_memory) {
     config.memory.of[TLA_HBM].policy = TLA_BUDDY;
     check_refused([&] { memory_controller controller("controller", config); },
                   "/tlmalloc/memory_controller/config: a free list in memory needs first, best, next or worst fit "
-                  "without a front, and list_reserve room for two nodes");
+                  "without a front, and a list_reserve of at least two nodes");
 }

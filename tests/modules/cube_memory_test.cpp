@@ -94,10 +94,10 @@ void it_is_filled_and_given_back(tla_memory_kind kind, const std::string &where,
         const std::string text = b.error.text;
         BOOST_CHECK_MESSAGE(text.rfind("tensor t: " + where + " overflow: requested 4096 bytes, 0 free", 0) == 0, text);
         BOOST_CHECK(b.make(2 * block, kind, {pe0, pe1}) == nullptr); // what they share is told once
-        BOOST_CHECK_MESSAGE(std::string(b.error.text)
-                                    .find("; 2 of 2 parts do not fit: they take 8192 bytes, where 0 are "
-                                          "free") != std::string::npos,
-                            b.error.text);
+        BOOST_CHECK_MESSAGE(
+            std::string(b.error.text).find("; 2 of 2 shards do not fit: they need 8192 bytes, but 0 are free") !=
+                std::string::npos,
+            b.error.text);
         BOOST_CHECK(b.make(block, kind, {pe2}) != nullptr); // the other cube has one of its own
         BOOST_CHECK(b.make(block, TLA_HBM, {pe0}) != nullptr);
         // Every second one goes, so that there is room, but not for two.
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_tcms) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_block_that_nobody_gives_back_is_a_leak) {
+BOOST_AUTO_TEST_CASE(a_block_that_is_not_released_is_a_leak) {
     bench b;
     b.run([&] {
         const tla_command command = alloc_command(TLA_SRAM, 64);

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_one_block_of_each_slice_mapped_once) {
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(a_failed_deployment_reports_the_cause_and_leaves_nothing) {
     bench b;
     b.run_and_clean_up([&] {
         const auto refused = [&](tla_status status, const std::string &text) {
@@ -130,24 +130,24 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_deployed_says_why_and_leaves_nothing) {
             BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
         };
         b.deploy(0, {{"x", 1, 0}});
-        refused(TLA_INVALID_ARGUMENT, "plan net: 0 bytes with 1 tensors, expected both to be 1 or more");
+        refused(TLA_INVALID_ARGUMENT, "plan net: 0 bytes with 1 tensors: both must be at least 1");
         b.deploy(kib, {});
         refused(TLA_INVALID_ARGUMENT, "plan net: 1024 bytes with 0 tensors");
         b.deploy(kib, {{"x", 0, 0}});
-        refused(TLA_INVALID_ARGUMENT, "plan net: tensor x of 0 bytes, expected 1 or more");
+        refused(TLA_INVALID_ARGUMENT, "plan net: tensor x: size must be at least 1 byte");
         b.deploy(kib, {{"x", 1, 0}}, {pe0, pe1}, spread::replicate);
         refused(TLA_INVALID_ARGUMENT, "plan net: 1024 bytes with 1 tensors, not split");
         b.deploy(kib, {{"x", 1, 0}}, {});
-        refused(TLA_INVALID_ARGUMENT, "tensor net: no elements, no PEs");
+        refused(TLA_INVALID_ARGUMENT, "tensor net: must have elements, PEs");
         b.deploy(kib, {{"x", 1, 0}}, {pe0, {0, 0, 2}});
-        refused(TLA_INVALID_ARGUMENT, "tensor net: no sip0.cube0.pe2 in this platform");
+        refused(TLA_INVALID_ARGUMENT, "tensor net: unknown PE sip0.cube0.pe2 in this platform");
         for (const planned_tensor &t : {planned_tensor{"x", 24, 1001}, {"x", 1025, 0}, {"x", 1, UINT64_MAX}}) {
             b.deploy(kib, {{"fits", kib, 0}, t});
             refused(TLA_OUT_OF_RANGE, "plan net: tensor x of " + std::to_string(t.nbytes) + " bytes at " +
-                                          std::to_string(t.offset) + ", expected it to end at 1024 at the latest");
+                                          std::to_string(t.offset) + ": must end at 1024 or before");
         }
         b.deploy(UINT64_MAX, {{"x", 1, 0}});
-        refused(TLA_INVALID_ARGUMENT, "plan net: 2 times 18446744073709551615 bytes are more than 2^64");
+        refused(TLA_INVALID_ARGUMENT, "plan net: 2 times 18446744073709551615 bytes: must be less than 2^64 in total");
         b.deploy(1025 * kib, {{"x", 1, 0}});
         refused(TLA_EXHAUSTED, "tensor net: HBM of sip0.cube0.pe0 overflow: requested 1049600 bytes, 1048576 free, ");
         b.deploy(kib, {{"x", 24, 1000}}); // the last byte that there is

@@ -55,7 +55,7 @@ void check(const std::function<tla_status(tl_context *)> &what, std::uint64_t af
         ended_ps = to_ps(sc_core::sc_time_stamp());
         sc_core::wait(from_ps(500'000'000));
         BOOST_CHECK_EQUAL(std::string(why.text),
-                          "kernel on sip0.cube0.pe0: it was ended by a reset (correlation 1, request 1)");
+                          "kernel on sip0.cube0.pe0: ended by a reset (correlation 1, request 1)");
         BOOST_CHECK(is_quiet(b));
         why = tla_error{};
         for (const pe_unit *pe : b.platform->pes())

@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_refused_command_changes_nothing_and_is_taken_when_it_is_s
     BOOST_CHECK_EQUAL(b.controller.refused(), 1u);
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 200u);
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
-    BOOST_CHECK_EQUAL(reports()[0], "/tlmalloc/memory_controller/fault: controller: port 0: a command was refused");
+    BOOST_CHECK_EQUAL(reports()[0],
+                      "/tlmalloc/memory_controller/fault: controller: port 0: command rejected by the fault plan");
 }
 
 BOOST_AUTO_TEST_CASE(a_bank_that_is_out_fails_its_rows_and_the_other_banks_go_on) {

@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(debug_transport_counts_nothing) {
     BOOST_CHECK_EQUAL(s.bytes_read, 256u);
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_that_cannot_be_built_says_why) {
+BOOST_AUTO_TEST_CASE(a_slice_with_invalid_parameters_reports_the_cause) {
     hbm_slice::config config = bare<hbm_slice>();
     config.burst = 100;
     check_refused([&] { hbm_slice slice("slice", config); },
@@ -385,14 +385,13 @@ BOOST_AUTO_TEST_CASE(dmi_latencies_of_banks_are_those_of_a_closed_row_in_an_idle
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_whose_profile_cannot_be_used_says_why) {
-    check_refused(
-        [&] { hbm_slice slice("slice", with_banks(profile("hbm2"), 3)); },
-        "/tlmalloc/hbm_slice/config: timing: found 3 pseudo-channels, expected a power of two, at least the 1 "
-        "that share a row-command bus");
+BOOST_AUTO_TEST_CASE(a_slice_with_an_unsupported_profile_reports_the_cause) {
+    check_refused([&] { hbm_slice slice("slice", with_banks(profile("hbm2"), 3)); },
+                  "/tlmalloc/hbm_slice/config: timing: 3 pseudo-channels: must be a power of two, at least the 1 that "
+                  "share a row-command bus");
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_whose_profile_contradicts_itself_says_how) {
+BOOST_AUTO_TEST_CASE(a_slice_with_an_inconsistent_profile_reports_the_cause) {
     tla_hbm_config timing = profile("hbm2");
     timing.rc = 41;
     check_refused([&] { hbm_slice slice("slice", with_banks(timing, 8)); },

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_is_filled_and_given_back) {
         BOOST_CHECK_MESSAGE(text.rfind("tensor t: host memory overflow: requested 4096 bytes, 0 free", 0) == 0, text);
         BOOST_CHECK(b.make(2 * block, TLA_HOST_MEMORY, {pe0, pe2}) == nullptr); // what they share is told once
         BOOST_CHECK_MESSAGE(
-            std::string(b.error.text).find("; 2 of 2 parts do not fit: they take 8192 bytes, where 0 are free") !=
+            std::string(b.error.text).find("; 2 of 2 shards do not fit: they need 8192 bytes, but 0 are free") !=
                 std::string::npos,
             b.error.text);
         BOOST_CHECK(b.make(block, TLA_HBM, {pe0}) != nullptr);
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_pes_dma_reaches_it_by_physical_address) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_lies_beside_the_hosts_memory_is_an_address_error) {
+BOOST_AUTO_TEST_CASE(an_access_outside_the_hosts_memory_is_an_address_error) {
     bench b;
     b.run([&] {
         tla_paddr control{};
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_lies_beside_the_hosts_memory_is_an_address_error) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_host_without_memory_says_so) {
+BOOST_AUTO_TEST_CASE(a_host_without_memory_reports_it) {
     bench b({"host_memory.capacity=0 B"});
     BOOST_CHECK(b.platform.memory_of_host() == nullptr);
     b.run_and_clean_up([&] {
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(tables_that_go_after_the_last_tensor_in_hbm_are_no_leak) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_block_of_the_host_that_nobody_gives_back_is_a_leak) {
+BOOST_AUTO_TEST_CASE(a_block_of_the_host_that_is_not_released_is_a_leak) {
     bench b;
     b.run([&] {
         const tla_command command = alloc_command(TLA_HOST_MEMORY, 64);

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_matrix_that_all_replicate_lies_where_it_is_found) {
     place(TLA_REPLICATE, TLA_REPLICATE);
 }
 
-BOOST_AUTO_TEST_CASE(a_placement_that_cannot_be_says_what_is_missing_and_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(an_invalid_matrix_layout_reports_the_cause_and_leaves_nothing) {
     bench b({"system.pes_per_cube=2", "system.cube_mesh_width=2", "mmu.page_size=4 KiB", "hbm.capacity_per_cube=64 KiB",
              "va.size=1 GiB"});
     b.run([&] {
@@ -178,20 +178,21 @@ BOOST_AUTO_TEST_CASE(a_placement_that_cannot_be_says_what_is_missing_and_leaves_
             BOOST_CHECK_EQUAL(b.platform.addresses().get_statistics().space.used, 0u);
         };
         refused({TLA_ROW_WISE, TLA_ROW_WISE, 1, 1, 1, 4, 4, 4}, TLA_NOT_FOUND,
-                "tensor m: no sip1.cube0.pe0 in this platform");
+                "tensor m: unknown PE sip1.cube0.pe0 in this platform");
         refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 3, 1, 4, 4, 4}, TLA_NOT_FOUND,
-                "tensor m: no sip0.cube2.pe0 in this platform");
+                "tensor m: unknown PE sip0.cube2.pe0 in this platform");
         refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 1, 3, 4, 4, 4}, TLA_NOT_FOUND,
-                "tensor m: no sip0.cube0.pe2 in this platform");
-        refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 0, 1, 4, 4, 4}, TLA_INVALID_ARGUMENT, "tensor m: placement on SIP 0, ");
+                "tensor m: unknown PE sip0.cube0.pe2 in this platform");
+        refused({TLA_ROW_WISE, TLA_ROW_WISE, 0, 0, 1, 4, 4, 4}, TLA_INVALID_ARGUMENT,
+                "tensor m: matrix layout on SIP 0, ");
         // 4 PEs of 32 KiB: 256 KiB
         refused({TLA_ROW_WISE, TLA_COLUMN_WISE, 0, 2, 2, 256, 256, 4}, TLA_EXHAUSTED,
                 "tensor m: HBM of sip0.cube0.pe0 overflow: requested 65536 bytes, 32768 free, largest free block "
                 "32768: ");
-        BOOST_CHECK_MESSAGE(std::string(b.error.text)
-                                    .find("; 4 of 4 parts do not fit: they take 262144 bytes, where "
-                                          "131072 are free") != std::string::npos,
-                            b.error.text);
+        BOOST_CHECK_MESSAGE(
+            std::string(b.error.text).find("; 4 of 4 shards do not fit: they need 262144 bytes, but 131072 are free") !=
+                std::string::npos,
+            b.error.text);
         BOOST_CHECK_EQUAL(b.error.requested, 65536u);
         refused({TLA_ROW_WISE, TLA_COLUMN_WISE, 0, 2, 2, 1 << 20, 1 << 20, 4}, TLA_EXHAUSTED,
                 "tensor m: virtual addresses overflow: requested 4398046511104 bytes, 1073741824 free");

@@ -170,20 +170,22 @@ BOOST_AUTO_TEST_CASE(a_window_of_no_target_cannot_be_built) {
     interconnect::config config = star();
     config.windows.push_back({0x100000, 16, 3, true});
     check_refused([&] { interconnect fabric("fabric", config); },
-                  "/tlmalloc/interconnect/config: a window names no target");
+                  "/tlmalloc/interconnect/config: a window names an unknown target");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_no_node_cannot_be_built) {
     interconnect::config config = star();
     config.links.push_back({0, 6, 0, 1, 0});
     check_refused([&] { interconnect fabric("fabric", config); },
-                  "/tlmalloc/interconnect/config: a link names no node, or has no bandwidth, or flits have no bytes");
+                  "/tlmalloc/interconnect/config: links must name existing nodes and have a bandwidth, and flits must "
+                  "have at least 1 byte");
 }
 
 BOOST_AUTO_TEST_CASE(more_initiators_than_sources_are_an_error_before_time_begins) {
     bench b;
     initiator three("three");
     three.out.bind(b.fabric.in);
-    check_refused([] { sc_core::sc_start(); },
-                  "/tlmalloc/interconnect/config: 3 initiators and 3 targets are bound, expected 2 and 3");
+    check_refused(
+        [] { sc_core::sc_start(); },
+        "/tlmalloc/interconnect/config: 3 initiators and 3 targets are bound, but the configuration has 2 and 3");
 }

@@ -34,7 +34,7 @@ tl_tile tile_of(std::uint32_t rows, std::uint32_t columns, tl_dtype type, std::u
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_argument_that_is_refused_is_told_with_its_call_and_value) {
+BOOST_AUTO_TEST_CASE(every_rejected_argument_is_reported_with_its_call_and_value) {
     guarded_bench b;
     const tl_dtype none = static_cast<tl_dtype>(15);
     const tl_tile good = tile_of(4, 4, TL_F32), other = tile_of(4, 5, TL_F32), integers = tile_of(4, 4, TL_I32);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(every_argument_that_is_refused_is_told_with_its_call_and_va
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_tcm_that_is_full_is_told_with_call_tile_and_bytes) {
+BOOST_AUTO_TEST_CASE(a_full_tcm_is_reported_with_call_tile_and_bytes) {
     guarded_bench b;
     b.run([&] {
         const std::string text = b.why(
@@ -134,12 +134,12 @@ BOOST_AUTO_TEST_CASE(a_tcm_that_is_full_is_told_with_call_tile_and_bytes) {
             },
             TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(text, "tl_alloc of 100 x 500 of u8: TCM overflow: requested 50000 bytes, 32768 free, largest "
-                                "free block 32768: exhausted; free something first, or give it more memory");
+                                "free block 32768: exhausted; free something first, or configure more memory");
     });
 }
 
 // The slice and the TCM of the bench do not refuse what was freed: a tile outside of them is answered with an error.
-BOOST_AUTO_TEST_CASE(a_tile_that_was_freed_is_told_with_call_and_tile) {
+BOOST_AUTO_TEST_CASE(a_freed_tile_is_reported_with_call_and_tile) {
     guarded_bench b;
     std::uint64_t at = 0;
     b.run([&] {
@@ -153,21 +153,19 @@ BOOST_AUTO_TEST_CASE(a_tile_that_was_freed_is_told_with_call_and_tile) {
             },
             TLA_NOT_ALLOCATED);
         char expected[200];
-        std::snprintf(
-            expected, sizeof expected,
-            "tl_free: found a tile of 4 x 8 of f32 at 0x%llx that this kernel has freed, expected a tile that "
-            "it still holds",
-            static_cast<unsigned long long>(at));
+        std::snprintf(expected, sizeof expected, "tl_free: a tile of 4 x 8 of f32 at 0x%llx that this kernel has freed",
+                      static_cast<unsigned long long>(at));
         BOOST_CHECK_EQUAL(twice, expected);
         const tl_tile nowhere = tile_of(4, 8, TL_F32); // behind the slice
         const std::string outside = b.why([&](tl_context *tl) { return tl_fill(tl, &nowhere, 1); }, TLA_BUS_ERROR);
         BOOST_CHECK_MESSAGE(
-            outside.rfind("tl_fill: the TCM answered an access to a tile of 4 x 8 of f32 at 0x2000100000 ", 0) == 0,
+            outside.rfind("tl_fill: the TCM returned an error response for a tile of 4 x 8 of f32 at 0x2000100000: ",
+                          0) == 0,
             outside);
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_tile_that_an_operation_still_uses_is_told_with_operation_and_handle) {
+BOOST_AUTO_TEST_CASE(a_tile_in_use_is_reported_with_operation_and_handle) {
     guarded_bench b;
     tl_tile a{}, c{};
     const auto in_between = [&](bool load, const call &body) {
@@ -205,9 +203,9 @@ BOOST_AUTO_TEST_CASE(a_tile_that_an_operation_still_uses_is_told_with_operation_
         for (const expected &one : refused) {
             const std::string text = b.why(in_between(one.load, one.body), TLA_BUSY);
             const std::string what = one.load ? "tl_load_async still fills" : "tl_store_async still reads";
-            BOOST_CHECK_MESSAGE(
-                text.rfind(one.name + ": found a tile of 4 x 8 of f32 that " + what + " (handle ", 0) == 0, text);
-            BOOST_CHECK_MESSAGE(has(text, "expected a tl_wait for it before"), text);
+            BOOST_CHECK_MESSAGE(text.rfind(one.name + ": a tile of 4 x 8 of f32 that " + what + " (handle ", 0) == 0,
+                                text);
+            BOOST_CHECK_MESSAGE(has(text, "call tl_wait first"), text);
         }
         // Reading what is stored, the other tile, what the same engine moves afterwards, and the other columns of the
         // same one disturb nobody.

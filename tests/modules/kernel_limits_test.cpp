@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come) {
 BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_a_sender_polls_for) {
     ends_in_time({"messages.slots=1", "messages.back_pressure=poll"}, send);
 }
-BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_collective_that_nobody_joins) {
+BOOST_AUTO_TEST_CASE(a_time_limit_ends_a_collective_that_no_other_program_joins) {
     ends_in_time({}, add_up);
 }
 BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long) {
@@ -179,6 +179,6 @@ BOOST_AUTO_TEST_CASE(a_simulation_whose_time_stands_still_is_given_up_with_an_er
         });
     };
     BOOST_CHECK_EXCEPTION(run(), sc_core::sc_report, [](const sc_core::sc_report &why) {
-        return std::string(why.get_msg()).find("nothing has moved for twice pe.host_limit") != std::string::npos;
+        return std::string(why.get_msg()).find("without progress for twice pe.host_limit") != std::string::npos;
     });
 }

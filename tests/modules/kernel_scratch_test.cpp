@@ -17,7 +17,7 @@ std::uint64_t used(const bench &b) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(scratch_tiles_lie_one_behind_the_other_and_begin_anew_with_every_launch) {
+BOOST_AUTO_TEST_CASE(scratch_tiles_are_consecutive_and_restart_with_every_launch) {
     bench b(with_scratch(4096));
     std::uint64_t base = 0;
     first = [&](tl_context *tl) {
@@ -82,17 +82,17 @@ BOOST_AUTO_TEST_CASE(more_than_the_scratch_area_has_is_refused_with_what_was_ask
     };
     b.run([&] {
         says(2, 3, TLA_EXHAUSTED,
-             "tl_scratch: asked for 2 x 3 of f64, 48 bytes; left are 40 of pe.scratch, 1000 bytes");
+             "tl_scratch: requested 2 x 3 of f64, 48 bytes, but 40 are free of pe.scratch, 1000 bytes");
         says(UINT32_MAX, UINT32_MAX, TLA_EXHAUSTED,
-             "tl_scratch: asked for 4294967295 x 4294967295 of f64, 147573952520956936192 bytes; left are 40 of "
+             "tl_scratch: requested 4294967295 x 4294967295 of f64, 147573952520956936192 bytes, but 40 are free of "
              "pe.scratch, 1000 bytes");
-        says(0, 3, TLA_INVALID_ARGUMENT, "tl_scratch: found 0 x 3, expected at least an element");
+        says(0, 3, TLA_INVALID_ARGUMENT, "tl_scratch: 0 x 3 elements: must be at least 1");
         rows = 1, columns = 5;
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); // to the last byte
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_scratch_area_that_the_tcm_does_not_have_is_told_as_any_allocation) {
+BOOST_AUTO_TEST_CASE(a_scratch_area_that_does_not_fit_the_tcm_fails_as_any_allocation) {
     bench b(with_scratch(2 * tcm_bytes));
     first = [](tl_context *tl) {
         tl_tile tile{};
@@ -121,10 +121,9 @@ BOOST_AUTO_TEST_CASE(a_scratch_tile_is_not_freed_and_not_held_by_itself) {
     };
     b.run([&] {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
-        BOOST_CHECK_EQUAL(
-            std::string(b.element.last_run().problem.text),
-            "tl_unpin: found a scratch tile, expected one of tl_alloc: the scratch area is given back when "
-            "the kernel ends"); // a tl_free that fails hides no earlier failure
+        BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
+                          "tl_unpin: must be a tile of tl_alloc, not a scratch tile: the scratch area is "
+                          "released when the kernel ends"); // a tl_free that fails hides no earlier failure
         BOOST_CHECK_EQUAL(used(b), 0u);
     });
 }

@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(transposed_tiles_have_their_elements_turned_over_and_cost_o
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_a_tensor_is_told_and_moves_nothing) {
+BOOST_AUTO_TEST_CASE(a_tile_that_does_not_fit_its_tensor_is_rejected_and_nothing_moves) {
     bench b;
     const auto refused = [&](std::function<tla_status(tl_context *)> call, const std::string &says) {
         first = std::move(call);
@@ -247,62 +247,62 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_a_tensor_is_told_and_moves_nothing) {
                 const tl_tile flat{{0}, 1, 16, TL_F32, 0};
                 return tl_load_tensor(tl, &flat, &matrix);
             },
-            "tl_load_tensor: found a tile of 1 x 16, expected 4 x 4: all dimensions of the tensor but the last, "
-            "and the last");
+            "tl_load_tensor: the tile is 1 x 16, but must be 4 x 4: the product of all dimensions of the tensor but "
+            "the last, and the last");
         refused(
             [&](tl_context *tl) {
                 const tl_tile half{{0}, 4, 4, TL_F16, 0};
                 return tl_store_tensor(tl, &matrix, &half);
             },
-            "tl_store_tensor: found a tile of f16 for a tensor of f32");
+            "tl_store_tensor: a tile of f16 for a tensor of f32: the types must be equal");
         refused(
             [&](tl_context *tl) {
                 const tl_tile mask{{0}, 4, 3, TL_U8, 0};
                 return tl_load_where(tl, &tile, &matrix, &mask, 0);
             },
-            "tl_load_where: found a mask of 4 x 3 of u8, expected 4 x 4 of u8");
+            "tl_load_where: the mask is 4 x 3 of u8, but must be 4 x 4 of u8");
         refused(
             [&](tl_context *tl) {
                 const tl_tile mask{{0}, 4, 4, TL_F32, 0};
                 return tl_store_where(tl, &matrix, &tile, &mask);
             },
-            "tl_store_where: found a mask of 4 x 4 of f32, expected 4 x 4 of u8");
+            "tl_store_where: the mask is 4 x 4 of f32, but must be 4 x 4 of u8");
         refused(
             [&](tl_context *tl) {
                 const tl_tile index{{0}, 2, 2, TL_U8, 0};
                 return tl_gather_rows(tl, &tile, &matrix, &index);
             },
-            "tl_gather_rows: found indices of 2 x 2 of u8, expected a row or a column of integers");
+            "tl_gather_rows: indices of 2 x 2 of u8: must be a row or a column of integers");
         refused(
             [&](tl_context *tl) {
                 const tl_tile index{{0}, 1, 4, TL_F32, 0};
                 return tl_gather_rows(tl, &tile, &matrix, &index);
             },
-            "tl_gather_rows: found indices of 1 x 4 of f32, expected a row or a column of integers");
+            "tl_gather_rows: indices of 1 x 4 of f32: must be a row or a column of integers");
         refused(
             [&](tl_context *tl) {
                 const tl_tile index{{0}, 1, 3, TL_U8, 0};
                 return tl_gather_rows(tl, &tile, &matrix, &index);
             },
-            "tl_gather_rows: found a tile of 4 x 4, expected 3 x 4: all dimensions of the tensor but the last, and "
-            "the last");
+            "tl_gather_rows: the tile is 4 x 4, but must be 3 x 4: the product of all dimensions of the tensor but the "
+            "last, and the last");
         refused(
             [&](tl_context *tl) {
                 tl_tensor line = matrix;
                 line.rank = 1;
                 return tl_gather_rows(tl, &tile, &line, &tile);
             },
-            "tl_gather_rows: found indices of 4 x 4 of f32, expected a row or a column of integers");
+            "tl_gather_rows: indices of 4 x 4 of f32: must be a row or a column of integers");
         refused(
             [&](tl_context *tl) {
                 const tl_tile out{{0}, 4, 4, TL_F16, 0};
                 return tl_transpose(tl, &out, &tile);
             },
-            "tl_transpose: found 4 x 4 of f16 from 4 x 4 of f32, expected rows for columns, of one type");
+            "tl_transpose: 4 x 4 of f16 from 4 x 4 of f32: must have rows and columns exchanged, and the same type");
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_index_that_a_tensor_does_not_have_is_told_before_anything_is_moved) {
+BOOST_AUTO_TEST_CASE(an_index_out_of_range_is_rejected_before_any_transfer) {
     bench b;
     std::uint64_t transfers = 0;
     first = [&](tl_context *tl) {
@@ -319,10 +319,10 @@ BOOST_AUTO_TEST_CASE(an_index_that_a_tensor_does_not_have_is_told_before_anythin
     b.run([&] {
         b.data.write(hbm(65536), {15, 0, 16, 3});
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
-        BOOST_CHECK_EQUAL(told(b), "tl_gather_rows: found index 16 at 2, expected 0 to 15");
+        BOOST_CHECK_EQUAL(told(b), "tl_gather_rows: index 16 at 2 must be 0 to 15");
         b.data.write(hbm(65536), {15, 0xFE, 16, 3});
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
-        BOOST_CHECK_EQUAL(told(b), "tl_gather_rows: found index -2 at 1, expected 0 to 15");
+        BOOST_CHECK_EQUAL(told(b), "tl_gather_rows: index -2 at 1 must be 0 to 15");
         BOOST_CHECK_EQUAL(transfers, 0u);
     });
 }
@@ -339,9 +339,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_where_no_memory_is_ends_in_the_words_of_its_call) 
     };
     b.run([&] {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0, {0})).status, TLA_BUS_ERROR);
-        BOOST_CHECK_EQUAL(told(b),
-                          "tl_load_tensor from 0x2000100000: a transaction was answered with an error, expected "
-                          "mapped memory");
+        BOOST_CHECK_EQUAL(
+            told(b),
+            "tl_load_tensor from 0x2000100000: a transaction returned an error response: the memory must be mapped");
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0, {1})).status, TLA_BUS_ERROR);
         BOOST_CHECK_EQUAL(told(b).substr(0, 31), "tl_store_tensor to 0x2000100000");
     });

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(its_figures_appear_in_waveforms_and_trace_files_and_its_sta
             BOOST_CHECK_MESSAGE(read_text(scratch.path(name)).find(figure) != std::string::npos, name << figure);
     std::ostringstream table;
     b.pages.print_statistics(table);
-    BOOST_CHECK_MESSAGE(table.str().find("ALLOC, refused ones included") != std::string::npos, table.str());
+    BOOST_CHECK_MESSAGE(table.str().find("ALLOC, including failed commands") != std::string::npos, table.str());
 }
 
 BOOST_AUTO_TEST_CASE(a_scratchpad_without_pages_cannot_be_built) {

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(memory_is_written_and_read_by_physical_address) {
         BOOST_CHECK_EQUAL(host.pe_dma(nowhere, 64, true, 1, {{0, 1, 2}}, &b.error), TLA_BUS_ERROR);
         BOOST_CHECK_MESSAGE(std::string(b.error.text).rfind("DMA of sip0.cube1.pe2: ", 0) == 0, b.error.text);
         BOOST_CHECK_EQUAL(host.pe_dma(pa, 64, true, 1, {{0, 9, 0}}, &b.error), TLA_NOT_FOUND);
-        BOOST_CHECK_EQUAL(b.error.text, std::string("PE DMA: no sip0.cube9.pe0 in this platform"));
+        BOOST_CHECK_EQUAL(b.error.text, std::string("PE DMA: unknown PE sip0.cube9.pe0 in this platform"));
     });
 }
 
@@ -221,8 +221,8 @@ BOOST_AUTO_TEST_CASE(launches_on_other_pes_run_beside_each_other) {
         b.spawn(0, {left[5], right[0]}, third); // the host knows
         b.wait_for({&third});
         BOOST_CHECK_EQUAL(third.status, TLA_BUSY);
-        BOOST_CHECK_EQUAL(std::string(third.error.text).rfind("kernel on sip0.cube1.pe1: the one before is still", 0),
-                          0u);
+        BOOST_CHECK_EQUAL(
+            std::string(third.error.text).rfind("kernel on sip0.cube1.pe1: the previous kernel is still", 0), 0u);
         BOOST_CHECK(!first.over);
         b.wait_for({&first, &second});
         BOOST_CHECK_EQUAL(first.status, TLA_OK);
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(page_faults_pass_while_kernels_run) {
 }
 
 // Of several kernels that fail the first in program order is told, wherever and whenever it ends.
-BOOST_AUTO_TEST_CASE(the_first_failing_kernel_in_program_order_is_told) {
+BOOST_AUTO_TEST_CASE(the_first_failing_kernel_in_program_order_is_reported) {
     bench b(two_sips());
     std::set<std::uint32_t> bad;
     body = [&](tl_context *tl) {
@@ -410,7 +410,7 @@ BOOST_AUTO_TEST_CASE(as_many_launches_as_ports_are_under_way) {
             BOOST_CHECK_EQUAL(results[i].status, TLA_OK);
         BOOST_CHECK_EQUAL(results[8].status, TLA_LIMIT);
         BOOST_CHECK_EQUAL(results[8].error.text,
-                          std::string("launch: 8 are under way, as many as the host has ports for"));
+                          std::string("launch: 8 launches are outstanding, the most that the host's ports allow"));
         BOOST_CHECK_EQUAL(b.launches(), 8u);
     });
     BOOST_CHECK(reports().empty());

@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(two_transfers_to_one_slice_wait_for_its_link_alone) {
         BOOST_CHECK_EQUAL(b.load_of(from, to).waited_ps, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_waveform_shows_of_links_adds_up_to_their_figures) {
+BOOST_AUTO_TEST_CASE(the_waveform_of_links_adds_up_to_their_figures) {
     waveform_and_figures();
 }
 BOOST_AUTO_TEST_CASE(every_link_has_signals_of_its_own_where_that_is_asked_for) {
@@ -276,11 +276,11 @@ BOOST_AUTO_TEST_CASE(a_message_over_several_windows_fills_those_in_between) {
     BOOST_CHECK_MESSAGE(text.str().find(expected) != std::string::npos, text.str() << "expected\n" << expected);
 }
 
-BOOST_AUTO_TEST_CASE(a_group_with_a_link_that_is_none_cannot_be_built) {
+BOOST_AUTO_TEST_CASE(a_group_with_an_unknown_link_is_rejected) {
     interconnect::config config = bare<interconnect>();
     config.nodes.resize(2);
     config.links = {{0, 1, 0, 1, 0, 0}};
     config.groups = {{"a", {0, 1}}};
     check_refused([&] { interconnect("fabric", config); },
-                  "/tlmalloc/interconnect/config: a group has a link that is none");
+                  "/tlmalloc/interconnect/config: a group names an unknown link");
 }

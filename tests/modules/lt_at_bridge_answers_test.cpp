@@ -139,31 +139,31 @@ BOOST_AUTO_TEST_CASE(an_answer_without_a_status_is_an_error) {
     simulate({&b.cpu});
 }
 
-BOOST_AUTO_TEST_CASE(a_second_answer_is_told) {
-    a_mistake_is_told("a second answer to a request", [](scripted_bench &b) {
+BOOST_AUTO_TEST_CASE(a_second_response_is_reported) {
+    a_mistake_is_told("a second response to a request", [](scripted_bench &b) {
         sc_core::wait(10 * ns);
         b.target.say(tlm::BEGIN_RESP);
         b.target.say(tlm::BEGIN_RESP);
     });
 }
-BOOST_AUTO_TEST_CASE(an_end_of_a_request_that_has_ended_is_told) {
+BOOST_AUTO_TEST_CASE(a_second_end_of_a_request_is_reported) {
     a_mistake_is_told("END_REQ for a request that has ended", [](scripted_bench &b) {
         b.target.say(tlm::END_REQ, tlm::TLM_INCOMPLETE_RESPONSE);
         sc_core::wait(1 * ns);
         b.target.say(tlm::END_REQ, tlm::TLM_INCOMPLETE_RESPONSE);
     });
 }
-BOOST_AUTO_TEST_CASE(an_initiators_phase_from_a_target_is_told) {
+BOOST_AUTO_TEST_CASE(an_initiators_phase_from_a_target_is_reported) {
     a_mistake_is_told("an initiator's phase on the backward path",
                       [](scripted_bench &b) { b.target.say(tlm::END_RESP, tlm::TLM_INCOMPLETE_RESPONSE); });
 }
-BOOST_AUTO_TEST_CASE(a_request_from_a_target_is_told) {
+BOOST_AUTO_TEST_CASE(a_request_from_a_target_is_reported) {
     a_mistake_is_told("an initiator's phase on the backward path",
                       [](scripted_bench &b) { b.target.say(tlm::BEGIN_REQ, tlm::TLM_INCOMPLETE_RESPONSE); });
 }
 
 // The request is as good as accepted: its answer may still come.
-BOOST_AUTO_TEST_CASE(an_update_to_no_phase_that_can_follow_is_told) {
+BOOST_AUTO_TEST_CASE(an_update_to_a_phase_out_of_order_is_reported) {
     scripted_bench b;
     sc_core::sc_report_handler::set_handler(keep_report);
     initiator other("other");
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(an_update_to_no_phase_that_can_follow_is_told) {
 }
 
 // Phases of other protocols are ignorable (15.2.5).
-BOOST_AUTO_TEST_CASE(a_phase_that_nobody_knows_is_ignored) {
+BOOST_AUTO_TEST_CASE(an_unknown_phase_is_ignored) {
     scripted_bench b;
     initiator other("other");
     other.out.bind(b.bridge.in);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_debug_access_ends_where_the_target_ends_it) {
     simulate({&b.cpu});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_withdrawn_at_an_edge_is_passed_on_and_what_lies_beside_is_not) {
+BOOST_AUTO_TEST_CASE(an_invalidation_at_an_edge_is_forwarded_and_one_outside_is_not) {
     scripted_bench b;
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
     const std::uint64_t last = base + capacity - 1;

@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(an_access_has_the_hint_where_all_its_requests_have_it) {
     simulate({&cpu});
 }
 
-BOOST_AUTO_TEST_CASE(what_lies_past_the_end_never_reaches_the_memory) {
+BOOST_AUTO_TEST_CASE(an_access_past_the_end_never_reaches_the_memory) {
     lt_at_bridge::config how = bridge_config();
     how.base = 0x1000;
     how.capacity = 0x2000;
@@ -398,7 +398,7 @@ BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_requests_that_are_under_way) {
 }
 
 // Mistakes of the target are counted and told.
-BOOST_AUTO_TEST_CASE(answers_to_nothing_are_told) {
+BOOST_AUTO_TEST_CASE(responses_without_a_request_are_reported) {
     bridge_bench b(bridge_config(), {});
     initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
@@ -414,32 +414,32 @@ BOOST_AUTO_TEST_CASE(answers_to_nothing_are_told) {
     BOOST_CHECK_EQUAL(b.bridge.get_statistics().protocol_errors, 1u);
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
     BOOST_CHECK_EQUAL(reports()[0],
-                      "/tlmalloc/lt_at_bridge/protocol: bridge: an answer to what is no request under way");
+                      "/tlmalloc/lt_at_bridge/protocol: bridge: a response to a request that is not outstanding");
 }
 
 BOOST_AUTO_TEST_CASE(a_bridge_without_a_limit_is_refused) {
     lt_at_bridge::config c = bridge_config();
     c.outstanding = 0;
-    a_bad_config_is_refused(c, "outstanding: a bridge needs a limit of requests without an answer, at least 1, not 0");
+    a_bad_config_is_refused(c, "outstanding: the limit of outstanding requests must be at least 1, not 0");
 }
 BOOST_AUTO_TEST_CASE(a_bridge_without_an_end_is_refused) {
-    a_bad_config_is_refused({}, "capacity: a bridge needs the end of the memory behind it, in bytes, not 0; no_end "
-                                "where the target itself refuses what lies behind its end");
+    a_bad_config_is_refused({}, "capacity: must be the bytes of the memory behind the bridge, not 0, or no_end if the "
+                                "target itself rejects accesses past its end");
 }
 BOOST_AUTO_TEST_CASE(a_memory_past_all_addresses_is_refused) {
     lt_at_bridge::config c = bridge_config();
     c.base = 0 - bridged_bytes + 1;
-    a_bad_config_is_refused(c, "base + capacity: the last byte would lie past 2^64");
+    a_bad_config_is_refused(c, "base + capacity: the last byte must be below 2^64");
 }
 BOOST_AUTO_TEST_CASE(sizes_that_are_no_powers_of_two_are_refused) {
     lt_at_bridge::config c = bridge_config();
     c.largest = 48;
-    a_bad_config_is_refused(c, "largest: a power of two up to 2^31 is expected, not 48");
+    a_bad_config_is_refused(c, "largest: must be a power of two up to 2^31, not 48");
 }
 BOOST_AUTO_TEST_CASE(a_smallest_above_the_largest_is_refused) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 128;
-    a_bad_config_is_refused(c, "smallest: a power of two up to largest = 64 is expected, not 128");
+    a_bad_config_is_refused(c, "smallest: must be a power of two up to largest = 64, not 128");
 }
 BOOST_AUTO_TEST_CASE(an_end_inside_a_request_is_refused) {
     lt_at_bridge::config c = bridge_config();
@@ -456,10 +456,10 @@ BOOST_AUTO_TEST_CASE(a_base_inside_a_request_is_refused) {
 BOOST_AUTO_TEST_CASE(a_largest_that_no_payload_can_have_is_refused) {
     lt_at_bridge::config c = bridge_config();
     c.largest = std::uint64_t{1} << 32;
-    a_bad_config_is_refused(c, "largest: a power of two up to 2^31 is expected, not 4294967296");
+    a_bad_config_is_refused(c, "largest: must be a power of two up to 2^31, not 4294967296");
 }
 BOOST_AUTO_TEST_CASE(a_smallest_that_is_no_power_of_two_is_refused) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 24;
-    a_bad_config_is_refused(c, "smallest: a power of two up to largest = 64 is expected, not 24");
+    a_bad_config_is_refused(c, "smallest: must be a power of two up to largest = 64, not 24");
 }

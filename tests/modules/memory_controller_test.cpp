@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_full_queue_holds_the_writer_up) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_allocation_says_free_and_largest_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_failed_allocation_reports_free_and_largest_and_changes_nothing) {
     bench b;
     b.run([&] {
         for (int i = 0; i < 4; i++)
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(commands_of_other_targets_are_refused) {
     });
     BOOST_REQUIRE_EQUAL(reports().size(), 1u);
     BOOST_CHECK_EQUAL(reports()[0],
-                      "/tlmalloc/memory_controller/control: port 0: descriptor for target 3, this is target 1");
+                      "/tlmalloc/memory_controller/control: port 0: descriptor for target 3, but this is target 1");
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------
@@ -242,21 +242,21 @@ BOOST_AUTO_TEST_CASE(a_controller_of_impossible_sizes_cannot_be_built) {
     memory_controller::config config = small();
     config.memory.of[TLA_TCM].reserved = tcm_bytes + 1;
     check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: memory: TCM: reserved is 65537, expected 0 .. 65536");
+                  "/tlmalloc/memory_controller/config: memory: TCM: reserved is 65537: must be 0 .. 65536");
 }
 
-BOOST_AUTO_TEST_CASE(a_controller_of_a_pe_that_is_none_cannot_be_built) {
+BOOST_AUTO_TEST_CASE(a_controller_of_an_invalid_pe_is_rejected) {
     memory_controller::config config = small();
     config.memory.pe = 16;
     check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: memory: pe is 16, expected 0 .. 15");
+                  "/tlmalloc/memory_controller/config: memory: pe is 16: must be 0 .. 15");
 }
 
-BOOST_AUTO_TEST_CASE(a_controller_of_an_alignment_that_is_none_cannot_be_built) {
+BOOST_AUTO_TEST_CASE(a_controller_of_an_invalid_alignment_is_rejected) {
     memory_controller::config config = small();
     config.memory.alignment = 3;
     check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: memory: HBM: alignment is 3, expected a power of two");
+                  "/tlmalloc/memory_controller/config: memory: HBM: alignment 3 must be a power of two");
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_without_a_queue_cannot_be_built) {
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_controller_without_a_queue_cannot_be_built) {
                   "/tlmalloc/memory_controller/config: ports must be at least 1, queue_depth 1 .. 256");
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_that_is_smaller_than_its_controller_says_is_an_error_before_time_begins) {
+BOOST_AUTO_TEST_CASE(a_slice_smaller_than_configured_is_an_error_before_time_begins) {
     memory_controller::config config = small();
     config.memory.of[TLA_HBM].bytes = slice_bytes + 1;
     bench b(config);
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_slice_that_is_smaller_than_its_controller_says_is_an_erro
         "of the 1048577 bytes of the HBM");
 }
 
-BOOST_AUTO_TEST_CASE(a_tcm_that_is_smaller_than_its_controller_says_is_an_error_before_time_begins) {
+BOOST_AUTO_TEST_CASE(a_tcm_smaller_than_configured_is_an_error_before_time_begins) {
     memory_controller::config config = small();
     config.memory.of[TLA_TCM].bytes = 2 * tcm_bytes;
     bench b(config);
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_tcm_that_was_forgotten_is_an_error_before_time_begins) {
     cpu.out.bind(controller.control);
     data.out.bind(controller.in);
     check_refused([] { sc_core::sc_start(); },
-                  "/tlmalloc/memory_controller/config: tcm is not bound, though the TCM has 65536 bytes");
+                  "/tlmalloc/memory_controller/config: tcm is not bound, but the TCM has 65536 bytes");
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_without_tcm_needs_none) {
@@ -384,5 +384,5 @@ BOOST_AUTO_TEST_CASE(an_engine_that_nothing_makes_is_refused) {
     config.engine = TLA_ENGINE_FIRMWARE;
     config.engines = nullptr;
     check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: engines: nothing makes an engine");
+                  "/tlmalloc/memory_controller/config: engines must be set for an engine other than model");
 }

@@ -13,7 +13,7 @@ bool has(const std::string &text, const std::string &part) {
 
 // Programs 0 and 1 wait for each other, 2 for one that has ended, 3 has ended: told of each, nothing is left behind,
 // and the platform goes on.
-BOOST_AUTO_TEST_CASE(a_deadlock_says_who_waits_for_whom) {
+BOOST_AUTO_TEST_CASE(a_deadlock_names_the_program_and_its_peer) {
     bench b({"system.pes_per_cube=4"});
     const scratch_directory scratch;
     std::FILE *const file = std::fopen(scratch.path("deadlock.vcd").c_str(), "w");
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_deadlock_says_who_waits_for_whom) {
 }
 
 // Both send more than the slots hold, and nobody receives.
-BOOST_AUTO_TEST_CASE(senders_that_wait_for_credits_for_ever_are_told) {
+BOOST_AUTO_TEST_CASE(senders_that_wait_for_credits_for_ever_are_reported) {
     bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(senders_that_wait_for_credits_for_ever_are_told) {
 
 // Program 0 sends five messages, program 1 takes two and ends, one long one in the middle of which it ends, and one
 // behind its end: what was not taken is told, and the sender is not held up.
-BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes_is_told) {
+BOOST_AUTO_TEST_CASE(a_message_that_is_never_received_is_reported) {
     bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
@@ -154,15 +154,15 @@ BOOST_AUTO_TEST_CASE(calls_that_cannot_be_are_refused_in_words_and_a_wrong_tile_
     for (std::size_t i = 0; i < 5; i++)
         BOOST_CHECK_EQUAL(statuses[i], TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(statuses[5], TLA_OK);
-    BOOST_CHECK(has(texts[0], "tl_send: found program 2, expected one below 2"));
-    BOOST_CHECK(has(texts[1], "tl_recv: found program 7, expected one below 2"));
-    BOOST_CHECK(has(texts[2], "tl_send: found program 1, this one, expected another"));
+    BOOST_CHECK(has(texts[0], "tl_send: program 2 must be less than 2"));
+    BOOST_CHECK(has(texts[1], "tl_recv: program 7 must be less than 2"));
+    BOOST_CHECK(has(texts[2], "tl_send: program 1 is this program: must be another"));
     BOOST_CHECK(has(texts[3], "found a message of 256 bytes of f32 from program 0, expected 128 of f32"));
     BOOST_CHECK(has(texts[4], "found a message of 256 bytes of f32 from program 0, expected 256 of f16"));
     BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(slots_compete_for_memory_and_a_sender_is_told_when_there_is_none) {
+BOOST_AUTO_TEST_CASE(slots_compete_for_memory_and_a_sender_without_slots_fails) {
     std::vector<std::string> settings = pair();
     settings.insert(settings.end(), {"tcm.capacity=64 KiB", "tcm.scheduler_reserve=0 B"});
     bench b(settings);
@@ -193,8 +193,8 @@ BOOST_AUTO_TEST_CASE(slots_compete_for_memory_and_a_sender_is_told_when_there_is
     BOOST_CHECK_EQUAL(first, TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(second, TLA_OK);
     BOOST_CHECK_EQUAL(received, TLA_OK);
-    BOOST_CHECK_MESSAGE(has(text, "no slots at program 1, sip0.cube0.pe1: TLA_EXHAUSTED: found 13536 bytes free in its "
-                                  "tcm, the largest block 13536, expected 16384 for 4 slots of 4096"),
+    BOOST_CHECK_MESSAGE(has(text, "no slots at program 1, sip0.cube0.pe1: TLA_EXHAUSTED: 13536 bytes free in its tcm, "
+                                  "largest free block 13536, but 16384 needed for 4 slots of 4096"),
                         text);
     BOOST_CHECK_EQUAL(largest, 65536u - 64 - 16384);
     BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_split_mapped_everywhere_written_and_read_back) 
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_allocation_gives_back_what_other_pes_gave_and_says_why) {
+BOOST_AUTO_TEST_CASE(a_failed_allocation_releases_the_blocks_of_other_pes_and_reports_the_cause) {
     bench b(2);
     b.run([&] {
         BOOST_REQUIRE(b.make("big", mib - 100, {pe1}));
@@ -94,9 +94,9 @@ BOOST_AUTO_TEST_CASE(a_failed_allocation_gives_back_what_other_pes_gave_and_says
         BOOST_CHECK_EQUAL(b.status, TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(
             b.error.text,
-            std::string("tensor both: HBM of sip0.cube0.pe1 overflow: requested 1000 bytes, "
-                        "100 free, largest free block 100: exhausted; free something first, or give it more memory "
-                        "(correlation 2, request 6)"));
+            std::string(
+                "tensor both: HBM of sip0.cube0.pe1 overflow: requested 1000 bytes, 100 free, largest free block 100: "
+                "exhausted; free something first, or configure more memory (correlation 2, request 6)"));
         BOOST_CHECK_EQUAL(b.error.requested, 1000u);
         BOOST_CHECK_EQUAL(b.error.total_free, 100u);
         BOOST_CHECK_EQUAL(b.error.largest_free, 100u);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_failed_allocation_gives_back_what_other_pes_gave_and_says
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_fragmented_slice_is_told_from_an_exhausted_one) {
+BOOST_AUTO_TEST_CASE(a_fragmented_slice_differs_from_an_exhausted_one) {
     bench b(2);
     b.run([&] {
         tensor *one = b.make("one", mib / 4, {pe0});
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(a_fragmented_slice_is_told_from_an_exhausted_one) {
         BOOST_CHECK_EQUAL(b.status, TLA_FRAGMENTED);
         BOOST_CHECK_EQUAL(
             b.error.text,
-            std::string("tensor four: HBM of sip0.cube0.pe0 overflow: requested 262145 bytes, 524288 free, "
-                        "largest free block 262144: fragmented; allocate large blocks first, choose a policy that "
-                        "places tighter, or map pages instead of one piece (correlation 6, request 17)"));
+            std::string("tensor four: HBM of sip0.cube0.pe0 overflow: requested 262145 bytes, 524288 free, largest "
+                        "free block 262144: fragmented; allocate large blocks first, choose a policy that packs more "
+                        "tightly, or map pages instead of one contiguous block (correlation 6, request 17)"));
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
     });
@@ -134,9 +134,8 @@ BOOST_AUTO_TEST_CASE(virtual_addresses_run_out_before_anything_is_allocated) {
         BOOST_CHECK(!b.make("b", 5000));
         BOOST_CHECK_EQUAL(
             b.error.text,
-            std::string("tensor b: virtual addresses overflow: requested 5000 bytes, 4096 "
-                        "free, largest free block 4096: exhausted; free something first, or give it more memory "
-                        "(correlation 2, request 4)"));
+            std::string("tensor b: virtual addresses overflow: requested 5000 bytes, 4096 free, largest free block "
+                        "4096: exhausted; free something first, or configure more memory (correlation 2, request 4)"));
         BOOST_CHECK_EQUAL(b.used(0), 60'000u);
         b.platform.host().cleanup(&b.error);
     });
@@ -184,7 +183,7 @@ BOOST_AUTO_TEST_CASE(requests_that_cannot_be_are_refused) {
         BOOST_CHECK_EQUAL(host.create_tensor("t", UINT64_MAX, 4, host.everywhere(), &made, &b.error),
                           TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(host.create_tensor("t", 4, 4, {{pe0, {0, 0, 2}}}, &made, &b.error), TLA_INVALID_ARGUMENT);
-        BOOST_CHECK_EQUAL(b.error.text, std::string("tensor t: no sip0.cube0.pe2 in this platform"));
+        BOOST_CHECK_EQUAL(b.error.text, std::string("tensor t: unknown PE sip0.cube0.pe2 in this platform"));
         BOOST_CHECK_EQUAL(host.create_tensor("t", 4, 4, {{{99, 99, 99}}}, &made, &b.error), TLA_INVALID_ARGUMENT);
         tensor *t = b.make("t", 100);
         BOOST_CHECK_EQUAL(host.free_tensor(t, &b.error), TLA_OK);
@@ -213,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_pe_may_get_several_parts_of_a_tensor) {
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_block_that_nobody_gave_back_is_a_leak) {
+BOOST_AUTO_TEST_CASE(a_block_that_was_not_released_is_a_leak) {
     bench b(1);
     first = [](tl_context *tl) {
         tl_tile tile{};

@@ -229,8 +229,9 @@ BOOST_AUTO_TEST_CASE(an_access_that_the_mapping_forbids_is_a_command_error) {
     });
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().faults, 2u);
     BOOST_CHECK_EQUAL(b.memory.get_statistics().writes, 1u);
-    BOOST_CHECK_EQUAL(reports().at(0), "/tlmalloc/pe_mmu/permission: mmu: write of 4 bytes at VA 0x0: the mapping "
-                                       "forbids this access");
+    BOOST_CHECK_EQUAL(
+        reports().at(0),
+        "/tlmalloc/pe_mmu/permission: mmu: write of 4 bytes at VA 0x0: the mapping does not permit this access");
 }
 
 BOOST_AUTO_TEST_CASE(the_fallback_takes_an_unmapped_address_for_physical_and_counts_it) {

@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(a_walk_that_reads_what_the_table_does_not_say_is_a_walk_err
     });
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().walk_errors, 4u);
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().faults, 4u);
-    BOOST_CHECK_EQUAL(reports().at(0), "/tlmalloc/pe_mmu/walk: mmu: read of 16 bytes at VA 0x10000: the walk read what "
-                                       "the page table does not say");
+    BOOST_CHECK_EQUAL(reports().at(0), "/tlmalloc/pe_mmu/walk: mmu: read of 16 bytes at VA 0x10000: the walk read an "
+                                       "entry that differs from the page table");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_of_a_batch_remains_when_the_table_memory_ends_half_way) {
@@ -396,9 +396,8 @@ BOOST_AUTO_TEST_CASE(an_allocator_port_that_the_controller_has_not_is_an_error_b
     pe_mmu::config config = walking(TLA_WALK_MEMORY);
     config.allocator_port = 16;
     bench b(config);
-    check_refused([] { sc_core::sc_start(); },
-                  "/tlmalloc/pe_mmu/config: mmu: allocator_port is 16, a control port that "
-                  "the memory controller has not");
+    check_refused([] { sc_core::sc_start(); }, "/tlmalloc/pe_mmu/config: mmu: allocator_port is 16, but the memory "
+                                               "controller does not have this control port");
 }
 
 BOOST_AUTO_TEST_CASE(sockets_that_tables_in_memory_need_are_not_forgotten) {
@@ -409,10 +408,10 @@ BOOST_AUTO_TEST_CASE(sockets_that_tables_in_memory_need_are_not_forgotten) {
     cpu.out.bind(mmu.in);
     driver.out.bind(mmu.control);
     check_refused([] { sc_core::sc_start(); },
-                  "/tlmalloc/pe_mmu/config: walk and allocator are not bound, though tables lie in memory");
+                  "/tlmalloc/pe_mmu/config: walk and allocator must be bound, because the tables are in memory");
 }
 
-BOOST_AUTO_TEST_CASE(a_tlb_that_is_none_cannot_be_built) {
+BOOST_AUTO_TEST_CASE(an_invalid_tlb_is_rejected) {
     pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.tlb_l1.ways = 5;
     check_refused([&] { pe_mmu mmu("mmu", config); },

@@ -55,9 +55,9 @@ BOOST_AUTO_TEST_CASE(bases_that_overlap_are_an_error_that_names_both) {
 }
 
 BOOST_AUTO_TEST_CASE(a_memory_that_passes_2_to_the_64_is_an_error) {
-    check_refused([] { memory_controller("controller", plain(UINT64_MAX - 1000, 0)); },
-                  "/tlmalloc/memory_controller/config: memory: HBM: base 0xfffffffffffffc17 + 1048576 bytes goes past "
-                  "2^64");
+    check_refused(
+        [] { memory_controller("controller", plain(UINT64_MAX - 1000, 0)); },
+        "/tlmalloc/memory_controller/config: memory: HBM: base 0xfffffffffffffc17 + 1048576 bytes ends past 2^64");
 }
 
 BOOST_AUTO_TEST_CASE(a_configuration_gives_its_controller_plain_addresses) {
@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(an_npu_has_no_plain_addresses) {
     BOOST_REQUIRE_EQUAL(tla_config_load(nullptr, nullptr, 0, &config, nullptr, nullptr), TLA_OK);
     config.controller.memory.layout = TLA_LAYOUT_PLAIN;
     check_refused([&] { fabric_config(config); },
-                  "/tlmalloc/npu/topology: plain addresses are for a controller alone: an npu has many memories of a "
-                  "kind, which the layout of phys_addr.h tells apart");
+                  "/tlmalloc/npu/topology: controller.addresses plain is for a single controller only: an npu has many "
+                  "memories of a kind and needs the layout of phys_addr.h");
 }
 
 // Random commands of all sizes: but for the base, answers do not depend on it.

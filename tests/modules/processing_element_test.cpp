@@ -320,8 +320,7 @@ BOOST_AUTO_TEST_CASE(a_view_that_is_not_inside_its_tile_ends_the_kernel_and_writ
             BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_TCM).arena.used, 0u);
             if (round == 2)
                 BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                                  "tl_view: found a part of 2 x 4 from row 2 and column 0 on, expected one inside its "
-                                  "tile of 3 x 4");
+                                  "tl_view: a view of 2 x 4 from row 2 and column 0: must be inside the tile of 3 x 4");
         }
         BOOST_CHECK(!seen);
     });
@@ -345,10 +344,10 @@ BOOST_AUTO_TEST_CASE(a_program_is_numbered_along_every_axis_and_along_no_other) 
     b.run([&] {
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_num_programs: found axis 4294967295, expected TL_PE, TL_CUBE, TL_SIP or TL_ALL");
+                          "tl_num_programs: axis 4294967295 must be TL_PE, TL_CUBE, TL_SIP or TL_ALL");
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(1)).status, TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_program_id: found axis 4, expected TL_PE, TL_CUBE, TL_SIP or TL_ALL");
+                          "tl_program_id: axis 4 must be TL_PE, TL_CUBE, TL_SIP or TL_ALL");
     });
 }
 
@@ -393,7 +392,7 @@ BOOST_AUTO_TEST_CASE(masks_keep_ragged_edges_and_those_outside_are_refused) {
         b.data.write(hbm(8192), floats({1, 1, 1, 1, 1, 1}));
         BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_INVALID_ARGUMENT);
         BOOST_CHECK_EQUAL(std::string(b.element.last_run().problem.text),
-                          "tl_load_masked: found a mask of 2 x 4 for a tile of 2 x 3, expected one inside");
+                          "tl_load_masked: a mask of 2 x 4 for a tile of 2 x 3: must not exceed the tile");
         BOOST_CHECK(b.data.read(hbm(4096), 24) == floats({2, 3, -1, -1, -1, -1}));
         BOOST_CHECK(b.data.read(hbm(8192), 24) == floats({7, 1, 1, 7, 1, 1}));
     });

@@ -76,20 +76,20 @@ BOOST_AUTO_TEST_CASE(a_refused_allocation_is_sent_again_after_the_delay) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_refused_too_often_leaves_nothing_allocated) {
+BOOST_AUTO_TEST_CASE(an_allocation_that_fails_too_often_leaves_nothing_allocated) {
     bench b({"faults.plan=refuse rate=1000000 pe=1", "host.retries=4"});
     b.run([&] {
         tensor *t = nullptr;
         BOOST_CHECK_EQUAL(b.make(8192, &t), TLA_BUSY);
         BOOST_CHECK_EQUAL(b.error.text,
-                          "tensor t: HBM of sip0.cube0.pe1: refused by the fault plan (correlation 1, request 3)");
+                          "tensor t: HBM of sip0.cube0.pe1: rejected by the fault plan (correlation 1, request 3)");
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
     });
     BOOST_CHECK_EQUAL(b.platform.host().retries(), 4u);
     BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_table_that_is_refused_says_so_and_not_that_a_limit_is_used_up) {
+BOOST_AUTO_TEST_CASE(a_failed_table_allocation_is_not_reported_as_a_limit) {
     bench b({"faults.plan=refuse at=1us pe=0", "host.retries=0", "mmu.walk=memory"});
     b.run([&] {
         tensor *t = nullptr;
@@ -105,8 +105,9 @@ BOOST_AUTO_TEST_CASE(a_table_that_is_refused_says_so_and_not_that_a_limit_is_use
             map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{std::uint64_t{4} << 30, 0, 4096}}); // its table is refused
         BOOST_CHECK_EQUAL(send_command(b.platform.host().out, port.value, map, block, delay), TLA_BUSY);
         sc_core::wait(delay);
-        BOOST_CHECK_EQUAL(reports().back(), "/tlmalloc/pe_mmu/command: npu.sip0.cube0.pe0.mmu: entry 0, va "
-                                            "0x100000000..0x100000fff: no memory for a table: refused for now");
+        BOOST_CHECK_EQUAL(reports().back(),
+                          "/tlmalloc/pe_mmu/command: npu.sip0.cube0.pe0.mmu: entry 0, va 0x100000000..0x100000fff: a "
+                          "page table cannot be allocated: busy: retry later");
     });
     BOOST_CHECK_EQUAL(b.used(), 0u);
 }
@@ -160,9 +161,10 @@ BOOST_AUTO_TEST_CASE(a_free_that_finds_no_node_for_its_block_is_sent_again_at_cl
             BOOST_REQUIRE_EQUAL(b.make(8192, &made), TLA_OK);
         BOOST_CHECK_EQUAL(cpu.free_tensor(t[1], &b.error), TLA_OK);
         BOOST_CHECK_EQUAL(cpu.free_tensor(t[3], &b.error), TLA_LIMIT);
-        BOOST_CHECK_EQUAL(b.error.text,
-                          "tensor t: free in HBM of sip0.cube0.pe0: no node is left for one more block on the free "
-                          "list: controller.list_reserve holds the nodes (correlation 7, request 27)");
+        BOOST_CHECK_EQUAL(
+            b.error.text,
+            "tensor t: free in HBM of sip0.cube0.pe0: the free list has no node for another block: "
+            "controller.list_reserve or controller.engine_nodes limits its nodes (correlation 7, request 27)");
         BOOST_CHECK_EQUAL(b.used(), 4 * 8192u);
         BOOST_CHECK_EQUAL(cpu.cleanup(&b.error), TLA_OK);
     });

@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(an_access_that_is_refused_is_a_fault_that_stops_the_core) {
     BOOST_CHECK_EQUAL(b.core.get_statistics().instructions, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_instruction_that_is_none_is_a_fault_that_stops_the_core) {
+BOOST_AUTO_TEST_CASE(an_illegal_instruction_is_a_fault_that_stops_the_core) {
     bench b;
     b.load({0x00000013, 0x30451073 /* csrw mie, a0 */});
     b.run();
@@ -296,5 +296,5 @@ BOOST_AUTO_TEST_CASE(a_core_that_cannot_be_is_refused) {
     config.clock_ps = 1;
     config.memory_bytes = 3;
     check_refused([&] { riscv_core core("core", config); },
-                  "/tlmalloc/riscv_core/config: a memory of 3 bytes: an argument is out of its range");
+                  "/tlmalloc/riscv_core/config: a memory of 3 bytes: an argument is out of range");
 }

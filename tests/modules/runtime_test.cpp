@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_an_allocation_for_each_pe_and_one_mapping_whateve
     }
 }
 
-BOOST_AUTO_TEST_CASE(clean_up_trims_every_front_and_says_where_one_was_refused) {
+BOOST_AUTO_TEST_CASE(clean_up_trims_every_front_and_reports_where_a_trim_failed) {
     const tla_stack_policy policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT);
     called_device d(policy);
     tensor *t = nullptr;
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(clean_up_trims_every_front_and_says_where_one_was_refused) 
     d.refuse = [](const tla_command &) { return TLA_BUSY; };
     tla_error error{};
     BOOST_CHECK_EQUAL(d.trim(TLA_HBM, {{0, 1, 1}, {0, 1, 1}}, &error), TLA_BUSY);
-    BOOST_CHECK_MESSAGE(std::string(error.text).find("trim of HBM of sip0.cube1.pe1: refused by the fault plan") == 0,
+    BOOST_CHECK_MESSAGE(std::string(error.text).find("trim of HBM of sip0.cube1.pe1: rejected by the fault plan") == 0,
                         error.text);
     d.refuse = [](const tla_command &) { return TLA_OK; };
     d.commands.clear();
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(whichever_command_is_refused_nothing_is_left) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_refused_for_now_is_sent_again_as_often_as_the_policy_says) {
+BOOST_AUTO_TEST_CASE(a_busy_command_is_retried_as_often_as_the_policy_allows) {
     called_device d;
     unsigned refusals = 0;
     d.refuse = [&](const tla_command &c) { return c.opcode == TLA_OP_ALLOC && refusals++ < 3 ? TLA_BUSY : TLA_OK; };
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_for_now_is_sent_again_as_often_as_the_polic
     d.refuse = [&](const tla_command &c) { return c.opcode == TLA_OP_UNMAP ? TLA_BUSY : TLA_OK; };
     tla_error error{};
     BOOST_CHECK_EQUAL(d.free_tensor(t, &error), TLA_BUSY);
-    BOOST_CHECK_EQUAL(error.text, "tensor t: unmap: refused by the fault plan (correlation 2, request 11)");
+    BOOST_CHECK_EQUAL(error.text, "tensor t: unmap: rejected by the fault plan (correlation 2, request 11)");
     BOOST_CHECK_EQUAL(d.retries(), 3u + 2);
 }
 
@@ -381,13 +381,13 @@ BOOST_AUTO_TEST_CASE(a_launch_that_fails_names_the_pe_and_the_message) {
     d.failed_at = {TLA_LOCATION_PE, 0, 2, 1};
     BOOST_CHECK_EQUAL(d.launch(1, {}, &error), TLA_BUSY);
     BOOST_CHECK_EQUAL(error.text,
-                      "kernel on sip0.cube2.pe1: the one before is still running (correlation 1, request 1)");
+                      "kernel on sip0.cube2.pe1: the previous kernel is still running (correlation 1, request 1)");
     BOOST_CHECK_EQUAL(d.retries(), 0u); // a kernel is not begun twice
     d.failed_at = {TLA_LOCATION_M_CPU, 0, 2, 0};
     d.refuse = [](const tla_command &) { return TLA_BUS_ERROR; };
     BOOST_CHECK_EQUAL(d.launch(1, {}, &error), TLA_BUS_ERROR);
-    BOOST_CHECK_EQUAL(error.text, "kernel on sip0.cube2.m_cpu: a transaction was answered with an error (correlation "
-                                  "2, request 3)");
+    BOOST_CHECK_EQUAL(
+        error.text, "kernel on sip0.cube2.m_cpu: a transaction returned an error response (correlation 2, request 3)");
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_that_cannot_be_is_refused_before_anything_is_sent) {
@@ -400,11 +400,11 @@ BOOST_AUTO_TEST_CASE(a_launch_that_cannot_be_is_refused_before_anything_is_sent)
         BOOST_CHECK(d.commands.empty());
     };
     const pe_location pe{0, 1, 1};
-    refused(TLA_INVALID_ARGUMENT, "launch: no PE is named", {});
+    refused(TLA_INVALID_ARGUMENT, "launch: must name at least one PE", {});
     refused(TLA_INVALID_ARGUMENT, "launch: sip0.cube1.pe1 is named twice", {pe, {0, 0, 0}, pe});
-    refused(TLA_NOT_FOUND, "launch: no sip0.cube4.pe0 in this platform", {pe, {0, 4, 0}});
-    refused(TLA_NOT_FOUND, "launch: no sip0.cube1.pe2 in this platform", {{0, 1, 2}});
-    refused(TLA_NOT_FOUND, "launch: no sip1.cube0.pe0 in this platform", {{1, 0, 0}});
-    refused(TLA_NOT_FOUND, "launch: no sip99.cube99.pe99 in this platform", {{99, 99, 99}});
-    refused(TLA_INVALID_ARGUMENT, "launch: 17 arguments, at most 16", {pe}, TLA_COMMAND_MAX_ARGUMENTS + 1);
+    refused(TLA_NOT_FOUND, "launch: unknown PE sip0.cube4.pe0 in this platform", {pe, {0, 4, 0}});
+    refused(TLA_NOT_FOUND, "launch: unknown PE sip0.cube1.pe2 in this platform", {{0, 1, 2}});
+    refused(TLA_NOT_FOUND, "launch: unknown PE sip1.cube0.pe0 in this platform", {{1, 0, 0}});
+    refused(TLA_NOT_FOUND, "launch: unknown PE sip99.cube99.pe99 in this platform", {{99, 99, 99}});
+    refused(TLA_INVALID_ARGUMENT, "launch: 17 arguments: must be at most 16", {pe}, TLA_COMMAND_MAX_ARGUMENTS + 1);
 }

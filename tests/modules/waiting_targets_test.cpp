@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_walk_through_a_memory_that_waits_takes_what_it_takes_thro
     BOOST_CHECK_EQUAL_COLLECTIONS(services[0].begin(), services[0].end(), services[1].begin(), services[1].end());
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_a_memory_sends_from_within_another_is_refused_and_waits_for_nobody) {
+BOOST_AUTO_TEST_CASE(a_nested_command_from_a_memory_is_rejected_without_waiting) {
     memory_controller controller("controller", listed());
     hbm_slice slice("slice", slice_of(slice_bytes));
     slow_lane lane("lane");
@@ -169,8 +169,9 @@ BOOST_AUTO_TEST_CASE(a_command_that_a_memory_sends_from_within_another_is_refuse
     simulate({&cpu, &data, &nested});
     BOOST_CHECK_GT(refused, 0u);
     BOOST_CHECK_EQUAL(reports().size(), refused);
-    BOOST_CHECK_EQUAL(reports().at(0),
-                      "/tlmalloc/memory_controller/control: port 1: a command from within the execution of another");
+    BOOST_CHECK_EQUAL(
+        reports().at(0),
+        "/tlmalloc/memory_controller/control: port 1: nested command: the previous command is still executing");
     BOOST_CHECK_EQUAL(controller.get_statistics(TLA_HBM).arena.used, 8u);
 }
 

@@ -53,12 +53,12 @@ BOOST_AUTO_TEST_CASE(a_replay_advises_a_trim_only_where_the_request_is_served_af
     check_says_not(of_a_class, "front");
     for (const std::string policy : {"growing_pool", "caching_pool"}) {
         const std::string text = played(whole, policy);
-        check_says(text, "(8388608 of them come back with a TRIM)");
-        check_says(text, "exhausted, held by a front; have the cache in front give back what it keeps free");
+        check_says(text, "(8388608 of them after a TRIM)");
+        check_says(text, "exhausted, held by a front; trim the front's cache");
     }
     const file core(events + "0,alloc,1,256\n1,free,1,256\n2,alloc,2,1024\n");
     check_says(run_tlmalloc({"replay", core.path, "--capacity", "1024B", "--policy", "growing_pool"}).err,
-               "exhausted, held by a front; have the cache in front give back what it keeps free");
+               "exhausted, held by a front; trim the front's cache");
 }
 
 BOOST_AUTO_TEST_CASE(a_memory_smaller_than_a_segment_names_the_key_of_the_segment) {
@@ -70,20 +70,20 @@ BOOST_AUTO_TEST_CASE(a_memory_smaller_than_a_segment_names_the_key_of_the_segmen
     };
     const command_result refused = played({});
     check_says(refused.err, "requested 4194304 bytes (a block of 20971520), ");
-    check_says(refused.err, "set controller.hbm_front.segment to less");
+    check_says(refused.err, "reduce controller.hbm_front.segment, because");
     const file smaller("hbm: {capacity_per_cube: 64 MiB}\ncontroller: {hbm_front: {segment: 4 MiB}}\n", "smaller.yaml");
     const command_result followed =
         run_tlmalloc({"replay", input.path, "--config", smaller.path, "--policy", "segment_cache"});
     BOOST_CHECK_MESSAGE(!contains(followed.err, "overflow"), followed.err);
     check_says(run_tlmalloc({"replay", input.path, "--capacity", "16 MiB", "--policy", "segment_cache"}).err,
-               "smaller segments (controller.*_front.segment) leave room for it");
+               "set smaller segments (controller.*_front.segment)");
     const command_result run =
         run_tlmalloc({"run", small, "--kernel", "vector_add", "--set", "controller.tcm_policy=segment_cache", "--set",
                       "controller.tcm_front.segment=60 KiB", "--set", "tcm.capacity=50 KiB", "--set",
                       "tcm.scheduler_reserve=0 B"}); // of tiles of 4 KiB
 
     BOOST_CHECK_EQUAL(run.status, 1);
-    check_says(run.err, "set controller.tcm_front.segment to less");
+    check_says(run.err, "reduce controller.tcm_front.segment, because");
 }
 
 BOOST_AUTO_TEST_CASE(a_list_of_segments_is_not_reported_as_a_trace_of_the_profiler) {
@@ -192,20 +192,15 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_misuses_a_tile_is_reported_with_kernel_call_a
     } all[] = {
         {changed(load,
                  "tl_handle handle; tla_status status = tl_load_async(tl, &block[A], at[A], row_bytes, &handle);"),
-         "off",
-         "tl_add: found a tile of 1 x 1024 of f32 that tl_load_async still fills (handle 1), expected a tl_wait for it "
-         "before"},
+         "off", "tl_add: a tile of 1 x 1024 of f32 that tl_load_async still fills (handle 1): call tl_wait first"},
         {changed(add, "if (status == TLA_OK) status = tl_free(tl, &tiles[B]);\n" + add), "error",
-         "tl_add: found a tile of 1 x 1024 of f32 at 0x1000 that this kernel has freed, expected a tile that it still "
-         "holds"},
+         "tl_add: a tile of 1 x 1024 of f32 at 0x1000 that this kernel has freed"},
         {changed(add, "if (status == TLA_OK) status = tl_free(tl, &tiles[B]);\n" + add), "report",
-         "pe0.element: tl_add: found a tile of 1 x 1024 of f32 at 0x1000 that this kernel has freed"},
+         "pe0.element: tl_add: a tile of 1 x 1024 of f32 at 0x1000 that this kernel has freed"},
         {changed(load, "tl_free(tl, &tiles[A]); " + load), "error",
-         "tl_load: found a tile of 1 x 1024 of f32 at 0x0 that this kernel has freed, expected a tile that it still "
-         "holds"},
+         "tl_load: a tile of 1 x 1024 of f32 at 0x0 that this kernel has freed"},
         {changed(add, "if (status == TLA_OK) status = tl_free(tl, &tiles[B]);\n" + add), "off",
-         "tl_free: found a tile of 1 x 1024 of f32 at 0x1000 that this kernel has freed, expected a tile that it still "
-         "holds"},
+         "tl_free: a tile of 1 x 1024 of f32 at 0x1000 that this kernel has freed"},
     };
     for (const auto &one : all) {
         const file input(one.text, "wrong.c");

@@ -221,30 +221,28 @@ BOOST_AUTO_TEST_CASE(a_wrong_kernel_is_stopped_and_reported) {
          "frame[n % 1000] = 1; tl_fill(tl, t, 1); return n ? calling(tl, t, n - 1) + frame[7] : 0; }",
          "status = calling(tl, &tile, 1000000);", "stack overflow in tl_fill, its call "},
         {"", "for (volatile int i = 0;;) i++;",
-         "TLA_TIMEOUT: kernel doubling (FILE) on sip0.cube0.pe0: makes no call any more," + in_code +
+         "TLA_TIMEOUT: kernel doubling (FILE) on sip0.cube0.pe0: makes no more calls," + in_code +
              ": more than pe.host_limit, 200 ms of real time"},
         {"", "for (;;) tl_fill(tl, &tile, 1);", "does not return, in tl_fill, its call "},
         {"", "tl_tile half = tile; half.columns /= 2; status = tl_add(tl, &half, &tile, &tile);",
-         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_add: found operand 1 of 1 x 16 for a "
-         "result "
-         "of 1 x 8, expected the same"},
+         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_add: operand 1 is 1 x 16 and the result 1 "
+         "x 8: must be the same shape"},
         {"", "status = tl_store(tl, (tla_vaddr){tl_argument(tl, 0)}, 64, &tile);",
-         ": a transaction was answered with an error, expected mapped memory that may be written (of a tensor that is "
+         ": a transaction returned an error response: the memory must be mapped and writable (of a tensor that is "
          "TL_OUT or TL_INOUT)"},
         {"", "status = tl_load(tl, &tile, (tla_vaddr){64}, 64);",
-         "tl_load from 0x40: a transaction was answered with an error, expected mapped memory"},
+         "tl_load from 0x40: a transaction returned an error response: the memory must be mapped"},
         {"", "status = tl_load_masked(tl, &tile, (tla_vaddr){tl_argument(tl, 0)}, 64, 1, 17, 0);",
-         "tl_load_masked: found a mask of 1 x 17 for a tile of 1 x 16, expected one inside"},
+         "tl_load_masked: a mask of 1 x 17 for a tile of 1 x 16: must not exceed the tile"},
         {"", "tile.dtype = (tl_dtype)99; status = tl_fill(tl, &tile, 0); tile.dtype = TL_F32;",
          "found a tile of type 99, expected a tl_dtype"},
         {"",
          "tl_tile t; status = tl_scratch(tl, 512, 1, TL_F64, &t); if (!status) status = tl_scratch(tl, 1, 1, TL_U8, "
          "&t);",
-         "tl_scratch: asked for 1 x 1 of u8, 1 bytes; left are 0 of pe.scratch, 4096 bytes"},
+         "tl_scratch: requested 1 x 1 of u8, 1 bytes, but 0 are free of pe.scratch, 4096 bytes"},
         {"", "tile = tl_view(tl, &tile, 0, 8, 1, 9);",
-         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_view: found a part of 1 x 9 from row 0 "
-         "and "
-         "column 8 on, expected one inside its tile of 1 x 16"},
+         "TLA_INVALID_ARGUMENT: kernel doubling (FILE) on sip0.cube0.pe0: tl_view: a view of 1 x 9 from row 0 and "
+         "column 8: must be inside the tile of 1 x 16"},
         {"", "status = tl_fail(tl, TLA_UNSUPPORTED, \"the moon is full\");",
          "TLA_UNSUPPORTED: kernel doubling (FILE) on sip0.cube0.pe0: the moon is full\n"},
     };

@@ -140,7 +140,7 @@ void check_end(const experiment &e, const ended_run &r) {
         (status == "TLA_TIMEOUT" && e.has("pe.time_limit", "s") && contains(err, "more than pe.time_limit")) ||
         (status == "TLA_BUSY" && refused) ||
         (status == "TLA_BUS_ERROR" && (e.has("faults.plan", "uncorrectable") || e.has("faults.plan", "channel_out") ||
-                                       contains(err, ": a page fault was refused: ")));
+                                       contains(err, ": a page fault failed: ")));
     BOOST_CHECK_MESSAGE(explained, status << ": " << err);
 }
 

@@ -79,9 +79,8 @@ BOOST_AUTO_TEST_CASE(every_kernel_that_sends_messages_needs_a_port_for_its_slots
         BOOST_CHECK_MESSAGE(enough.status == 0, kernel << ": " << enough.out << enough.err);
         if (!sends) continue;
         const std::string says =
-            "--set: error: \"controller.ports=5\": found 5 controller.ports, expected at least 6 with "
-            "workload.kernel " +
-            kernel + ": port 5 is the message unit's for its slots\n";
+            "--set: error: \"controller.ports=5\": controller.ports 5 must be at least 6 with workload.kernel " +
+            kernel + ": port 5 is for the message unit's slots\n";
         BOOST_CHECK_EQUAL(by_option.err, says);
         BOOST_CHECK_EQUAL(by_option.status, 2);
         BOOST_CHECK_EQUAL(check.err, says);
@@ -119,9 +118,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_does_not_fit_reports_the_free_bytes_and_relea
     const report r = run(small, {"--set", "hbm.capacity_per_cube=64 KiB"}); // 16 KiB a PE: the first tensor fills it
     BOOST_CHECK_EQUAL(r.run.status, 1);
     BOOST_CHECK_EQUAL(r.run.err,
-                      "tlmalloc run: TLA_EXHAUSTED: tensor w: HBM of sip0.cube0.pe0 overflow: requested 16384 "
-                      "bytes, 0 free, largest free block 0: exhausted; free something first, or give it more memory "
-                      "(correlation 2, request 8); 4 of 4 parts do not fit: they take 65536 bytes, where 0 are free\n");
+                      "tlmalloc run: TLA_EXHAUSTED: tensor w: HBM of sip0.cube0.pe0 overflow: requested 16384 bytes, 0 "
+                      "free, largest free block 0: exhausted; free something first, or configure more memory "
+                      "(correlation 2, request 8); 4 of 4 shards do not fit: they need 65536 bytes, but 0 are free\n");
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     BOOST_CHECK_EQUAL(json_string_value(r.list("status")), std::string("TLA_EXHAUSTED"));
     BOOST_CHECK_MESSAGE(contains(r.run.out, "NOT VERIFIED"), r.run.out);
@@ -131,9 +130,9 @@ BOOST_AUTO_TEST_CASE(a_kernel_whose_tiles_do_not_fit_fails_the_run_and_leaks_not
     const report r = run(small, {"--kernel", "vector_add", "--set", "tcm.capacity=10 KiB", "--set",
                                  "tcm.scheduler_reserve=0 B"}); // three tiles of 4 KiB
     BOOST_CHECK_EQUAL(r.run.status, 1);
-    const std::string why = "kernel vector_add on sip0.cube0.pe0: tl_alloc of 1 x 1024 of f32: TCM overflow: requested "
-                            "4096 bytes, 2048 free, largest free block 2048: exhausted; free something first, or give "
-                            "it more memory";
+    const std::string why =
+        "kernel vector_add on sip0.cube0.pe0: tl_alloc of 1 x 1024 of f32: TCM overflow: requested 4096 bytes, 2048 "
+        "free, largest free block 2048: exhausted; free something first, or configure more memory";
     BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: " + why + "\n");
     BOOST_CHECK_EQUAL(json_string_value(r.list("message")), why);
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
@@ -151,10 +150,9 @@ BOOST_AUTO_TEST_CASE(a_tcm_too_small_for_a_kernel_reports_channel_request_and_fr
         const report r = run(scratch.write("small_tcm.yaml", text),
                              {"--kernel", "qkv_gemm", "--set", std::string("controller.tcm_policy=") + policy});
         BOOST_CHECK_EQUAL(r.run.status, 1);
-        BOOST_CHECK_EQUAL(r.run.err,
-                          "tlmalloc run: TLA_EXHAUSTED: kernel qkv_gemm on sip0.cube0.pe0: tl_alloc of 64 x 64 "
-                          "of f16: TCM overflow: requested 8192 bytes, 4096 free, largest free block 4096: "
-                          "exhausted, reserved; set less aside for the scheduler or the free list\n");
+        BOOST_CHECK_EQUAL(r.run.err, "tlmalloc run: TLA_EXHAUSTED: kernel qkv_gemm on sip0.cube0.pe0: tl_alloc of 64 x "
+                                     "64 of f16: TCM overflow: requested 8192 bytes, 4096 free, largest free block "
+                                     "4096: exhausted, reserved; reserve less for the scheduler or the free list\n");
         BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     }
 }
@@ -196,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_command_rejected_too_often_fails_the_run_and_names_the_co
     report r = with("0", "refuse at=0ns pe=1", "ideal");
     BOOST_CHECK_EQUAL(r.run.status, 1);
     BOOST_CHECK_EQUAL(std::string(json_string_value(r.list("message"))),
-                      "tensor x: HBM of sip0.cube0.pe1: refused by the fault plan (correlation 1, request 3)");
+                      "tensor x: HBM of sip0.cube0.pe1: rejected by the fault plan (correlation 1, request 3)");
     BOOST_CHECK_EQUAL(r.number("leaks"), 0);
     r = with("5", "refuse rate=1000000 pe=1", "ideal"); // always
     BOOST_CHECK_EQUAL(r.run.status, 1);
@@ -206,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_command_rejected_too_often_fails_the_run_and_names_the_co
     BOOST_CHECK_EQUAL(r.run.status, 1);
     const std::string message = json_string_value(r.list("message"));
     BOOST_CHECK_MESSAGE(message.find("kernel qkv_gemm on sip0.cube0.pe2: tl_") == 0 &&
-                            message.find("refused by the fault plan") != std::string::npos,
+                            message.find("rejected by the fault plan") != std::string::npos,
                         message);
 }
 
@@ -246,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_write_of_the_host_that_a_memory_refuses_ends_the_run_when
                 BOOST_CHECK_EQUAL(r.run.status, 1);
                 BOOST_CHECK_MESSAGE(!contains(r.run.err, "deadlock"), sips << ", " << chunk << ", " << at_ns << " ns");
                 BOOST_CHECK_EQUAL(r.number("leaks"), 0);
-                refused += contains(r.run.err, "tensor ") && contains(r.run.err, " answered an access with an error");
+                refused += contains(r.run.err, "tensor ") && contains(r.run.err, " returned an error response");
             }
     BOOST_CHECK_GT(refused, 10u);
 }

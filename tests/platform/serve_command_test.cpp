@@ -510,7 +510,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
         serving(scratch.write("none.jsonl", R"({"id":0,"arrival_s":1,"input":15,"output":1})"), settings, law),
         "none.jsonl:1:1: \"blocks\" is missing");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=null"}),
-                  "\"gpu_blocks=null\": gpu_blocks: found null, expected a value: it has no default");
+                  "\"gpu_blocks=null\": gpu_blocks: found null, expected a value, as the key has no default");
     check_refused(serving(requests, settings, law, {"--set", "device=null"}), "unknown key \"device\"");
     check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "layer_sequence=null"}),
                   "layer_sequence");

@@ -110,7 +110,7 @@ early = [tlmc.access(tlmc.READ, BASE + 8, bytes(11), has_asid=1, asid=5, core=3,
 assert [transport(controller, one) for one in early] == [tlmc.OK] * 2
 same = tlmc.access(tlmc.READ, BASE + 8, bytes(11), has_asid=1, asid=5, core=3, delay_ps=1000)
 assert transport(controller, same) == tlmc.OK and early[1].delay_ps > early[0].delay_ps >= write.delay_ps
-assert len(warnings) == 1 and warnings[0][0] == "/tlmalloc/time/late" and "at 900 ps came when 1000 ps" in warnings[0][1]
+assert len(warnings) == 1 and warnings[0][0] == "/tlmalloc/time/late" and "for 900 ps arrived at 1000 ps" in warnings[0][1]
 warnings.clear()
 assert late("late") == [2] and late("displaced_ps") == [700] and late("worst_ps") == [600]
 

@@ -22,7 +22,8 @@ tlm_sync_enum at_target::nb_transport_fw(int initiator, tlm_generic_payload &pay
                                          sc_core::sc_time &delay) {
     initiator_state &state = state_of(initiator);
     if (phase == tlm::BEGIN_REQ) {
-        if (state.arriving || !state.requests.empty()) violation("BEGIN_REQ before the END_REQ of the request before");
+        if (state.arriving || !state.requests.empty())
+            violation("BEGIN_REQ before the END_REQ of the previous request");
         if (payload.has_mm()) payload.acquire();
         state.arriving++;
         schedule(step::arrive, {initiator, &payload}, delay);

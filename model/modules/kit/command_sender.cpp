@@ -32,7 +32,7 @@ tla_status post_command(forward_path target, std::uint64_t port_address, const t
     if (const tla_status status = tla_command_encode(&command, bytes, sizeof bytes, &length)) {
         tla_error why{};
         tla_command_explain(&command, &why);
-        SC_REPORT_WARNING("/tlmalloc/command_sender", (std::string(why.text) + ": it was not sent").c_str());
+        SC_REPORT_WARNING("/tlmalloc/command_sender", (std::string(why.text) + ": the command was not sent").c_str());
         return status;
     }
     return access(target, tlm::TLM_WRITE_COMMAND, port_address, bytes, static_cast<std::uint32_t>(length), delay, who)

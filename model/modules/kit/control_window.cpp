@@ -74,7 +74,8 @@ tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &
     if (in_reset()) return TLA_BUSY;
     // The command was decided when it arrived, but to the bus it runs until its time is over.
     if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
-        return tla_error_set(&error, TLA_BUSY, "port %u: a command is written while the one before still runs", port);
+        return tla_error_set(&error, TLA_BUSY, "port %u: write of a command while the previous one is still executing",
+                             port);
     bool complete_descriptor = false;
     const tla_status status =
         tla_control_port_write(&state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES),
@@ -118,10 +119,11 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     tla_command command;
     tla_status status = tla_command_decode(state.registers.command, state.registers.staged, &command, &error);
     if (!status && command.target != target_)
-        status = tla_error_set(&error, TLA_MISDIRECTED, "port %u: descriptor for target %d, this is target %d", port,
-                               command.target, target_);
+        status = tla_error_set(&error, TLA_MISDIRECTED, "port %u: descriptor for target %d, but this is target %d",
+                               port, command.target, target_);
     if (!status && execution_.entered_by_caller())
-        status = tla_error_set(&error, TLA_BUSY, "port %u: a command from within the execution of another", port);
+        status =
+            tla_error_set(&error, TLA_BUSY, "port %u: nested command: the previous command is still executing", port);
     if (status) {
         const std::string why = error.text + ids_of(command);
         complete(port, answer_to(command, status), local_ps(delay));

@@ -312,7 +312,7 @@ void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &pay
     }
     if (!may_wait()) {
         SC_REPORT_ERROR("/tlmalloc/time/thread",
-                        "b_transport has to wait, but its caller is not a thread process: call it from an SC_THREAD");
+                        "b_transport must wait, but its caller is not a thread process: call it from an SC_THREAD");
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return;
     }

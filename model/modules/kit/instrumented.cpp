@@ -47,9 +47,9 @@ void instrumented::print_statistics(std::ostream &out, std::initializer_list<con
                 print_row(out, std::string(module->name()) + (part.name ? std::string(".") + part.name : ""), s);
     const time_queue::late_figures order = time_queue::get_late();
     if (order.late == 0) return;
-    print_row(out, "order", {"late", order.late, "accesses", "of the simulation, served after later ones"});
-    print_row(out, "order", {"displaced_ps", order.displaced_ps, "ps", "by which they were late, summed"});
-    print_row(out, "order", {"worst_ps", order.worst_ps, "ps", "the most"});
+    print_row(out, "order", {"late", order.late, "accesses", "served after later accesses, in the whole simulation"});
+    print_row(out, "order", {"displaced_ps", order.displaced_ps, "ps", "total delay of late accesses"});
+    print_row(out, "order", {"worst_ps", order.worst_ps, "ps", "largest delay of a late access"});
 }
 
 } // namespace tlmalloc

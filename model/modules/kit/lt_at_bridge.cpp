@@ -65,16 +65,16 @@ lt_at_bridge::~lt_at_bridge() = default;
 void lt_at_bridge::check_config() const {
     const std::uint64_t smallest = config_.smallest, largest = config_.largest;
     if (config_.outstanding == 0)
-        refuse_config("outstanding: a bridge needs a limit of requests without an answer, at least 1, not 0");
+        refuse_config("outstanding: the limit of outstanding requests must be at least 1, not 0");
     if (config_.capacity == 0)
-        refuse_config("capacity: a bridge needs the end of the memory behind it, in bytes, not 0; no_end where the "
-                      "target itself refuses what lies behind its end");
+        refuse_config("capacity: must be the bytes of the memory behind the bridge, not 0, or no_end if the target "
+                      "itself rejects accesses past its end");
     if (config_.capacity != no_end && config_.capacity - 1 > UINT64_MAX - config_.base)
-        refuse_config("base + capacity: the last byte would lie past 2^64");
+        refuse_config("base + capacity: the last byte must be below 2^64");
     if (!is_power_of_two(largest) || largest > UINT32_MAX)
-        refuse_config("largest: a power of two up to 2^31 is expected, not " + std::to_string(largest));
+        refuse_config("largest: must be a power of two up to 2^31, not " + std::to_string(largest));
     if (!is_power_of_two(smallest) || smallest > largest)
-        refuse_config("smallest: a power of two up to largest = " + std::to_string(largest) + " is expected, not " +
+        refuse_config("smallest: must be a power of two up to largest = " + std::to_string(largest) + ", not " +
                       std::to_string(smallest));
     const bool ends = config_.capacity != no_end;
     if (config_.base % smallest > 0 || (ends && config_.capacity % smallest > 0))
@@ -210,7 +210,7 @@ void lt_at_bridge::send(request &next) {
 // The target has answered; it waits for END_RESP as a call if `to_end`.
 void lt_at_bridge::respond(request &part, bool to_end, const sc_core::sc_time &delay) {
     if (part.is != request::state::sent) {
-        violation("a second answer to a request");
+        violation("a second response to a request");
         return;
     }
     part.is = request::state::answered;
@@ -225,7 +225,7 @@ tlm_sync_enum lt_at_bridge::nb_transport_bw(tlm_generic_payload &payload, tlm_ph
         return tlm::TLM_ACCEPTED; // phases of other protocols
     }
     if (!part || &part->owner != this || part->is == request::state::idle || part->is == request::state::waiting) {
-        violation("an answer to what is no request under way");
+        violation("a response to a request that is not outstanding");
         return tlm::TLM_ACCEPTED;
     }
     if (phase == tlm::END_REQ) {
@@ -368,13 +368,13 @@ void lt_at_bridge::invalidate(sc_dt::uint64 first, sc_dt::uint64 end) {
 }
 
 std::vector<statistics_group> lt_at_bridge::list_statistics() const {
-    return {{{{"accesses", counts_.accesses, "accesses", "calls, and requests in four phases"},
-              {"errors", counts_.errors, "accesses", "answered with an error"},
+    return {{{{"accesses", counts_.accesses, "accesses", "blocking calls and requests in four phases"},
+              {"errors", counts_.errors, "accesses", "completed with an error response"},
               {"requests", counts_.requests, "requests", "sent in four phases"},
-              {"bytes", counts_.bytes, "bytes", "of accesses, by answered requests"},
-              {"merged", counts_.merged, "requests", "of these, reads of what is written in part"},
-              {"peak_outstanding", counts_.peak_outstanding, "requests", "without an answer, at most"},
-              {"protocol_errors", counts_.protocol_errors, "calls", "of the target, against the base protocol"}}}};
+              {"bytes", counts_.bytes, "bytes", "moved by completed requests"},
+              {"merged", counts_.merged, "requests", "reads before partial writes"},
+              {"peak_outstanding", counts_.peak_outstanding, "requests", "most outstanding requests"},
+              {"protocol_errors", counts_.protocol_errors, "calls", "protocol violations of the target"}}}};
 }
 
 } // namespace tlmalloc

@@ -25,7 +25,7 @@ void resettable::reset() {
         const auto *const object = dynamic_cast<const sc_core::sc_object *>(this);
         SC_REPORT_ERROR("/tlmalloc/reset/elaboration",
                         ((object ? std::string(object->name()) + ": " : std::string()) +
-                         "reset() was called before the simulation runs, when the module is new anyway")
+                         "reset() has no effect before the simulation runs: the module is still in its initial state")
                             .c_str());
         return;
     }

@@ -78,13 +78,12 @@ std::uint64_t time_queue::come_late(std::uint64_t at_ps, std::uint64_t latest_ps
     late_.displaced_ps += by_ps;
     late_.worst_ps = std::max(late_.worst_ps, by_ps);
     if (late_.late == 1)
-        SC_REPORT_WARNING(
-            "/tlmalloc/time/late",
-            ("a request at " + std::to_string(at_ps) + " ps came when " + std::to_string(latest_ps) +
-             " ps had been simulated, and is served as if it came then. An access looked ahead, a thread went back "
-             "behind the delay of its last answer, or a process acts that SystemC did not know to be due. "
-             "print_statistics() counts all such cases (late, displaced_ps)")
-                .c_str());
+        SC_REPORT_WARNING("/tlmalloc/time/late",
+                          ("a request for " + std::to_string(at_ps) + " ps arrived at " + std::to_string(latest_ps) +
+                           " ps of simulated time and is served at that time. Possible causes: an access looked ahead, "
+                           "a thread went back before the delay of its last response, or a process ran that SystemC "
+                           "had not scheduled. print_statistics() counts all such cases (late, displaced_ps)")
+                              .c_str());
     return latest_ps;
 }
 
@@ -268,8 +267,9 @@ void time_queue::tell_watchers() {
     const bool again = still_ > 1;
     still_ = 0;
     if (again)
-        SC_REPORT_ERROR("/tlmalloc/time/stuck", "kernels wait, and nothing has moved for twice pe.host_limit of real "
-                                                "time: the simulation is given up");
+        SC_REPORT_ERROR(
+            "/tlmalloc/time/stuck",
+            "kernels wait without progress for twice pe.host_limit of real time: the simulation is stopped");
     const auto told = watchers_;
     for (const auto &[watcher, what] : told)
         what();

@@ -44,7 +44,7 @@ void memory_controller::accesses::check_size(tla_memory_kind kind) {
         return memory->transport_dbg(payload) == 1;
     };
     if (memory.size() == 0)
-        of_.refuse_config(std::string(memory.basename()) + " is not bound, though the " + tla_memory_kind_title(kind) +
+        of_.refuse_config(std::string(memory.basename()) + " is not bound, but the " + tla_memory_kind_title(kind) +
                           " has " + std::to_string(nbytes) + " bytes");
     if (!answers(0) || answers(nbytes - 1)) return;
     of_.refuse_config(std::string(of_.name()) + ": the memory at " + memory.basename() + " ends before byte " +

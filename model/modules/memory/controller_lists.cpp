@@ -69,7 +69,8 @@ bool memory_controller::work::access_node(const tla_list_access &access, std::ui
     local = local_ps(delay);
     const bool as_written = std::equal(std::begin(record), std::end(record), std::begin(access.record));
     if (payload.is_response_ok() && as_written) return true;
-    const std::string what = payload.is_response_ok() ? "is not as it was written" : payload.get_response_string();
+    const std::string what =
+        payload.is_response_ok() ? "differs from the value written" : payload.get_response_string();
     SC_REPORT_WARNING("/tlmalloc/memory_controller/free_list",
                       (std::string(of_.name()) + ": node " + std::to_string(access.slot) + " " + what).c_str());
     return false;

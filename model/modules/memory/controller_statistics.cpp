@@ -37,23 +37,23 @@ memory_controller::statistics memory_controller::get_statistics(tla_memory_kind 
 
 static std::vector<statistic> object_statistics(const memory_controller::statistics &of) {
     return {
-        {"refs", of.refs, "commands", "REF, refused ones included"},
-        {"unrefs", of.unrefs, "commands", "UNREF, refused ones included"},
-        {"references", of.objects.references, "references", "to live blocks now, those of their ALLOCs too"},
-        {"pin_commands", of.pins, "commands", "PIN, refused ones included"},
-        {"unpins", of.unpins, "commands", "UNPIN, refused ones included"},
+        {"refs", of.refs, "commands", "REF, including rejected commands"},
+        {"unrefs", of.unrefs, "commands", "UNREF, including rejected commands"},
+        {"references", of.objects.references, "references", "to live blocks now, including those of their ALLOC"},
+        {"pin_commands", of.pins, "commands", "PIN, including rejected commands"},
+        {"unpins", of.unpins, "commands", "UNPIN, including rejected commands"},
         {"pins", of.objects.pins, "pins", "on live blocks now"},
         {"pin_timeouts", of.objects.timeouts, "blocks", "whose pins have timed out"},
-        {"batches", of.batches, "commands", "ALLOC_BATCH and FREE_BATCH, refused ones included"},
-        {"puts", of.puts, "commands", "PUT, refused ones included"},
-        {"gets", of.gets, "commands", "GET, refused ones included"},
-        {"removes", of.removes, "commands", "REMOVE, refused ones included"},
-        {"evicts", of.evicts, "commands", "EVICT, refused ones included"},
+        {"batches", of.batches, "commands", "ALLOC_BATCH and FREE_BATCH, including rejected commands"},
+        {"puts", of.puts, "commands", "PUT, including rejected commands"},
+        {"gets", of.gets, "commands", "GET, including rejected commands"},
+        {"removes", of.removes, "commands", "REMOVE, including rejected commands"},
+        {"evicts", of.evicts, "commands", "EVICT, including rejected commands"},
         {"cached_objects", of.objects.cache.entries, "objects", "under a key now"},
-        {"cache_hits", of.objects.hits, "commands", "GET of a key that was there"},
-        {"cache_misses", of.objects.misses, "commands", "GET of a key that was not"},
+        {"cache_hits", of.objects.hits, "commands", "GET of a cached key"},
+        {"cache_misses", of.objects.misses, "commands", "GET of a missing key"},
         {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT"},
-        {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found nothing to evict and is to come back"}};
+        {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found no block to evict and must be retried"}};
 }
 
 std::vector<statistics_group> memory_controller::list_statistics() const {
@@ -63,33 +63,33 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
         const statistics s = get_statistics(kind);
         const bool has = tla_pe_memory_bytes(&config_.memory, kind) > 0;
         if (!has && s.allocs == 0) continue;
-        parts.push_back({{{"allocs", s.allocs, "commands", "ALLOC, refused ones included"},
-                          {"frees", s.frees, "commands", "FREE, refused ones included"},
-                          {"failed", s.failed, "commands", "that were refused"},
-                          {"used_bytes", s.arena.used, "bytes", "allocated now"},
-                          {"peak_used_bytes", s.arena.peak_used, "bytes", "allocated at once, at most"},
-                          {"free_bytes", s.arena.free, "bytes", "free now"},
-                          {"largest_free_bytes", s.arena.largest_free, "bytes", "the largest free block"},
-                          {"free_blocks", s.arena.free_blocks, "blocks", "free now"},
-                          {"nodes_visited", s.nodes_visited, "nodes", "of the free list, by all commands"},
-                          {"list_reads", s.list_reads, "nodes", "read, where the list is in memory"},
-                          {"list_writes", s.list_writes, "nodes", "written, where the list is in memory"},
-                          {"list_hits", s.list_hits, "nodes", "read from the node cache"},
-                          {"list_errors", s.list_errors, "nodes", "not as written, or not accessible"},
-                          {"engine_differences", s.engine_differences, "commands",
-                           "that the engine answered otherwise than the core"},
-                          {"list_ps", s.list_ps, "ps", "of busy_ps, for accesses to nodes"},
-                          {"use_after_free", s.use_after_free, "accesses", "guard: of a freed block"},
-                          {"out_of_bounds", s.out_of_bounds, "accesses", "guard: of no block, or past its end"},
-                          {"not_owner", s.not_owner, "accesses", "guard: of another address space's block; FREEs too"},
-                          {"never_written", s.never_written, "accesses", "guard: reads of bytes that nobody wrote"},
-                          {"busy_ps", s.busy_ps, "ps", "the engine worked for this channel"}},
-                         "channel",
-                         tla_memory_kind_name(kind)});
+        parts.push_back(
+            {{{"allocs", s.allocs, "commands", "ALLOC, including failed commands"},
+              {"frees", s.frees, "commands", "FREE, including rejected commands"},
+              {"failed", s.failed, "commands", "failed or rejected"},
+              {"used_bytes", s.arena.used, "bytes", "allocated now"},
+              {"peak_used_bytes", s.arena.peak_used, "bytes", "most bytes allocated at the same time"},
+              {"free_bytes", s.arena.free, "bytes", "free now"},
+              {"largest_free_bytes", s.arena.largest_free, "bytes", "the largest free block"},
+              {"free_blocks", s.arena.free_blocks, "blocks", "free now"},
+              {"nodes_visited", s.nodes_visited, "nodes", "of the free list, visited by all commands"},
+              {"list_reads", s.list_reads, "nodes", "read, if the list is in memory"},
+              {"list_writes", s.list_writes, "nodes", "written, if the list is in memory"},
+              {"list_hits", s.list_hits, "nodes", "read from the node cache"},
+              {"list_errors", s.list_errors, "nodes", "that differ from the value written or are not accessible"},
+              {"engine_differences", s.engine_differences, "commands", "for which the engine and the core disagree"},
+              {"list_ps", s.list_ps, "ps", "of busy_ps, for accesses to nodes"},
+              {"use_after_free", s.use_after_free, "accesses", "guard: of a freed block"},
+              {"out_of_bounds", s.out_of_bounds, "accesses", "guard: outside a block"},
+              {"not_owner", s.not_owner, "accesses", "guard: of another address space's block, including FREE"},
+              {"never_written", s.never_written, "accesses", "guard: reads of bytes that were never written"},
+              {"busy_ps", s.busy_ps, "ps", "busy time of the engine for this channel"}},
+             "channel",
+             tla_memory_kind_name(kind)});
         if (has && front_of(config_.memory, kind) == TLA_FRONT_LAZY) {
             parts.back().statistics.push_back(
-                {"committed_bytes", s.arena.capacity, "bytes", "of the memory, until now"});
-            parts.back().statistics.push_back({"commits", s.commits, "commits", "that let memory in"});
+                {"committed_bytes", s.arena.capacity, "bytes", "of the memory, committed until now"});
+            parts.back().statistics.push_back({"commits", s.commits, "commits", "that added memory"});
         }
         if (tla_controller_uses_objects(core_.get())) {
             const std::vector<statistic> of_objects = object_statistics(s);
@@ -97,14 +97,14 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
         }
         if (front_of(config_.memory, kind) == TLA_FRONT_NONE) continue;
         const statistic of_front[] = {
-            {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for requests of their kind"},
-            {"peak_reserved_bytes", s.peak_reserved, "bytes", "taken from the placement below the front, at most"},
-            {"driver_calls", s.driver_calls, "calls", "of the front to the placement below"},
-            {"trims", s.trims, "commands", "TRIM, refused ones included"}};
+            {"held_bytes", s.held, "bytes", "of free_bytes, kept by the front for later requests"},
+            {"peak_reserved_bytes", s.peak_reserved, "bytes", "most bytes that the front held from its placement"},
+            {"driver_calls", s.driver_calls, "calls", "of the front to its placement"},
+            {"trims", s.trims, "commands", "TRIM, including rejected commands"}};
         parts.back().statistics.insert(parts.back().statistics.end(), std::begin(of_front), std::end(of_front));
     }
     parts.front().statistics.push_back(
-        {"refused_commands", refused(), "commands", "refused by the fault plan, of all channels"});
+        {"refused_commands", refused(), "commands", "rejected by the fault plan, all channels"});
     return parts;
 }
 

@@ -59,7 +59,8 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
         status = TLA_BUSY;
         SC_REPORT_WARNING(
             "/tlmalloc/memory_controller/fault",
-            (std::string(of_.name()) + ": port " + std::to_string(port) + ": a command was refused").c_str());
+            (std::string(of_.name()) + ": port " + std::to_string(port) + ": command rejected by the fault plan")
+                .c_str());
     } else {
         status = tla_controller_begin(core);
         if (!status) status = commit_until(arrival_ps);

@@ -13,8 +13,7 @@ tla_status make_engine(const tla_controller_parameters &parameters, tla_policy p
     case TLA_ENGINE_FIRMWARE:
         return make_firmware_engine(placement, parameters.firmware, engine, error);
     default:
-        return tla_error_set(error, TLA_UNSUPPORTED, "%s is no engine of this library",
-                             tla_engine_kind_name(parameters.engine));
+        return tla_error_set(error, TLA_UNSUPPORTED, "unknown engine %s", tla_engine_kind_name(parameters.engine));
     }
 }
 

@@ -11,7 +11,8 @@ namespace tlmalloc {
 tla_status make_firmware_engine(tla_policy policy, const tla_riscv_timing &timing, tla_engine *engine,
                                 tla_error *error) {
     const tla_firmware *firmware = tla_firmware_of(policy);
-    if (!firmware) return tla_error_set(error, TLA_UNSUPPORTED, "there is no firmware for %s", tla_policy_name(policy));
+    if (!firmware)
+        return tla_error_set(error, TLA_UNSUPPORTED, "no firmware supports policy %s", tla_policy_name(policy));
     const tla_status status = tla_firmware_engine_for_arena(firmware, &timing, engine);
     return status ? tla_error_set(error, status, "%s", tla_status_text(status)) : TLA_OK;
 }

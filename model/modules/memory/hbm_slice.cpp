@@ -213,7 +213,7 @@ tla_fault_hits hbm_slice::meet_faults(const tlm::tlm_generic_payload &payload, s
     channel_errors_ += hits.channel_out;
     counts_.errors += hits.channel_out || hits.uncorrectable > 0;
     if (hits.channel_out)
-        report_fault("/tlmalloc/hbm_slice/channel", "a pseudo-channel or bank is out", payload, arrival_ps);
+        report_fault("/tlmalloc/hbm_slice/channel", "a pseudo-channel or bank has failed", payload, arrival_ps);
     if (hits.uncorrectable) report_fault("/tlmalloc/hbm_slice/ecc", "an uncorrectable bit error", payload, arrival_ps);
     return hits;
 }
@@ -266,12 +266,12 @@ std::vector<statistics_group> hbm_slice::list_statistics() const {
     const statistics s = get_statistics();
     statistics_group all = list_accesses();
     const auto add = [&all](const statistic &row) { all.statistics.push_back(row); };
-    add({"busy_ps", s.busy_ps, "ps", "sum over the pseudo-channels"});
-    add({"corrected", s.corrected, "bit errors", "that reads met and ECC corrected"});
-    add({"uncorrectable", s.uncorrectable, "bit errors", "that reads met and ECC could not correct"});
-    add({"channel_errors", s.channel_errors, "accesses", "to a pseudo-channel that is out"});
+    add({"busy_ps", s.busy_ps, "ps", "busy time, summed over the pseudo-channels"});
+    add({"corrected", s.corrected, "bit errors", "in reads, corrected by ECC"});
+    add({"uncorrectable", s.uncorrectable, "bit errors", "in reads, not correctable by ECC"});
+    add({"channel_errors", s.channel_errors, "accesses", "to a failed pseudo-channel or bank"});
     if (!has_banks()) return {all};
-    add({"row_hits", s.row_hits, "bursts", "to a row that was open"});
+    add({"row_hits", s.row_hits, "bursts", "to an open row"});
     add({"row_misses", s.row_misses, "bursts", "to a bank without an open row"});
     add({"row_conflicts", s.row_conflicts, "bursts", "to a bank with another row open"});
     add({"refreshes", s.refreshes, "commands", "refreshes"});

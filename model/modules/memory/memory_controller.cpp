@@ -48,7 +48,8 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
       control("control", "memory_controller", TLA_TARGET_MEMORY_CONTROLLER, settings.ports, *this,
               settings.queue_depth),
       config_(resolved(settings)) {
-    if (config_.engine != TLA_ENGINE_MODEL && !config_.engines) refuse_config("engines: nothing makes an engine");
+    if (config_.engine != TLA_ENGINE_MODEL && !config_.engines)
+        refuse_config("engines must be set for an engine other than model");
     const tla_controller_config core = core_config(config_);
     tla_error error{};
     if (tla_controller_check_config(&core, &error)) refuse_config(error.text);

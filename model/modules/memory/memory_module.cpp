@@ -95,11 +95,11 @@ unsigned memory_module::debug(tlm::tlm_generic_payload &payload) {
 
 statistics_group memory_module::list_accesses() const {
     time_queue::catch_up_all();
-    return {{{"reads", counts_.reads, "accesses", "reads that were served"},
-             {"writes", counts_.writes, "accesses", "writes that were served"},
-             {"bytes_read", counts_.bytes_read, "bytes", "what they read"},
-             {"bytes_written", counts_.bytes_written, "bytes", "what they wrote"},
-             {"errors", counts_.errors, "accesses", "answered with an error"}}};
+    return {{{"reads", counts_.reads, "accesses", "completed reads"},
+             {"writes", counts_.writes, "accesses", "completed writes"},
+             {"bytes_read", counts_.bytes_read, "bytes", "read"},
+             {"bytes_written", counts_.bytes_written, "bytes", "written"},
+             {"errors", counts_.errors, "accesses", "completed with an error response"}}};
 }
 
 } // namespace tlmalloc

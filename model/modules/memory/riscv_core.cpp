@@ -153,9 +153,9 @@ riscv_core::statistics riscv_core::get_statistics() const {
 std::vector<statistics_group> riscv_core::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"instructions", s.instructions, "instructions", "executed"},
-              {"cycles", s.cycles, "cycles", "of those, without what answers took"},
-              {"reads", s.reads, "accesses", "outside its memory"},
-              {"writes", s.writes, "accesses", "outside its memory"},
+              {"cycles", s.cycles, "cycles", "of the core, without time spent waiting for responses"},
+              {"reads", s.reads, "accesses", "outside the core's memory"},
+              {"writes", s.writes, "accesses", "outside the core's memory"},
               {"interrupts", s.interrupts, "interrupts", "that ended a WFI"}}}};
 }
 

@@ -91,7 +91,8 @@ class clocked {
     }
 
     static tla_status silent(std::uint64_t cycles, tla_error *error) {
-        return tla_error_set(error, TLA_TIMEOUT, "none after %llu cycles", static_cast<unsigned long long>(cycles));
+        return tla_error_set(error, TLA_TIMEOUT, "no response after %llu cycles",
+                             static_cast<unsigned long long>(cycles));
     }
 
     void tick() {
@@ -127,12 +128,12 @@ tla_status make_rtl_engine(tla_policy policy, unsigned node_cycles, std::uint64_
     if (policy == TLA_WORST_FIT && node_cycles == 1)
         return make<tla_worst_fit>("rtl_worst_fit", policy, TLA_RTL_UNITS, engine, error);
     const char *name = tla_policy_name(policy);
-    return tla_error_set(error, TLA_UNSUPPORTED, "%s with %u cycles a node has no engine in RTL", name ? name : "none",
-                         node_cycles);
+    return tla_error_set(error, TLA_UNSUPPORTED, "no engine in RTL supports %s with %u cycles a node",
+                         name ? name : "none", node_cycles);
 }
 #else
 tla_status make_rtl_engine(tla_policy, unsigned, std::uint64_t, tla_engine *, tla_error *error) {
-    return tla_error_set(error, TLA_UNSUPPORTED, "the engine in RTL: Verilator was not there when tlmalloc was built");
+    return tla_error_set(error, TLA_UNSUPPORTED, "controller.engine rtl: this build has no Verilator");
 }
 #endif
 

@@ -48,7 +48,7 @@ tcm::statistics tcm::get_statistics() const {
 
 std::vector<statistics_group> tcm::list_statistics() const {
     statistics_group all = list_accesses();
-    all.statistics.push_back({"busy_ps", busy_ps_, "ps", "sum of both channels"});
+    all.statistics.push_back({"busy_ps", busy_ps_, "ps", "busy time, summed over both channels"});
     return {all};
 }
 

@@ -105,16 +105,15 @@ tl_tile processing_element::composite::local(const tl_operand &operand, const st
 
 tla_status processing_element::check_composition(const tl_composition &what) {
     if (raw(what.kind) >= TL_COMPOSITE_KIND_COUNT)
-        return problem(TLA_INVALID_ARGUMENT, "tl_composite: found kind %u, expected TL_GEMM or TL_MATH",
-                       raw(what.kind));
+        return problem(TLA_INVALID_ARGUMENT, "tl_composite: kind %u must be TL_GEMM or TL_MATH", raw(what.kind));
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
         if (raw(operand->kind) >= TL_OPERAND_KIND_COUNT || raw(operand->tensor.dtype) >= TL_DTYPE_COUNT)
             return problem(TLA_INVALID_ARGUMENT,
-                           "tl_composite: found an operand (%s) of kind %u and type %u, expected a tl_operand",
+                           "tl_composite: invalid operand (%s) of kind %u and type %u: must be a tl_operand",
                            name_of(what, operand), raw(operand->kind), raw(operand->tensor.dtype));
     const bool product = what.kind == TL_GEMM;
     if (what.step_count > TL_STEPS_MAX)
-        return problem(TLA_INVALID_ARGUMENT, "tl_composite: found %u steps, expected at most %d", what.step_count,
+        return problem(TLA_INVALID_ARGUMENT, "tl_composite: %u steps: must be at most %d", what.step_count,
                        TL_STEPS_MAX);
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
         if (operand->kind == TL_PINNED)
@@ -122,51 +121,49 @@ tla_status processing_element::check_composition(const tl_composition &what) {
     const matrix a = matrix_of(what.a), b = matrix_of(what.b), out = matrix_of(what.out);
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
         if (!matrix_of(*operand).flat)
-            return problem(
-                TLA_INVALID_ARGUMENT,
-                "tl_composite: found a tensor (%s) of rank %u that is no matrix, expected rank 2, or 1 along "
-                "all dimensions but the last two",
-                name_of(what, operand), operand->tensor.rank);
+            return problem(TLA_INVALID_ARGUMENT,
+                           "tl_composite: the tensor (%s) of rank %u is not a matrix: must have rank 2, or size 1 in "
+                           "all dimensions but the last two",
+                           name_of(what, operand), operand->tensor.rank);
     const bool fits = product ? a.there && b.there && out.there && a.columns == b.rows && out.rows == a.rows &&
                                     out.columns == b.columns
                               : a.there && out.there && a.rows == out.rows && a.columns == out.columns &&
                                     (!b.there || (b.rows == out.rows && b.columns == out.columns));
     if (!fits)
-        return problem(TLA_INVALID_ARGUMENT, "tl_composite: found a of %s, b of %s and a result of %s, expected %s",
+        return problem(TLA_INVALID_ARGUMENT, "tl_composite: a is %s, b %s and the result %s: must be %s",
                        a.text().c_str(), b.text().c_str(), out.text().c_str(),
-                       product ? "m x k, k x n and m x n" : "one shape, or no b");
+                       product ? "m x k, k x n and m x n" : "the same shape, with or without b");
     if (!is_factor(a.dtype) || (b.there && !is_factor(b.dtype)))
         return problem(TLA_INVALID_ARGUMENT,
-                       "tl_composite: found a of %s and b of %s, expected a and b of f16, bf16 or f32",
+                       "tl_composite: unsupported types %s of a and %s of b: must be f16, bf16 or f32",
                        tla_type_name(a.dtype), b.there ? tla_type_name(b.dtype) : "none");
     for (std::uint32_t i = 0; i < what.step_count; i++) {
         const tl_step &step = what.steps[i];
         tla_matrix result{nullptr, TL_F32, out.rows, out.columns}, operands[3] = {result, result, result};
         if (step.operands < 1 || step.operands > 3)
-            return problem(TLA_INVALID_ARGUMENT, "tl_composite: step %u: found %u operands, expected 1 to 3", i,
+            return problem(TLA_INVALID_ARGUMENT, "tl_composite: step %u: %u operands: must be 1 to 3", i,
                            step.operands);
         for (std::uint32_t j = 1; j < step.operands; j++) {
             const tl_term &term = j == 1 ? step.x : step.y;
             if (raw(term.kind) >= TL_TERM_KIND_COUNT)
-                return problem(TLA_INVALID_ARGUMENT, "tl_composite: step %u: found a term of kind %u", i,
+                return problem(TLA_INVALID_ARGUMENT, "tl_composite: step %u: unknown kind %u of a term", i,
                                raw(term.kind));
             if (term.kind == TL_TILE_TERM) {
                 if (const tla_status status = check_tile(term.tile, j == 1 ? "x of a step" : "y of a step"))
                     return status;
                 operands[j] = {nullptr, term.tile.dtype, term.tile.rows, term.tile.columns};
             } else if (term.kind != TL_NUMBER_TERM && (term.kind != TL_B_TERM || product || !b.there)) {
-                return problem(TLA_INVALID_ARGUMENT,
-                               "tl_composite: step %u: found a term of kind %u, expected a number, a tile, or of "
-                               "TL_MATH the operand b",
-                               i, raw(term.kind));
+                return problem(
+                    TLA_INVALID_ARGUMENT,
+                    "tl_composite: step %u: a term of kind %u: must be a number, a tile, or with TL_MATH the operand b",
+                    i, raw(term.kind));
             }
         }
         const unsigned counts[] = {TL_UNARY_COUNT, TL_BINARY_COUNT, TL_TERNARY_COUNT};
         if (step.operation >= counts[step.operands - 1])
             return problem(TLA_UNSUPPORTED,
-                           "tl_composite: step %u: found operation %u of %u operands, the vector engine has no such "
-                           "operation",
-                           i, step.operation, step.operands);
+                           "tl_composite: step %u: the vector engine does not support operation %u of %u operands", i,
+                           step.operation, step.operands);
         tla_error why{};
         const std::string name = "tl_composite: step " + std::to_string(i);
         const tla_operation checked{name.c_str(), step.operands, step.operation};
@@ -276,7 +273,7 @@ tla_status processing_element::composite::finish(processing_element &element, st
     element.statistics_.composites++;
     element.statistics_.tiles += tiling.steps;
     if (status && failed_on_the_way) return element.refuse_transfer(call, failed_way, failed_va, failed_end);
-    return status ? element.problem(status, "tl_composite: found a tile that is not in the TCM of its PE") : TLA_OK;
+    return status ? element.problem(status, "tl_composite: a tile is outside the TCM of its PE") : TLA_OK;
 }
 
 } // namespace tlmalloc

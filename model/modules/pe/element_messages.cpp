@@ -76,8 +76,7 @@ tla_status processing_element::program_at(std::uint32_t sip, std::uint32_t cube,
     const std::uint32_t found = messages_->program_at({sip, cube, pe}, delay_);
     if (found == message_ledger::none)
         return problem(TLA_NOT_FOUND,
-                       "tl_program_at: no program of this launch runs on SIP %" PRIu32 ", cube %" PRIu32
-                       ", PE %" PRIu32,
+                       "tl_program_at: this launch has no program on SIP %" PRIu32 ", cube %" PRIu32 ", PE %" PRIu32,
                        sip, cube, pe);
     program = found;
     return TLA_OK;
@@ -86,8 +85,8 @@ tla_status processing_element::program_at(std::uint32_t sip, std::uint32_t cube,
 tla_status processing_element::place_of(std::uint32_t program, tl_place &found) {
     if (!messages_) return problem(TLA_UNSUPPORTED, "tl_place_of: this PE has no message unit");
     if (program >= launch_.programs)
-        return problem(TLA_INVALID_ARGUMENT, "tl_place_of: found program %" PRIu32 ", expected one below %" PRIu32,
-                       program, launch_.programs);
+        return problem(TLA_INVALID_ARGUMENT, "tl_place_of: program %" PRIu32 " must be less than %" PRIu32, program,
+                       launch_.programs);
     const pe_location where = messages_->place_of(program, delay_);
     found = {where.sip, where.cube, where.pe};
     return TLA_OK;

@@ -19,12 +19,12 @@ tla_status processing_element::take_scratch(std::uint32_t rows, std::uint32_t co
     const std::uint64_t left = config_.scratch - scratch_used_, most = UINT64_MAX / 8; // no element is larger
     const std::uint64_t count = std::uint64_t{rows} * columns, nbytes = count * tl_dtype_bytes(dtype);
     if (count == 0)
-        return problem(TLA_INVALID_ARGUMENT,
-                       "tl_scratch: found %" PRIu32 " x %" PRIu32 ", expected at least an element", rows, columns);
+        return problem(TLA_INVALID_ARGUMENT, "tl_scratch: %" PRIu32 " x %" PRIu32 " elements: must be at least 1", rows,
+                       columns);
     if (count > most || nbytes > left)
         return problem(TLA_EXHAUSTED,
-                       "tl_scratch: asked for %" PRIu32 " x %" PRIu32 " of %s, %.0f bytes; left are %" PRIu64
-                       " of pe.scratch, %" PRIu64 " bytes",
+                       "tl_scratch: requested %" PRIu32 " x %" PRIu32 " of %s, %.0f bytes, but %" PRIu64
+                       " are free of pe.scratch, %" PRIu64 " bytes",
                        rows, columns, tla_type_name(dtype), double(count) * tl_dtype_bytes(dtype), left,
                        config_.scratch);
     if (scratch_.rows == 0) {
@@ -53,10 +53,9 @@ tla_status processing_element::free_scratch() {
 tla_status processing_element::check_no_scratch(const char *call, const tl_tile &tile) {
     if (scratch_.rows == 0 || tile.pa.value < scratch_.pa.value || tile.pa.value - scratch_.pa.value >= config_.scratch)
         return TLA_OK;
-    return problem(TLA_INVALID_ARGUMENT,
-                   "%s: found a scratch tile, expected one of tl_alloc: the scratch area is given back when the kernel "
-                   "ends",
-                   call);
+    return problem(
+        TLA_INVALID_ARGUMENT,
+        "%s: must be a tile of tl_alloc, not a scratch tile: the scratch area is released when the kernel ends", call);
 }
 
 } // namespace tlmalloc

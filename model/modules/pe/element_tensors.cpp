@@ -35,7 +35,7 @@ tla_status processing_element::move_tensor(pe_dma::direction way, tla_vaddr va, 
 tla_status processing_element::read_mask(const tl_tile &tile, const tl_tile &mask, std::vector<std::uint8_t> &bytes) {
     if (const tla_status status = check_tile(mask, "mask")) return status;
     if (mask.dtype != TL_U8 || mask.rows != tile.rows || mask.columns != tile.columns)
-        return problem(TLA_INVALID_ARGUMENT, "%s: found a mask of %u x %u of %s, expected %u x %u of u8", call_,
+        return problem(TLA_INVALID_ARGUMENT, "%s: the mask is %u x %u of %s, but must be %u x %u of u8", call_,
                        mask.rows, mask.columns, tla_type_name(mask.dtype), tile.rows, tile.columns);
     begin();
     const std::uint64_t since = local_ps(delay_);
@@ -79,11 +79,10 @@ tla_status processing_element::store_tensor(const tl_tensor &tensor, const tl_ti
 tla_status processing_element::gather_rows(const tl_tile &tile, const tl_tensor &tensor, const tl_tile &index) {
     if (const tla_status status = check_tile(index, "index")) return status;
     if (!tla_is_integer(index.dtype) || (index.rows != 1 && index.columns != 1))
-        return problem(TLA_INVALID_ARGUMENT,
-                       "%s: found indices of %u x %u of %s, expected a row or a column of integers", call_, index.rows,
-                       index.columns, tla_type_name(index.dtype));
+        return problem(TLA_INVALID_ARGUMENT, "%s: indices of %u x %u of %s: must be a row or a column of integers",
+                       call_, index.rows, index.columns, tla_type_name(index.dtype));
     if (tensor.rank < 2)
-        return problem(TLA_INVALID_ARGUMENT, "%s: found a tensor of rank %u, expected 2 to %d", call_, tensor.rank,
+        return problem(TLA_INVALID_ARGUMENT, "%s: the tensor's rank %u must be 2 to %d", call_, tensor.rank,
                        TL_RANK_MAX);
     tl_tensor chosen = tensor; // as many indices as are asked for
     const std::uint32_t count = index.rows * index.columns;
@@ -99,7 +98,7 @@ tla_status processing_element::gather_rows(const tl_tile &tile, const tl_tensor 
         for (std::uint32_t i = 0; i < count; i++) {
             const std::uint64_t which = tla_element_get_integer(indices.data() + i * std::size_t{size}, index.dtype);
             if (which >= tensor.shape[0])
-                return problem(TLA_INVALID_ARGUMENT, "%s: found index %.0f at %u, expected 0 to %.0f", call_,
+                return problem(TLA_INVALID_ARGUMENT, "%s: index %.0f at %u must be 0 to %.0f", call_,
                                tla_element_get(indices.data() + i * std::size_t{size}, index.dtype), i,
                                double(tensor.shape[0]) - 1);
             tl_tile part = tile;

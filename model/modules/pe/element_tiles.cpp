@@ -64,25 +64,25 @@ bool overlap(const tl_tile &one, const tl_tile &other) {
 
 tla_status processing_element::check_type(const tl_tile &tile, const char *argument) {
     if (raw(tile.dtype) < TL_DTYPE_COUNT) return TLA_OK;
-    return problem(TLA_INVALID_ARGUMENT, "%s: found a tile%s of type %u, expected a tl_dtype", call_,
-                   which(argument).c_str(), raw(tile.dtype));
+    return problem(TLA_INVALID_ARGUMENT, "%s: a tile%s of type %u: must be a tl_dtype", call_, which(argument).c_str(),
+                   raw(tile.dtype));
 }
 
 tla_status processing_element::check_tile(const tl_tile &tile, const char *argument) {
     if (const tla_status status = check_type(tile, argument)) return status;
     if (tile.pitch == 0 || tile.pitch >= tile.columns) return TLA_OK;
-    return problem(TLA_INVALID_ARGUMENT, "%s: found a tile%s of %s with a pitch of %u, expected at least its columns",
-                   call_, which(argument).c_str(), shape(tile).c_str(), tile.pitch);
+    return problem(TLA_INVALID_ARGUMENT, "%s: a tile%s of %s with a pitch of %u: must be at least its columns", call_,
+                   which(argument).c_str(), shape(tile).c_str(), tile.pitch);
 }
 
 // A tile that is to be allocated. Its elements must not be more than a number of bytes can say.
 tla_status processing_element::check_size(const tl_tile &wanted) {
     if (const tla_status status = check_type(wanted, "")) return status;
     if (elements(wanted) == 0)
-        return problem(TLA_INVALID_ARGUMENT, "%s: found a tile of %s, expected at least one row and one column", call_,
+        return problem(TLA_INVALID_ARGUMENT, "%s: a tile of %s: must have at least one row and one column", call_,
                        shape_and_type(wanted).c_str());
     if (elements(wanted) > UINT64_MAX / tl_dtype_bytes(wanted.dtype))
-        return problem(TLA_EXHAUSTED, "%s: found a tile of %s, expected less than 2^64 bytes", call_,
+        return problem(TLA_EXHAUSTED, "%s: a tile of %s: must be less than 2^64 bytes", call_,
                        shape_and_type(wanted).c_str());
     return TLA_OK;
 }
@@ -101,15 +101,13 @@ tla_status processing_element::refuse_alloc(const tl_tile &wanted, const tla_com
 
 tla_status processing_element::refuse_tile(tla_status status, const tl_tile &tile) {
     const std::string what = "a tile of " + shape_and_type(tile) + " at " + hexadecimal(tile.pa.value);
-    if (was_freed(tile))
-        return problem(status, "%s: found %s that this kernel has freed, expected a tile that it still holds", call_,
-                       what.c_str());
+    if (was_freed(tile)) return problem(status, "%s: %s that this kernel has freed", call_, what.c_str());
     if (status == TLA_BUS_ERROR)
         return problem(status,
-                       "%s: the TCM answered an access to %s with an error, expected a tile that the kernel holds, and "
-                       "bytes that were written before they are read",
+                       "%s: the TCM returned an error response for %s: the kernel must hold the tile, and write bytes "
+                       "before it reads them",
                        call_, what.c_str());
-    return problem(status, "%s: found %s: %s", call_, what.c_str(), refusal_text(status));
+    return problem(status, "%s: %s: %s", call_, what.c_str(), refusal_text(status));
 }
 
 // --- the calls -------------------------------------------------------------------------------------------------------
@@ -151,10 +149,10 @@ tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint
     static const char *const calls[TL_HOLD_COUNT] = {"tl_retain", "tl_pin", "tl_unpin"};
     static const tla_opcode opcodes[TL_HOLD_COUNT] = {TLA_OP_REF, TLA_OP_PIN, TLA_OP_UNPIN};
     if (static_cast<unsigned>(what) >= TL_HOLD_COUNT)
-        return problem(TLA_INVALID_ARGUMENT, "%s: found call %u, expected a tl_hold", call_,
+        return problem(TLA_INVALID_ARGUMENT, "%s: unknown call %u: must be a tl_hold", call_,
                        static_cast<unsigned>(what));
     if (timeout_ns > UINT64_MAX / 1000)
-        return problem(TLA_INVALID_ARGUMENT, "%s: found a time-out of %llu ns, expected at most %llu", call_,
+        return problem(TLA_INVALID_ARGUMENT, "%s: a time-out of %llu ns: must be at most %llu", call_,
                        static_cast<unsigned long long>(timeout_ns), static_cast<unsigned long long>(UINT64_MAX / 1000));
     if (const tla_status status = check_no_scratch(calls[what], tile)) return status;
     tla_command descriptor{};
@@ -249,7 +247,7 @@ tla_status processing_element::check_unused(const tl_tile &tile) {
         for (const tile_use &used : what->uses)
             if (first < used.tile.pa.value + reach_of(used.tile) && used.tile.pa.value < first + bytes)
                 return problem(TLA_BUSY,
-                               "tl_free: found a tile that %s uses (handle %" PRIu64 "), expected a tl_wait before",
+                               "tl_free: the tile is still used by %s (handle %" PRIu64 "): call tl_wait first",
                                what->call, handle);
     return TLA_OK;
 }
@@ -260,16 +258,15 @@ tla_status processing_element::check_unused(const tl_tile &tile) {
 tla_status processing_element::check_use(const tl_tile &tile, bool written, const void *engine) {
     if (config_.tells_freed && was_freed(tile))
         SC_REPORT_WARNING("/tlmalloc/processing_element/guard",
-                          (std::string(name()) + ": " + call_ + ": found a tile of " + shape_and_type(tile) + " at " +
+                          (std::string(name()) + ": " + call_ + ": a tile of " + shape_and_type(tile) + " at " +
                            hexadecimal(tile.pa.value) + " that this kernel has freed")
                               .c_str());
     for (const auto &[handle, what] : operations_)
         for (const tile_use &used : what->uses)
             if ((written || used.written) && !(engine && what->engine == engine) && overlap(used.tile, tile))
-                return problem(
-                    TLA_BUSY,
-                    "%s: found a tile of %s that %s still %s (handle %" PRIu64 "), expected a tl_wait for it before",
-                    call_, shape_and_type(tile).c_str(), what->call, used.written ? "fills" : "reads", handle);
+                return problem(TLA_BUSY, "%s: a tile of %s that %s still %s (handle %" PRIu64 "): call tl_wait first",
+                               call_, shape_and_type(tile).c_str(), what->call, used.written ? "fills" : "reads",
+                               handle);
     return TLA_OK;
 }
 

@@ -55,14 +55,14 @@ tla_status processing_element::refuse_transfer(const char *call, pe_dma::directi
     if (tile && was_freed(*tile)) return refuse_tile(TLA_BUS_ERROR, *tile);
     const std::string no_page = why_no_page ? why_no_page(va.value, end) : "";
     if (!no_page.empty())
-        return problem(TLA_BUS_ERROR, "%s %s 0x%llx: a page fault was refused: %s", call,
+        return problem(TLA_BUS_ERROR, "%s %s 0x%llx: a page fault failed: %s", call,
                        way == pe_dma::direction::read ? "from" : "to", at, no_page.c_str());
     if (way == pe_dma::direction::read)
         return problem(TLA_BUS_ERROR,
-                       "%s from 0x%llx: a transaction was answered with an error, expected mapped memory", call, at);
+                       "%s from 0x%llx: a transaction returned an error response: the memory must be mapped", call, at);
     return problem(TLA_BUS_ERROR,
-                   "%s to 0x%llx: a transaction was answered with an error, expected mapped memory that may be "
-                   "written (of a tensor that is TL_OUT or TL_INOUT)",
+                   "%s to 0x%llx: a transaction returned an error response: the memory must be mapped and writable (of "
+                   "a tensor that is TL_OUT or TL_INOUT)",
                    call, at);
 }
 
@@ -108,7 +108,7 @@ struct processing_element::asynchronous_transfer final : operation {
 tla_status processing_element::check_room() {
     if (operations_.size() < config_.outstanding) return TLA_OK;
     return problem(TLA_LIMIT,
-                   "%s: %zu operations have been begun and not waited for, expected at most pe.outstanding, %" PRIu32,
+                   "%s: %zu operations are outstanding: must be at most pe.outstanding, %" PRIu32 "; call tl_wait",
                    call_, operations_.size() + 1, config_.outstanding);
 }
 
@@ -165,8 +165,7 @@ tla_status processing_element::end_operation(std::uint64_t handle) {
 tla_status processing_element::wait_for(tl_handle handle) {
     if (handle.value == 0) return TLA_OK;
     if (!operations_.count(handle.value))
-        return problem(TLA_NOT_FOUND,
-                       "tl_wait: found handle %" PRIu64 ", expected one of this kernel that was not waited for yet",
+        return problem(TLA_NOT_FOUND, "tl_wait: handle %" PRIu64 " is not an outstanding operation of this kernel",
                        handle.value);
     begin();
     return end_operation(handle.value);
@@ -201,7 +200,7 @@ tla_status processing_element::finish_operations(tla_status status) {
     const tla_status late = end_operations();
     if (!status && in_time && is_over_time() && late)
         return problem(TLA_TIMEOUT,
-                       "has returned, and what it has begun does not end: more than pe.time_limit, %" PRIu64
+                       "has returned, but its operations do not end: more than pe.time_limit, %" PRIu64
                        " ns of simulated time",
                        config_.time_limit_ps / 1000);
     if (!status) return late;

@@ -84,7 +84,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
     may_be_idle();
     if (!status) return TLA_OK;
     return tla_error_set(error, status,
-                         "a write of a message was answered with an error, or its slots not taken back: %s",
+                         "a write of a message returned an error response, or its slots were not released: %s",
                          refusal_text(status));
 }
 
@@ -181,13 +181,13 @@ pe_location pe_ipcq::place_of(std::uint32_t program, sc_core::sc_time &delay) {
 
 tla_status pe_ipcq::check_peer(const char *call, std::uint32_t peer, const tl_tile &tile, tla_error *error) const {
     if (peer >= programs_)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found program %" PRIu32 ", expected one below %" PRIu32,
-                             call, peer, programs_);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: program %" PRIu32 " must be less than %" PRIu32, call,
+                             peer, programs_);
     if (peer == program_)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found program %" PRIu32 ", this one, expected another",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: program %" PRIu32 " is this program: must be another",
                              call, peer);
     if (bytes_of(tile) == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found a tile of %s, expected some elements", call,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: a tile of %s: must have at least one element", call,
                              shape(tile).c_str());
     return TLA_OK;
 }

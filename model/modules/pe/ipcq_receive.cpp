@@ -36,8 +36,8 @@ void pe_ipcq::go_on(incoming &from, std::uint64_t at_ps) {
     if (const tl_dtype dtype = from.dtype[piece.slot]; piece.total != nbytes || dtype != now.tile.dtype) {
         tla_error why{};
         tla_error_set(&why, TLA_INVALID_ARGUMENT,
-                      "%s: found a message of %" PRIu64 " bytes of %s from program %" PRIu32 ", expected %" PRIu64
-                      " of %s, a tile of %s",
+                      "%s: a message of %" PRIu64 " bytes of %s from program %" PRIu32
+                      " does not match the tile: must be %" PRIu64 " of %s, %s",
                       now.call, piece.total, tla_type_name(dtype), now.peer, nbytes, tla_type_name(now.tile.dtype),
                       shape(now.tile).c_str());
         end_receive(from, why.status, why, at_ps);

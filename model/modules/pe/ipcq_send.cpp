@@ -74,17 +74,19 @@ tla_error pe_ipcq::explain_refusal(std::uint32_t peer) {
     const std::string where = unit ? to_string(unit->where()) : "?";
     tla_error why{};
     if (refusal.status == TLA_BUS_ERROR)
-        tla_error_set(&why, TLA_BUS_ERROR,
-                      "tl_send: no slots at program %" PRIu32 ", %s: port %u of the controller of its %s answered with "
-                      "an error, expected one that has it (controller.ports)",
-                      peer, where.c_str(), config_.allocator_port, tla_slot_memory_name(config_.memory));
+        tla_error_set(
+            &why, TLA_BUS_ERROR,
+            "tl_send: no slots at program %" PRIu32
+            ", %s: port %u of the controller of its %s returned an error response: controller.ports must include it",
+            peer, where.c_str(), config_.allocator_port, tla_slot_memory_name(config_.memory));
     else if (refusal.status == TLA_BUSY)
         tla_error_set(&why, TLA_BUSY, "tl_send: no slots at program %" PRIu32 ", %s: its %s: %s", peer, where.c_str(),
                       tla_slot_memory_name(config_.memory), refusal_text(refusal.status));
     else
         tla_error_set(&why, refusal.status,
-                      "tl_send: no slots at program %" PRIu32 ", %s: %s: found %" PRIu64 " bytes free in its %s, the "
-                      "largest block %" PRIu64 ", expected %" PRIu64 " for %" PRIu32 " slots of %" PRIu64,
+                      "tl_send: no slots at program %" PRIu32 ", %s: %s: %" PRIu64
+                      " bytes free in its %s, largest free block %" PRIu64 ", but %" PRIu64 " needed for %" PRIu32
+                      " slots of %" PRIu64,
                       peer, where.c_str(), tla_status_name(refusal.status), refusal.total_free,
                       tla_slot_memory_name(config_.memory), refusal.largest_free, slots_bytes(), config_.slots,
                       config_.slot_size);

@@ -102,8 +102,8 @@ tla_status map(tl_context *tl, unsigned number, const tl_tile *out, const Tiles 
     const tla_operation what{name, count, number};
     return program.back(program.outside([&](processing_element &pe) {
         if (known) return pe.map(what, outs, from);
-        const std::string why = "found operation " + std::to_string(number) + " of " + std::to_string(count) +
-                                " operands, the vector engine has no such operation";
+        const std::string why = "operation " + std::to_string(number) + " of " + std::to_string(count) +
+                                " operands is not supported by the vector engine";
         return pe.fail(TLA_UNSUPPORTED, why.c_str());
     }));
 }
@@ -365,13 +365,13 @@ tla_status kernel_program::say(const kernel_stack::outcome &outcome) {
                                 where.c_str(), limits.stack);
     case kernel_stack::end::too_long:
         return element_.problem(TLA_TIMEOUT,
-                                "makes no call any more, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
+                                "makes no more calls, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
                                 where.c_str(), limits.host_limit_ps / 1'000'000'000);
     case kernel_stack::end::stopped:
         if (element_.host_time_over_)
-            return element_.problem(
-                TLA_TIMEOUT, "waits, and nothing moves, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
-                where.c_str(), limits.host_limit_ps / 1'000'000'000);
+            return element_.problem(TLA_TIMEOUT,
+                                    "waits without progress, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
+                                    where.c_str(), limits.host_limit_ps / 1'000'000'000);
         return element_.problem(TLA_TIMEOUT,
                                 "does not return, %s: more than pe.time_limit, %" PRIu64 " ns of simulated time",
                                 where.c_str(), limits.time_limit_ps / 1000);

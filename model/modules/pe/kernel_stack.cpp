@@ -72,7 +72,7 @@ const char *name_of_signal(int number) {
     case SIGILL:
         return "illegal instruction";
     case SIGFPE:
-        return "arithmetic fault, as a division by zero";
+        return "arithmetic fault, such as a division by zero";
     case SIGABRT:
         return "abort";
     default:
@@ -84,7 +84,7 @@ const char *name_of_signal(int number) {
 
 std::string kernel_stack::outcome::text() const {
     if (how == end::overflowed) return "stack overflow";
-    if (how == end::too_long) return "makes no call any more";
+    if (how == end::too_long) return "makes no more calls";
     if (how == end::stopped) return "does not return";
     std::string said = name_of_signal(signal);
     if (signal == SIGSEGV || signal == SIGBUS) {

@@ -80,10 +80,10 @@ pe_dma::statistics pe_dma::get_statistics() const {
 std::vector<statistics_group> pe_dma::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"transfers", s.transfers, "transfers", "begun"},
-              {"chunks", s.chunks, "chunks", "moved or failed"},
+              {"chunks", s.chunks, "chunks", "completed or failed"},
               {"bytes_read", s.bytes_read, "bytes", "from virtual memory to the TCM"},
               {"bytes_written", s.bytes_written, "bytes", "from the TCM to virtual memory"},
-              {"errors", s.errors, "chunks", "answered with an error"},
+              {"errors", s.errors, "chunks", "completed with an error response"},
               {"latency_ps", s.latency_ps, "ps", "from issue to end, sum over the chunks"}}}};
 }
 

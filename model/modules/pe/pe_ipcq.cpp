@@ -18,7 +18,7 @@ pe_ipcq::pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &d
     requester_.waits = trusted_.waits = true;
     if (settings.slots == 0 || settings.slots > TLA_MESSAGE_SLOTS_MAX || settings.slot_size == 0 ||
         slots_bytes() > TLA_MESSAGE_WINDOW_BYTES)
-        refuse_config("slots and slot_size must be above 0, and all slots of a direction in 8 MiB");
+        refuse_config("slots and slot_size must be above 0, and all slots of a direction at most 8 MiB");
     if (settings.credit_bytes == 0 || settings.credit_bytes > TLA_MESSAGE_WINDOW_BYTES)
         refuse_config("credit_bytes must be 1 to 8 MiB");
     if (settings.poll_ps == 0) refuse_config("poll_ps must be above 0");
@@ -30,7 +30,7 @@ pe_ipcq::~pe_ipcq() = default;
 
 void pe_ipcq::start_of_simulation() {
     if (config_.memory != TLA_SLOTS_TCM && memory.size() == 0)
-        refuse_config("memory is not bound, though the slots do not lie in the TCM");
+        refuse_config("memory is not bound, but the slots are outside the TCM");
     resource_.emplace(shared_resource::kind::messages, name());
     to_local_.lead_to(*local.operator->(), local.name());
     if (memory.size() > 0) to_memory_.lead_to(*memory.operator->(), memory.name());
@@ -303,19 +303,19 @@ void pe_ipcq::go_on(const std::shared_ptr<errand> &what, std::uint64_t at_ps) {
 
 std::vector<statistics_group> pe_ipcq::list_statistics() const {
     const statistics &s = statistics_;
-    return {{{{"sent", s.sent, "messages", "tl_send, whole"},
-              {"sent_bytes", s.sent_bytes, "bytes", "of them"},
-              {"received", s.received, "messages", "tl_recv, whole"},
-              {"received_bytes", s.received_bytes, "bytes", "of them"},
-              {"credit_waits", s.credit_waits, "waits", "of a tl_send for a free slot, or for slots at all"},
-              {"credit_wait_ps", s.credit_wait_ps, "ps", "of them"},
-              {"polls", s.polls, "looks", "of senders that poll"},
-              {"data_waits", s.data_waits, "waits", "of a tl_recv for bytes"},
-              {"data_wait_ps", s.data_wait_ps, "ps", "of them"},
-              {"slot_allocs", s.slot_allocs, "commands", "ALLOC, of all slots of a direction"},
-              {"slot_failures", s.slot_failures, "commands", "of them that were refused"},
-              {"dropped_bytes", s.dropped_bytes, "bytes", "that came when the kernel had ended"},
-              {"errors", s.errors, "accesses", "refused at the window"}}}};
+    return {{{{"sent", s.sent, "messages", "whole messages, by tl_send"},
+              {"sent_bytes", s.sent_bytes, "bytes", "of these messages"},
+              {"received", s.received, "messages", "whole messages, by tl_recv"},
+              {"received_bytes", s.received_bytes, "bytes", "of these messages"},
+              {"credit_waits", s.credit_waits, "waits", "of tl_send for a free slot, or for the allocation of slots"},
+              {"credit_wait_ps", s.credit_wait_ps, "ps", "of these waits"},
+              {"polls", s.polls, "looks", "by senders that poll for credits"},
+              {"data_waits", s.data_waits, "waits", "of tl_recv for bytes"},
+              {"data_wait_ps", s.data_wait_ps, "ps", "of these waits"},
+              {"slot_allocs", s.slot_allocs, "commands", "ALLOC, each for all slots of a direction"},
+              {"slot_failures", s.slot_failures, "commands", "failed ALLOC commands"},
+              {"dropped_bytes", s.dropped_bytes, "bytes", "that arrived after the kernel ended"},
+              {"errors", s.errors, "accesses", "rejected at the window"}}}};
 }
 
 } // namespace tlmalloc

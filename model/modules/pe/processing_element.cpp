@@ -30,7 +30,7 @@ processing_element::processing_element(sc_core::sc_module_name name, const confi
     queues_[1] = std::make_unique<transfer_queue>(dma, settings.quantum_ps, dma_write_);
     if (settings.gemm_rate == 0 || settings.vector_rate == 0)
         refuse_config("gemm_rate and vector_rate must be above 0");
-    if (settings.scratch > TLA_SUB_UNIT_BYTES) refuse_config("scratch is more than a TCM can have");
+    if (settings.scratch > TLA_SUB_UNIT_BYTES) refuse_config("scratch must be at most the size of a TCM");
     control.serve_for(*this);
     TLMALLOC_HAS_PROCESS(processing_element);
     SC_THREAD(main);
@@ -133,7 +133,7 @@ void processing_element::main() {
 
 tla_status processing_element::run_kernel() {
     if (!stack_) stack_ = std::make_unique<kernel_stack>(config_.stack);
-    if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "there is no host memory for the kernel's stack");
+    if (!stack_->is_there()) return problem(TLA_NO_HOST_MEMORY, "no host memory for the kernel's stack");
     held_.clear();
     owed_.clear();
     pinned_.clear();
@@ -338,13 +338,10 @@ tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const t
     if (sum.dtype != TL_F32 || !is_factor(a.dtype) || !is_factor(b.dtype))
         return problem(
             TLA_INVALID_ARGUMENT,
-            "tl_dot: found a sum of %s, a of %s and b of %s, expected a sum of f32, and a and b of f16, bf16 "
-            "or f32",
+            "tl_dot: a sum of %s, a of %s and b of %s: must be a sum of f32, and a and b of f16, bf16 or f32",
             tla_type_name(sum.dtype), tla_type_name(a.dtype), tla_type_name(b.dtype));
     if (a.columns != b.rows || sum.rows != a.rows || sum.columns != b.columns)
-        return problem(TLA_INVALID_ARGUMENT,
-                       "tl_dot: found a sum of %s, a of %s and b of %s, expected m x n, m x k and "
-                       "k x n",
+        return problem(TLA_INVALID_ARGUMENT, "tl_dot: a sum of %s, a of %s and b of %s: must be m x n, m x k and k x n",
                        shape(sum).c_str(), shape(a).c_str(), shape(b).c_str());
     return compute([&] {
         std::vector<std::uint8_t> sums, as, bs;
@@ -422,8 +419,8 @@ tla_status processing_element::fill(const tl_tile &tile, float value) {
 
 tla_status processing_element::convert(const tl_tile &out, const tl_tile &a) {
     if (!same_shape(out, a))
-        return problem(TLA_INVALID_ARGUMENT, "tl_convert: found %s from %s, expected the same shape",
-                       shape(out).c_str(), shape(a).c_str());
+        return problem(TLA_INVALID_ARGUMENT, "tl_convert: %s from %s: must be the same shape", shape(out).c_str(),
+                       shape(a).c_str());
     for (const tl_tile *tile : {&out, &a})
         if (const tla_status status = check_tile(*tile, tile == &out ? "out" : "a")) return status;
     return compute([&] {
@@ -440,7 +437,7 @@ tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
         if (const tla_status status = check_tile(*tile, tile == &out ? "out" : "a")) return status;
     if (out.rows != a.columns || out.columns != a.rows || out.dtype != a.dtype)
         return problem(TLA_INVALID_ARGUMENT,
-                       "tl_transpose: found %s of %s from %s of %s, expected rows for columns, of one type",
+                       "tl_transpose: %s of %s from %s of %s: must have rows and columns exchanged, and the same type",
                        shape(out).c_str(), tla_type_name(out.dtype), shape(a).c_str(), tla_type_name(a.dtype));
     return compute([&] {
         std::vector<std::uint8_t> outs(bytes_of(out)), as;
@@ -455,17 +452,17 @@ tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
 
 std::vector<statistics_group> processing_element::list_statistics() const {
     return {{{{"launches", statistics_.launches, "kernels", "begun"},
-              {"late_starts", statistics_.late_starts, "kernels", "of them after their target start"},
-              {"late_ps", statistics_.late_ps, "ps", "by which they were late, in all"},
-              {"composites", statistics_.composites, "composites", "that were waited for"},
-              {"tiles", statistics_.tiles, "steps", "of their plans"},
+              {"late_starts", statistics_.late_starts, "kernels", "launches after their target start"},
+              {"late_ps", statistics_.late_ps, "ps", "total delay of late launches"},
+              {"composites", statistics_.composites, "composites", "completed"},
+              {"tiles", statistics_.tiles, "steps", "of composites"},
               {"scheduler_ps", scheduler_.busy_ps(), "ps", "in which the scheduler fed tiles"},
               {"dma_read_ps", dma_read_.busy_ps(), "ps", "in which the DMA engine that reads had a transfer"},
               {"dma_write_ps", dma_write_.busy_ps(), "ps", "in which the DMA engine that writes had a transfer"},
-              {"fetch_ps", fetch_.busy_ps(), "ps", "of reads of tiles from the TCM, their waits for the port included"},
-              {"gemm_ps", gemm_.busy_ps(), "ps", "in which the accelerator multiplied"},
-              {"math_ps", math_.busy_ps(), "ps", "in which the accelerator computed element by element"},
-              {"store_ps", store_.busy_ps(), "ps", "of writes of tiles to the TCM, likewise"}}}};
+              {"fetch_ps", fetch_.busy_ps(), "ps", "of reads of tiles from the TCM, including waits for the port"},
+              {"gemm_ps", gemm_.busy_ps(), "ps", "in which the GEMM engine was busy"},
+              {"math_ps", math_.busy_ps(), "ps", "in which the vector engine was busy"},
+              {"store_ps", store_.busy_ps(), "ps", "of writes of tiles to the TCM, including waits for the port"}}}};
 }
 
 } // namespace tlmalloc

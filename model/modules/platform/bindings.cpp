@@ -25,9 +25,8 @@ namespace {
 graph_ptr graph_of(const tla_config &config) {
     tla_topology *made = nullptr;
     if (config.controller.memory.layout != TLA_LAYOUT_KERNBENCH)
-        SC_REPORT_ERROR("/tlmalloc/npu/topology",
-                        "plain addresses are for a controller alone: an npu has many memories "
-                        "of a kind, which the layout of phys_addr.h tells apart");
+        SC_REPORT_ERROR("/tlmalloc/npu/topology", "controller.addresses plain is for a single controller only: an npu "
+                                                  "has many memories of a kind and needs the layout of phys_addr.h");
     if (const tla_status status = tla_config_topology(&config, &made, nullptr, nullptr))
         SC_REPORT_ERROR("/tlmalloc/npu/topology", tla_status_text(status));
     return {made, tla_topology_destroy};

@@ -22,7 +22,7 @@ command_processor::command_processor(sc_core::sc_module_name name, const config 
     tla_dispatcher *made = nullptr;
     const tla_status status = tla_dispatcher_create(routes.data(), routes.size(), config_.sip, config_.kernels, &made);
     if (status == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
-    if (status) refuse_config("dispatch_routes: a PE lies behind two of them, or between those of another");
+    if (status) refuse_config("dispatch_routes: the ranges of PEs of two routes overlap");
     dispatcher_.reset(made);
     control.serve_for(*this);
     make_owner();
@@ -36,7 +36,7 @@ void command_processor::make_owner() {
     tla_slice_owner *owner = nullptr;
     const tla_status no_owner = tla_slice_owner_create(config_.slices.data(), &list, &owner);
     if (no_owner == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
-    if (no_owner) refuse_config("list: bank_bytes, alignment and fill make no list");
+    if (no_owner) refuse_config("list: bank_bytes, alignment and fill cannot form a free list");
     owner_.reset(owner);
 }
 
@@ -207,15 +207,15 @@ command_processor::statistics command_processor::get_statistics() const {
 std::vector<statistics_group> command_processor::list_statistics() const {
     const statistics s = get_statistics();
     std::vector<statistics_group> parts{
-        {{{"commands", s.commands, "commands", "passed on"},
-          {"launches", s.launches, "commands", "of them LAUNCH"},
-          {"failed", s.failed, "commands", "refused"},
+        {{{"commands", s.commands, "commands", "forwarded"},
+          {"launches", s.launches, "commands", "LAUNCH"},
+          {"failed", s.failed, "commands", "failed"},
           {"busy_ps", s.busy_ps, "ps", "of overhead"},
-          {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"}}}};
+          {"not_restored", s.not_restored, "routes", "on which a command could not be undone"}}}};
     if (!owner_) return parts;
     const statistic of_slices[] = {
-        {"allocs", s.allocs, "commands", "ALLOC for all slices, refused ones included"},
-        {"frees", s.frees, "commands", "FREE for all slices, refused ones included"},
+        {"allocs", s.allocs, "commands", "ALLOC for all slices, including failed commands"},
+        {"frees", s.frees, "commands", "FREE for all slices, including rejected commands"},
         {"slice_used_bytes", s.list.allocated, "bytes", "of every slice, allocated now"},
         {"slice_free_bytes", s.list.free, "bytes", "of every slice, free now"},
         {"slice_largest_free_bytes", s.list.largest_free, "bytes", "of every slice, the largest free block"}};

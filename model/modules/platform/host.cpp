@@ -23,7 +23,8 @@ host::host(sc_core::sc_module_name name, config settings)
     for (const pe_location &pe : config_.pes) {
         tla_paddr pa{};
         if (tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, TLA_CONTROL_MEMORY_CONTROLLER, 0, &pa))
-            SC_REPORT_ERROR("/tlmalloc/host/config", ("pes: the address map has no " + to_string(pe)).c_str());
+            SC_REPORT_ERROR("/tlmalloc/host/config",
+                            ("pes: the address map does not include " + to_string(pe)).c_str());
     }
     if (config_.driver.kind != TLA_HOST_DRIVER_NONE) {
         host_driver::config of_driver(config_.driver);
@@ -145,8 +146,8 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
         wait_for_driver(tla_memory_of_pe(t.memory, t.shards[i].where).sip);
     const std::uint64_t start = now_ps();
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
-        return tla_error_set(error, TLA_UNSUPPORTED, "tensor %s comes into being on demand: nothing to write to",
-                             t.name.c_str());
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "tensor %s is allocated on demand and cannot be written by the host", t.name.c_str());
     const std::vector<shard> shards = t.shards; // those of the moment, likewise
     tla_tensor all = view(t);
     all.shards = shards.data();
@@ -163,7 +164,7 @@ tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *b
     const std::uint64_t end = std::max(transfer.end_ps, now_ps());
     if (in_reset()) return TLA_RESET;
     if (refused < pieces.size())
-        return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s answered an access with an error", t.name.c_str(),
+        return tla_error_set(error, TLA_BUS_ERROR, "tensor %s: %s returned an error response", t.name.c_str(),
                              to_string(homes[refused]->where).c_str());
     wait_for_ps(end - now_ps());
     return TLA_OK;

@@ -9,7 +9,7 @@ host_driver::host_driver(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "host_driver"), config_(settings), turns_(settings.devices) {
     tla_host_driver *made = nullptr;
     if (settings.kind == TLA_HOST_DRIVER_NONE || tla_host_driver_create(&settings, settings.devices, &made))
-        refuse_config("kind: serial, per_device or asynchronous, and devices above 0, were expected");
+        refuse_config("kind must be serial, per_device or asynchronous, and devices above 0");
     driver_.reset(made);
     for (std::uint32_t device = 0; device < settings.devices; device++)
         names_.push_back("sip" + std::to_string(device));
@@ -85,11 +85,11 @@ std::vector<statistics_group> host_driver::list_statistics() const {
     std::vector<statistics_group> parts;
     for (std::uint32_t device = 0; device < config_.devices; device++) {
         const tla_host_driver_stats s = get_statistics(device);
-        parts.push_back({{{"allocs", s.allocs, "calls", "for memory of the device"},
-                          {"frees", s.frees, "calls", "that give it back"},
-                          {"waits", s.waits, "calls", "that found the lock held"},
-                          {"foreign_waits", s.foreign_waits, "calls", "of these, held up by one for another device"},
-                          {"waited_ps", s.waited_ps, "ps", "from asking for the lock to having it"},
+        parts.push_back({{{"allocs", s.allocs, "calls", "that allocate memory of the device"},
+                          {"frees", s.frees, "calls", "that free memory of the device"},
+                          {"waits", s.waits, "calls", "that waited for the lock"},
+                          {"foreign_waits", s.foreign_waits, "calls", "that waited for a call for another device"},
+                          {"waited_ps", s.waited_ps, "ps", "of waits for the lock"},
                           {"busy_ps", s.busy_ps, "ps", "in the driver"}},
                          "device",
                          names_[device].c_str()});

@@ -23,18 +23,19 @@ struct interconnect::meter {
 
 interconnect::interconnect(sc_core::sc_module_name name, config settings)
     : instrumented(name, "interconnect"), in("in", *this, *this, settings.outstanding), config_(std::move(settings)) {
-    if (make_fabric()) refuse_config("a link names no node, or has no bandwidth, or flits have no bytes");
+    if (make_fabric())
+        refuse_config("links must name existing nodes and have a bandwidth, and flits must have at least 1 byte");
     const tla_status sorted = tla_address_windows_sort(config_.windows.data(), config_.windows.size(),
                                                        static_cast<std::uint32_t>(config_.targets.size()));
     if (sorted)
-        refuse_config(sorted == TLA_OUT_OF_RANGE ? "a window names no target"
+        refuse_config(sorted == TLA_OUT_OF_RANGE ? "a window names an unknown target"
                       : sorted == TLA_OVERLAP    ? "two windows overlap"
-                                                 : "a window goes past 2^64");
+                                                 : "a window ends past 2^64");
     meters_of_links_.resize(config_.groups.empty() ? 0 : config_.links.size());
     for (const link_group &group : config_.groups) {
         meters_.push_back(std::make_unique<meter>(*this, group.name));
         for (const std::uint32_t link : group.links) {
-            if (link >= config_.links.size()) refuse_config("a group has a link that is none");
+            if (link >= config_.links.size()) refuse_config("a group names an unknown link");
             meters_of_links_[link].push_back(meters_.back().get());
         }
     }
@@ -59,7 +60,7 @@ tla_status interconnect::make_fabric() {
 }
 
 void interconnect::make_new() {
-    if (make_fabric()) SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for a fabric made anew");
+    if (make_fabric()) SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for a rebuilt fabric");
     watch_links();
 }
 
@@ -87,7 +88,7 @@ void interconnect::start_of_simulation() {
     const auto sources = static_cast<std::size_t>(in.size()), targets = static_cast<std::size_t>(out.size());
     if (sources == config_.sources.size() && targets == config_.targets.size()) return;
     refuse_config(std::to_string(sources) + " initiators and " + std::to_string(targets) +
-                  " targets are bound, expected " + std::to_string(config_.sources.size()) + " and " +
+                  " targets are bound, but the configuration has " + std::to_string(config_.sources.size()) + " and " +
                   std::to_string(config_.targets.size()));
 }
 
@@ -316,7 +317,7 @@ void interconnect::turn_back(in_order_request &request) {
     request.top().resume = nullptr; // on its way back
     const auto input = static_cast<std::uint32_t>(config_.sources.size() + c.window);
     if (tla_fabric_enter_answer(fabric_.get(), &c.access, data_of_answer(payload), request.at_ps, input, &request))
-        SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for an answer");
+        SC_REPORT_ERROR("/tlmalloc/interconnect/host_memory", "no host memory for a response");
 }
 
 void interconnect::refuse(tlm::tlm_generic_payload &payload) {
@@ -397,7 +398,7 @@ const tla_fabric *interconnect::fabric() const {
 
 std::vector<statistics_group> interconnect::list_statistics() const {
     time_queue::catch_up_all();
-    return {{{{"errors", errors_, "accesses", "that found no target"}}}};
+    return {{{{"errors", errors_, "accesses", "to addresses without a target"}}}};
 }
 
 } // namespace tlmalloc

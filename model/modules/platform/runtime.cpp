@@ -38,11 +38,11 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     std::uint64_t nbytes = 0;
     if (elements == 0 || element_bytes == 0 || where.pes.empty() || where.kind == spread::matrix ||
         __builtin_mul_overflow(elements, std::uint64_t{element_bytes}, &nbytes))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no elements, no PEs, or more than 2^64 bytes",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: must have elements, PEs and less than 2^64 bytes",
                              name.c_str());
     for (const pe_location &pe : where.pes)
         if (!knows(pe))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: no %s in this platform", name.c_str(),
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: unknown PE %s in this platform", name.c_str(),
                                  to_string(pe).c_str());
     tla_error why{};
     if (const tla_status status = check_memory(where.memory, &why))
@@ -63,7 +63,7 @@ tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layo
     for (std::uint32_t cube = 0; cube < where.cubes; cube++)
         for (std::uint32_t pe = 0; pe < where.pes; pe++)
             if (!knows({where.sip, cube, pe}))
-                return tla_error_set(error, TLA_NOT_FOUND, "tensor %s: no %s in this platform", name.c_str(),
+                return tla_error_set(error, TLA_NOT_FOUND, "tensor %s: unknown PE %s in this platform", name.c_str(),
                                      to_string(pe_location{where.sip, cube, pe}).c_str());
     std::vector<shard> wanted(std::size_t{where.cubes} * where.pes);
     wanted.resize(tla_matrix_layout_split(&where, wanted.data()));
@@ -131,7 +131,7 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
         const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
         if (found != tensors_.end()) taken.splice(taken.end(), tensors_, found);
     });
-    if (taken.empty()) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "no such tensor"));
+    if (taken.empty()) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
     tensor &t = taken.front();
     const std::uint32_t correlation_id = next_correlation_++;
     tla_status status = map(t, TLA_OP_UNMAP, correlation_id, error);

@@ -15,7 +15,7 @@ bool runtime::knows(const pe_location &pe) const {
 }
 
 tla_status runtime::check_memory(tla_memory_kind memory, tla_error *error) const {
-    if (!tla_memory_kind_name(memory)) return tla_error_set(error, TLA_INVALID_ARGUMENT, "no memory %d", memory);
+    if (!tla_memory_kind_name(memory)) return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown memory %d", memory);
     if (memory == TLA_HOST_MEMORY && settings_.memory == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the host has no memory in this platform: host_memory.capacity is 0 B");
@@ -134,7 +134,7 @@ void runtime::tell_shortage(tla_memory_kind memory, const std::vector<shard> &wa
     }
     if (!error || parts < 2) return;
     const tla_error first = *error;
-    tla_error_set(error, first.status, "%s; %zu of %zu parts do not fit: they take %llu bytes, where %llu are free",
+    tla_error_set(error, first.status, "%s; %zu of %zu shards do not fit: they need %llu bytes, but %llu are free",
                   first.text, parts, wanted.size(), static_cast<unsigned long long>(nbytes),
                   static_cast<unsigned long long>(free));
     error->requested = first.requested;
@@ -165,8 +165,7 @@ tla_status runtime::allocate(const pe_location &pe, tla_memory_kind memory, std:
     if (const tla_status status = check_memory(memory, error)) return status;
     if (!knows(pe) || nbytes == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%llu bytes in memory %d of %s: expected 1 or more, in a "
-                             "memory of this platform",
+                             "%llu bytes in memory %d of %s: must be at least 1 byte, in a memory of this platform",
                              static_cast<unsigned long long>(nbytes), memory, to_string(pe).c_str());
     const call here(*this, "allocation", error);
     if (!here.may_begin()) return here.result(TLA_RESET);

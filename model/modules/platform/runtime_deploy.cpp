@@ -9,23 +9,24 @@ tla_status check_plan(const std::string &name, std::uint64_t height, const std::
                       const runtime::sharding &where, tla_error *error) {
     if (height == 0 || tensors.empty() || where.kind != spread::split)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "plan %s: %llu bytes with %zu tensors%s, expected both to be 1 or more, split over PEs",
+                             "plan %s: %llu bytes with %zu tensors%s: both must be at least 1, split over PEs",
                              name.c_str(), static_cast<unsigned long long>(height), tensors.size(),
                              where.kind == spread::split ? "" : ", not split");
     for (const planned_tensor &t : tensors) {
         if (t.nbytes == 0)
-            return tla_error_set(error, TLA_INVALID_ARGUMENT, "plan %s: tensor %s of 0 bytes, expected 1 or more",
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "plan %s: tensor %s: size must be at least 1 byte",
                                  name.c_str(), t.name.c_str());
         if (t.nbytes > height || t.offset > height - t.nbytes)
             return tla_error_set(error, TLA_OUT_OF_RANGE,
-                                 "plan %s: tensor %s of %llu bytes at %llu, expected it to end at %llu at the latest",
-                                 name.c_str(), t.name.c_str(), static_cast<unsigned long long>(t.nbytes),
+                                 "plan %s: tensor %s of %llu bytes at %llu: must end at %llu or before", name.c_str(),
+                                 t.name.c_str(), static_cast<unsigned long long>(t.nbytes),
                                  static_cast<unsigned long long>(t.offset), static_cast<unsigned long long>(height));
     }
     std::uint64_t nbytes = 0;
     if (__builtin_mul_overflow(height, std::uint64_t{where.pes.size()}, &nbytes))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "plan %s: %zu times %llu bytes are more than 2^64",
-                             name.c_str(), where.pes.size(), static_cast<unsigned long long>(height));
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "plan %s: %zu times %llu bytes: must be less than 2^64 in total", name.c_str(),
+                             where.pes.size(), static_cast<unsigned long long>(height));
     return TLA_OK;
 }
 

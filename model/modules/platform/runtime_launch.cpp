@@ -46,11 +46,12 @@ using pe_sets = std::map<std::uint32_t, tla_pe_set>;
 
 tla_status sort_pes(const std::vector<pe_location> &all, const std::vector<pe_location> &pes, pe_sets &sets,
                     const char *what, tla_error *error) {
-    if (pes.empty()) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: no PE is named", what);
+    if (pes.empty()) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: must name at least one PE", what);
     for (const pe_location &pe : pes) {
         const auto same = [&pe](const pe_location &p) { return p.sip == pe.sip && p.cube == pe.cube && p.pe == pe.pe; };
         if (std::none_of(all.begin(), all.end(), same))
-            return tla_error_set(error, TLA_NOT_FOUND, "%s: no %s in this platform", what, to_string(pe).c_str());
+            return tla_error_set(error, TLA_NOT_FOUND, "%s: unknown PE %s in this platform", what,
+                                 to_string(pe).c_str());
         std::uint16_t &cube = sets[pe.sip].cubes[pe.cube];
         const auto bit = static_cast<std::uint16_t>(1u << pe.pe);
         if (cube & bit)
@@ -65,7 +66,7 @@ tla_status explain_launch(const tla_completion &answer, std::uint64_t tcm_reserv
     const char *const what = answer.opcode == TLA_OP_LAUNCH ? "kernel on " : "DMA of ";
     const std::string which = what + to_string(answer.failed_at);
     if (answer.status == TLA_BUSY && answer.value == 0) // did not begin
-        return tla_error_set(error, TLA_BUSY, "%s: the one before is still running (correlation %u, request %u)",
+        return tla_error_set(error, TLA_BUSY, "%s: the previous kernel is still running (correlation %u, request %u)",
                              which.c_str(), answer.correlation_id, answer.request_id);
     return explain(error, answer.nbytes ? which + ": TCM" : which, answer, answer.nbytes, tcm_reserved);
 }
@@ -129,7 +130,7 @@ class runtime::launch_under_way {
 tla_status runtime::launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments,
                            const std::vector<pe_location> &pes, tla_error *error, launched *result) {
     if (arguments.size() > TLA_COMMAND_MAX_ARGUMENTS)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments, at most %d", arguments.size(),
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "launch: %zu arguments: must be at most %d", arguments.size(),
                              TLA_COMMAND_MAX_ARGUMENTS);
     tla_command command{};
     command.opcode = TLA_OP_LAUNCH;
@@ -167,7 +168,8 @@ tla_status runtime::try_to_dispatch(tla_command &command, const std::vector<pe_l
     command.request_id = next_request_++;
     const unsigned port = pads_->take_port();
     if (port == pads_->ports())
-        return tla_error_set(error, TLA_LIMIT, "%s: %u are under way, as many as the host has ports for", what, port);
+        return tla_error_set(error, TLA_LIMIT, "%s: %u launches are outstanding, the most that the host's ports allow",
+                             what, port);
     launch_under_way messages(*this, port);
     for (const auto &of_sip : sets)
         wait_for_driver(of_sip.first);

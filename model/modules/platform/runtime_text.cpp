@@ -34,7 +34,7 @@ std::string place_of(tla_memory_kind memory, const pe_location &pe) {
 }
 
 const char *refusal_text(tla_status status) {
-    return status == TLA_BUSY ? "refused by the fault plan" : tla_status_text(status);
+    return status == TLA_BUSY ? "rejected by the fault plan" : tla_status_text(status);
 }
 
 namespace {
@@ -55,10 +55,10 @@ std::string shortage(const std::string &what, const tla_completion &completion, 
     return what + " overflow: requested " + number(nbytes) + " bytes" +
            (takes > nbytes && takes != UINT64_MAX ? " (a block of " + number(takes) + ")" : "") + ", " +
            number(completion.total_free) + " free" +
-           (trimmed ? " (" + number(trimmed) + " of them come back with a TRIM)" : "") + ", largest free block " +
+           (trimmed ? " (" + number(trimmed) + " of them after a TRIM)" : "") + ", largest free block " +
            number(completion.largest_free) + ": " +
            tla_shortage_say(completion.status, takes, completion.total_free, reserved, trimmed).text +
-           (smaller_helps ? "; or set " + segmented.text + " to less: so large a segment is not free" : "");
+           (smaller_helps ? "; or reduce " + segmented.text + ", because no segment of this size is free" : "");
 }
 
 #define IDS " (correlation %u, request %u)"
@@ -69,8 +69,8 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
     const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
     if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
         return tla_error_set(error, TLA_LIMIT,
-                             "%s: no node is left for one more block on the free list: controller.list_reserve holds "
-                             "the nodes" IDS,
+                             "%s: the free list has no node for another block: controller.list_reserve or "
+                             "controller.engine_nodes limits its nodes" IDS,
                              what.c_str(), correlation, request);
     if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), refusal_text(completion.status),

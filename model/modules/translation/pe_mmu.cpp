@@ -111,8 +111,8 @@ void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const 
     std::ostringstream text;
     text << name() << ": " << (payload.is_write() ? "write" : "read") << " of " << payload_span(payload)
          << " bytes at VA 0x" << std::hex << payload.get_address() << ": "
-         << (status == TLA_BUS_ERROR ? "the walk read what the page table does not say"
-             : status == TLA_BUSY    ? "a walk of this MMU leads back to it"
+         << (status == TLA_BUS_ERROR ? "the walk read an entry that differs from the page table"
+             : status == TLA_BUSY    ? "a walk of this MMU accesses the same MMU"
                                      : tla_status_text(status));
     SC_REPORT_WARNING(kind, text.str().c_str());
     payload.set_response_status(response);
@@ -252,23 +252,23 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
 std::vector<statistics_group> pe_mmu::list_statistics() const {
     const statistics s = get_statistics();
     return {{{{"lookups", s.lookups, "accesses", "translated"},
-              {"splits", s.splits, "accesses", "that became more than one"},
+              {"splits", s.splits, "accesses", "split into several accesses"},
               {"maps", s.maps, "entries", "mapped"},
               {"unmaps", s.unmaps, "ranges", "unmapped"},
-              {"failed", s.failed, "commands", "refused"},
-              {"faults", s.faults, "accesses", "answered with an error"},
-              {"pa_fallbacks", s.pa_fallbacks, "pieces", "whose virtual address was taken as physical"},
-              {"demand_faults", s.demand_faults, "faults", "that the host was asked about"},
-              {"retries", s.retries, "commands", "ALLOC and FREE that were sent again"},
-              {"stale_accesses", s.stale_accesses, "accesses", "through mappings that were gone, but not visibly"},
-              {"hits", s.hits, "lookups", "that the TLB served"},
-              {"misses", s.misses, "lookups", "that it did not"},
+              {"failed", s.failed, "commands", "failed"},
+              {"faults", s.faults, "accesses", "completed with an error response"},
+              {"pa_fallbacks", s.pa_fallbacks, "pieces", "whose virtual address was used as physical"},
+              {"demand_faults", s.demand_faults, "faults", "sent to the host"},
+              {"retries", s.retries, "commands", "ALLOC and FREE sent again"},
+              {"stale_accesses", s.stale_accesses, "accesses", "through mappings whose removal was not yet visible"},
+              {"hits", s.hits, "lookups", "that hit in the TLB"},
+              {"misses", s.misses, "lookups", "that missed in the TLB"},
               {"walks", s.walkers.walks, "walks", "of the page table"},
-              {"merged", s.walkers.merged, "lookups", "that joined a walk under way"},
+              {"merged", s.walkers.merged, "lookups", "that joined an outstanding walk"},
               {"stalls", s.walkers.stalls, "lookups", "that waited for a walker"},
-              {"walk_errors", s.walk_errors, "walks", "that read what the table does not say"},
+              {"walk_errors", s.walk_errors, "walks", "that read an entry that differs from the table"},
               {"table_bytes", s.table.table_bytes, "bytes", "of page tables now"},
-              {"busy_ps", s.busy_ps, "ps", "commands took"}}}};
+              {"busy_ps", s.busy_ps, "ps", "busy time of commands"}}}};
 }
 
 } // namespace tlmalloc

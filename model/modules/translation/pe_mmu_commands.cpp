@@ -19,7 +19,7 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
     else if (command.opcode == TLA_OP_INVALIDATE)
         status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
     else
-        status = tla_error_set(&error, TLA_BAD_COMMAND, "opcode %d is not for a pe_mmu", command.opcode);
+        status = tla_error_set(&error, TLA_BAD_COMMAND, "unsupported opcode %d for a pe_mmu", command.opcode);
     free_owed(at_ps); // there may be no next command
     return complete(port, command, arrival_ps, at_ps - expected.start_ps, status, work, error);
 }

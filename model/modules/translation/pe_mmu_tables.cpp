@@ -75,7 +75,7 @@ void pe_mmu::start_of_simulation() {
     steps_->lead_on();
     if (config_.walk != TLA_WALK_MEMORY) return;
     if (walk.size() == 0 || allocator.size() == 0)
-        refuse_config("walk and allocator are not bound, though tables lie in memory");
+        refuse_config("walk and allocator must be bound, because the tables are in memory");
     const auto has_port = [this](unsigned port) {
         std::uint8_t state[4];
         tlm::tlm_generic_payload payload;
@@ -87,7 +87,7 @@ void pe_mmu::start_of_simulation() {
     };
     if (has_port(0) && !has_port(config_.allocator_port))
         refuse_config(std::string(name()) + ": allocator_port is " + std::to_string(config_.allocator_port) +
-                      ", a control port that the memory controller has not");
+                      ", but the memory controller does not have this control port");
 }
 
 } // namespace tlmalloc

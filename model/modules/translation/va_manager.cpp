@@ -121,10 +121,10 @@ std::vector<statistics_group> va_manager::list_statistics() const {
               {"frees", s.frees, "commands", "VA_FREE"},
               {"maps", s.maps, "commands", "MAP"},
               {"unmaps", s.unmaps, "commands", "UNMAP"},
-              {"failed", s.failed, "commands", "refused"},
-              {"posted_failures", s.posted_failures, "commands", "that failed at a route after they were acknowledged"},
-              {"not_restored", s.not_restored, "routes", "along which a command could not be taken back"},
-              {"busy_ps", s.busy_ps, "ps", "VA_ALLOC and VA_FREE took"}}}};
+              {"failed", s.failed, "commands", "failed"},
+              {"posted_failures", s.posted_failures, "commands", "that failed on a route after the acknowledgement"},
+              {"not_restored", s.not_restored, "routes", "on which a command could not be undone"},
+              {"busy_ps", s.busy_ps, "ps", "busy time of VA_ALLOC and VA_FREE"}}}};
 }
 
 } // namespace tlmalloc
