@@ -300,26 +300,6 @@ static bool is_trusting(const tla_object_store *store, tla_site at) {
     return !stack.validate && tla_stack_front(stack.policy) == TLA_FRONT_NONE;
 }
 
-/* A free of what is not counted. Only one that is trusted, and says another range than that of a block, can take others
- * with it. */
-static tla_status free_as_told(tla_object_store *store, tla_object_block *block, tla_site at, uint64_t nbytes,
-                               tla_work *work) {
-    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
-    const uint64_t bytes = takes_others ? granted(store, at, nbytes) : 0;
-    if (takes_others && bytes <= UINT64_MAX - at.pa.value && find_overlapped(store, at, bytes, true))
-        return tla_error_set(&store->refused, TLA_OVERLAP,
-                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": another block in this range has references",
-                             nbytes, at.pa.value);
-    tla_status status = give_back(store, at, nbytes, work);
-    if (status) return status;
-    while (block || (takes_others && (block = find_overlapped(store, at, bytes, false)) != NULL)) {
-        store->stats[block->at.memory].references--;
-        tla_object_forget(block);
-        block = NULL;
-    }
-    return TLA_OK;
-}
-
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes) {
     const tla_pe_memory_config *config = tla_pe_memory_get_config(block->store->memory);
     if (nbytes == block->nbytes) return true;
@@ -333,7 +313,7 @@ static tla_status free_counted(tla_object_block *block, uint64_t nbytes, uint64_
     if (work) work->metadata_lines++;
     if (!tla_object_is_size(block, nbytes))
         return tla_error_set(&block->store->refused, TLA_SIZE_MISMATCH,
-                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block there has %" PRIu64, nbytes,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block has %" PRIu64, nbytes,
                              block->at.pa.value, block->nbytes);
     tla_object_counts counts;
     tla_status status = tla_object_drop_reference(block, "FREE", who, &counts, work);
@@ -346,16 +326,23 @@ tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes
     store->refused.status = TLA_OK;
     *references = 0;
     tla_object_block *block = find(store, at.pa);
-    if (!block || !block->object) return free_as_told(store, block, at, nbytes, work);
-    if (work) work->metadata_lines++;
-    if (!tla_object_is_size(block, nbytes))
-        return tla_error_set(&store->refused, TLA_SIZE_MISMATCH,
-                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": the block has %" PRIu64, nbytes, at.pa.value,
-                             block->nbytes);
-    tla_object_counts counts;
-    tla_status status = tla_object_drop_reference(block, "FREE", who, &counts, work);
-    if (!status) *references = counts.references;
-    return status;
+    if (block && block->object) return free_counted(block, nbytes, who, references, work);
+    /* Only a free that is trusted, and says another range than that of a block, can take others with it. */
+    const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
+    const uint64_t bytes = granted(store, at, nbytes);
+    if (takes_others && bytes <= UINT64_MAX - at.pa.value && find_overlapped(store, at, bytes, true))
+        return tla_error_set(&store->refused, TLA_OVERLAP,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": another block in this range has references",
+                             nbytes, at.pa.value);
+    tla_status status = tla_pe_memory_give_back(store->memory, at, nbytes, work);
+    if (status) return status;
+    tla_object_tell(store, at, bytes);
+    while (block || (takes_others && (block = find_overlapped(store, at, bytes, false)) != NULL)) {
+        store->stats[block->at.memory].references--;
+        tla_object_forget(block);
+        block = NULL;
+    }
+    return TLA_OK;
 }
 
 /* ---- pins that time out ---- */

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(damage_of_a_kernel_to_its_process_is_reported_with_the_plac
         {"execl(\"/bin/true\", \"true\", (char *)0);", "or replaced it: return a status instead\n"},
         {"fork();", "created processes ("},
         {"sigset_t all; sigfillset(&all); sigprocmask(SIG_SETMASK, &all, 0); for (volatile int i = 0;;) i++;",
-         "makes no more calls: more than pe.host_limit, 200 ms of real time; it has stopped the clock"},
+         "makes no more calls and exceeded pe.host_limit, 200 ms of real time: it stopped the timer"},
         {"kill(getpid(), SIGKILL);", "ended by signal 9 (Killed)"}};
     for (const auto &[inside, says] : told) {
         const std::string file = scratch.write("k.c", headers + doubling("", inside));

@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a_row_can_ask_for_one_of_several_figures_in_its_own_unit) {
         return bad.err;
     };
     BOOST_CHECK_EQUAL(refused("  - {label: a, figure: read}\n"),
-                      "tlmalloc reproduce: s: a: its figure was not measured\n");
+                      "tlmalloc reproduce: s: a: the simulation did not measure the figure\n");
     BOOST_CHECK_EQUAL(refused("  - {label: a, with: {nodes: 0}}\n"),
                       "tlmalloc reproduce: s: a: no free list of 0 nodes (1 .. 65536): an argument is out of range\n");
 }
