@@ -91,7 +91,7 @@ static char *judge_value(judge *j, sweep_kind kind, const char *name, const swee
 
 void judge_settings(judge *j) {
     sweep *s = j->s;
-    for (size_t i = 0; i < j->r->setting_count; i++) {
+    for (size_t i = 0; i < j->r->setting_count && !tla_loader_is_full(j->loader); i++) {
         const sweep_written *w = &j->r->settings[i];
         sweep_kind kind;
         if (!judge_name(j, w->name, w->name_at, &kind)) continue;

@@ -89,21 +89,24 @@ BOOST_AUTO_TEST_CASE(no_reader_waits_for_the_end_of_an_endless_file) {
         }
 }
 
-// 600 MB in 600 KB.
+// 300 MiB in 300 KB: more than the 256 MiB that may be in any file.
 BOOST_AUTO_TEST_CASE(a_small_file_that_is_very_large_inside_is_refused_by_every_reader) {
     scratch_directory scratch;
-    const std::size_t bytes = std::size_t{600} << 20;
+    const std::size_t bytes = std::size_t{300} << 20;
     const std::vector<reader> readers = readers_of_gzip(scratch);
     const std::string table = "time_ns,op,id,bytes\n";
+    // What refuses them is below all readers, so each gets one kind of text, and the first all.
+    std::size_t kind = 0;
     for (const auto &[first, part] : std::vector<std::pair<std::string, std::string>>{
              {"{\"device_traces\": [[", " "}, {table, "\n"}, {"\x80\x04", std::string(1, '\0')}}) {
         const std::string path = compressed(scratch.path("bomb.gz"), first, part, bytes);
-        BOOST_CHECK_LT(std::filesystem::file_size(path), 1'000'000u);
-        for (const reader &r : readers) {
-            const command_result run = run_within(60, line_of(r, path));
-            BOOST_CHECK_MESSAGE(run.status == 2, r.before[0] << ": " << run.status << " " << run.err);
+        BOOST_CHECK_LT(std::filesystem::file_size(path), 500'000u);
+        for (std::size_t i = 1 + kind++; i < readers.size(); i += 3) {
+            const command_result run = run_within(60, line_of(readers[i], path));
+            BOOST_CHECK_MESSAGE(run.status == 2, readers[i].before[0] << ": " << run.status << " " << run.err);
         }
-        const command_result replay = run_within(60, {"replay", path, "--capacity", "1 KiB"});
+        const command_result replay = run_within(60, line_of(readers[0], path));
+        BOOST_CHECK_EQUAL(replay.status, 2);
         BOOST_CHECK_MESSAGE(contains(replay.err, "exceed the limit of 500 times as many: decompress the file"),
                             replay.err);
     }
@@ -134,7 +137,7 @@ BOOST_AUTO_TEST_CASE(an_event_log_has_lines_of_a_limit_and_an_end_whatever_bytes
 
 BOOST_AUTO_TEST_CASE(errors_are_reported_up_to_a_stated_number_and_then_reading_ends) {
     scratch_directory scratch;
-    const int count = 100000;
+    const int count = 20000;
     std::string unknown, twice = "hbm:\n", odd, rows = "name: p\ncommand: plan\ninput: b.csv\nkeys:\n",
                          pairs = "name: p\ncommand: run\nplatform: " + npu_small + "\nset:\n";
     for (int i = 0; i < count; i++) {
