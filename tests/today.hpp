@@ -1,0 +1,30 @@
+// A part of what a test has many of alike: by default another part every day, all of it where TLMALLOC_ALL is set, as
+// tests/run --long does.
+#ifndef TLMALLOC_TESTS_TODAY_HPP
+#define TLMALLOC_TESTS_TODAY_HPP
+
+#include <cstddef>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+inline bool all_is_tested() {
+    return std::getenv("TLMALLOC_ALL") != nullptr;
+}
+
+// Days since 1970: what a part of a day begins with.
+inline std::size_t today() {
+    return static_cast<std::size_t>(std::time(nullptr)) / 86400;
+}
+
+// One of every `step`.
+template <typename T>
+std::vector<T> some_of_today(const std::vector<T> &all, std::size_t step) {
+    if (all_is_tested()) return all;
+    std::vector<T> some;
+    for (std::size_t i = today() % step; i < all.size(); i += step)
+        some.push_back(all[i]);
+    return some;
+}
+
+#endif
