@@ -398,7 +398,7 @@ BOOST_AUTO_TEST_CASE(a_composite_that_does_not_fit_or_fails_is_reported) {
                             "be mapped and writable (of a tensor that is TL_OUT or TL_INOUT)"},
             {TLA_INVALID_ARGUMENT,
              "tl_composite: a is 32 x 64, b 63 x 32 and the result 32 x 32: must be m x k, k x n and m x n"},
-            {TLA_INVALID_ARGUMENT, "tl_composite: unsupported types i8 of a and f16 of b: must be f16, bf16 or f32"},
+            {TLA_INVALID_ARGUMENT, "tl_composite: a of i8 and b of f16: must be f16, bf16 or f32"},
             {TLA_INVALID_ARGUMENT,
              "tl_composite: step 0: a term of kind 3: must be a number, a tile, or with TL_MATH the operand b"},
             {TLA_UNSUPPORTED, "tl_composite: step 0: the vector engine does not support operation 99 of 1 operands"},

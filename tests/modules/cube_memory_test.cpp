@@ -108,7 +108,7 @@ void it_is_filled_and_given_back(tla_memory_kind kind, const std::string &where,
         BOOST_CHECK_EQUAL(b.error.largest_free, block);
         const std::string free = std::to_string((live.size() + 1) / 2 * block);
         BOOST_CHECK(b.make(4 * block, kind, {pe0, pe1}) == nullptr);
-        BOOST_CHECK_MESSAGE(std::string(b.error.text).find(", where " + free + " are free") != std::string::npos,
+        BOOST_CHECK_MESSAGE(std::string(b.error.text).find(", but " + free + " are free") != std::string::npos,
                             b.error.text);
         BOOST_CHECK(b.make(block, kind, {pe1}) != nullptr);
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_tcms) {
         BOOST_CHECK(b.make(63 << 20, TLA_TCM) == nullptr);
         BOOST_CHECK_EQUAL(std::string(b.error.text).rfind("tensor t: TCM of sip0.cube0.pe0 overflow: ", 0), 0u);
         BOOST_CHECK(b.make(1, TLA_MEMORY_KIND_COUNT) == nullptr);
-        BOOST_CHECK_EQUAL(b.error.text, "tensor t: no memory 5");
+        BOOST_CHECK_EQUAL(b.error.text, "tensor t: unknown memory 5");
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
     });

@@ -157,8 +157,10 @@ BOOST_AUTO_TEST_CASE(calls_that_cannot_be_are_refused_in_words_and_a_wrong_tile_
     BOOST_CHECK(has(texts[0], "tl_send: program 2 must be less than 2"));
     BOOST_CHECK(has(texts[1], "tl_recv: program 7 must be less than 2"));
     BOOST_CHECK(has(texts[2], "tl_send: program 1 is this program: must be another"));
-    BOOST_CHECK(has(texts[3], "found a message of 256 bytes of f32 from program 0, expected 128 of f32"));
-    BOOST_CHECK(has(texts[4], "found a message of 256 bytes of f32 from program 0, expected 256 of f16"));
+    BOOST_CHECK(
+        has(texts[3], "a message of 256 bytes of f32 from program 0 does not match the tile: must be 128 of f32"));
+    BOOST_CHECK(
+        has(texts[4], "a message of 256 bytes of f32 from program 0 does not match the tile: must be 256 of f16"));
     BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
 }
 

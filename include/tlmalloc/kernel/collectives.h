@@ -57,8 +57,8 @@ static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns
     const uint64_t all = (uint64_t)sips * cubes * pes;
     if (programs != all || (wanted != 0 && wanted != all))
         return tl_refuse(tl,
-                         "tl_world_init: collectives.algorithm hierarchical: %u programs and collectives.world_size "
-                         "%u: must be one program on each of %llu PEs, and a world_size of all programs or 0",
+                         "tl_world_init: collectives.algorithm hierarchical: %u programs, collectives.world_size %u: "
+                         "must be a program on each of %llu PEs, and world_size 0 or all",
                          programs, wanted, (unsigned long long)all);
     const uint32_t extent[] = {sips / sip_columns, sip_columns, cubes / columns, columns, pes};
     world->size = programs;

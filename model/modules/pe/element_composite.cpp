@@ -134,8 +134,7 @@ tla_status processing_element::check_composition(const tl_composition &what) {
                        a.text().c_str(), b.text().c_str(), out.text().c_str(),
                        product ? "m x k, k x n and m x n" : "the same shape, with or without b");
     if (!is_factor(a.dtype) || (b.there && !is_factor(b.dtype)))
-        return problem(TLA_INVALID_ARGUMENT,
-                       "tl_composite: unsupported types %s of a and %s of b: must be f16, bf16 or f32",
+        return problem(TLA_INVALID_ARGUMENT, "tl_composite: a of %s and b of %s: must be f16, bf16 or f32",
                        tla_type_name(a.dtype), b.there ? tla_type_name(b.dtype) : "none");
     for (std::uint32_t i = 0; i < what.step_count; i++) {
         const tl_step &step = what.steps[i];
