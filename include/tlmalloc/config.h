@@ -47,7 +47,7 @@ typedef struct tla_config {
 typedef struct tla_config_finding {
     const char *file; /* as it was named to the call, or "--set" */
     size_t line, column;
-    const char *text; /* "found X, expected Y", one line */
+    const char *text; /* what is wrong, in one line */
 } tla_config_finding;
 
 typedef void (*tla_config_report)(void *context, const tla_config_finding *finding);
