@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(firmware_that_fails_is_reported_and_the_process_continues) 
     for (const std::uint64_t count : {std::uint64_t{0}, most + 1, UINT64_MAX}) {
         BOOST_CHECK_EQUAL(tla_firmware_engine_restart(works.get(), 100, count, &error), TLA_LIMIT);
         BOOST_CHECK_EQUAL(error.text,
-                          "firmware fw_list has no room for 100 units with " + std::to_string(count) + " free blocks");
+                          "firmware fw_list does not support 100 units with " + std::to_string(count) + " free blocks");
     }
     BOOST_CHECK_EQUAL(tla_firmware_engine_restart(works.get(), 100, most, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(ask_firmware(works.get(), TLA_MAILBOX_TAKE, 0, 100).status, TLA_MAILBOX_DONE);
