@@ -1,18 +1,20 @@
-/* What serves one memory: a placement alone, or a front over a placement.
+/* The allocator of one memory: a placement alone, or a front over a placement.
  *
  * A stack is named FRONT, PLACEMENT or FRONT/PLACEMENT. The placement is an arena (arena.h) over the whole range. A
- * front stands before it and keeps blocks for the next request of their kind; it asks the arena for more when it has
- * none, as the systems that are modelled ask their driver. The fronts are the pools of this directory, by their rules:
+ * front serves requests before the arena, and keeps blocks for the next request of their kind. When it has no suitable
+ * block, it allocates more from the arena, as the modelled systems allocate from their driver. The fronts are the pools
+ * of this directory, with their rules:
  *
- *     caching_pool   size classes, one list each, nothing merged (driver_pools.h, xtrain)
- *     segment_cache  segments, split and joined (segment_cache.h, PyTorch)
- *     growing_pool   blocks of an upstream, best fit in them (driver_pools.h, rmm)
- *     slot_pool      slots of one size; stands alone, without a placement (buffer_pools.h, LMCache)
- *     mixed          by format: tensors in one region, plain buffers in a second one (buffer_pools.h, LMCache)
- *     lazy           the placement, in a range that is committed in the background of time (buffer_pools.h, LMCache)
+ * caching_pool   size classes, one list each, nothing merged (driver_pools.h, xtrain)
+ * segment_cache  segments, split and joined (segment_cache.h, PyTorch)
+ * growing_pool   blocks of an upstream, best fit in them (driver_pools.h, rmm)
+ * slot_pool      slots of one size; works alone, without a placement (buffer_pools.h, LMCache)
+ * mixed          by format: tensors in one region, plain buffers in a second one (buffer_pools.h, LMCache)
+ * lazy           the placement, in a range that is committed in the background of time (buffer_pools.h, LMCache)
  *
- * A memory controller serves each of its memories by a stack (pe_memory.h), `tlmalloc replay` plays traces on one, and
- * both name it alike: model/stack/stack_policy.c has the one list. Not thread safe; one owner at a time. */
+ * A memory controller uses one stack for each of its memories (pe_memory.h), and `tlmalloc replay` replays traces on
+ * one stack. Both use the same names: model/stack/stack_policy.c has the one list. Not thread safe; one owner at a
+ * time. */
 #ifndef TLMALLOC_STACK_STACK_H
 #define TLMALLOC_STACK_STACK_H
 
@@ -34,7 +36,7 @@ typedef enum tla_front {
     TLA_FRONT_COUNT
 } tla_front;
 
-/* A front and the placement under it as one number, so that a placement (tla_policy) is a stack of its own. */
+/* A front and the placement under it as one number. A placement (tla_policy) alone is also a stack policy. */
 typedef uint32_t tla_stack_policy;
 
 static inline tla_stack_policy tla_stack_policy_of(tla_front front, tla_policy under) {
@@ -47,173 +49,181 @@ static inline tla_policy tla_stack_placement(tla_stack_policy policy) {
     return (tla_policy)(policy & 0xff);
 }
 
-/* Whether the number is a front and a placement that there are. */
+/* Returns whether the number consists of an existing front and an existing placement. */
 bool tla_stack_policy_exists(tla_stack_policy policy);
 
-/* What can be written alone, in the order of tables: the placements, then the fronts, which stand over first fit then.
- * NULL past the last. */
+/* Returns the i-th valid single-word name, in the order of tables: the placements first, then the fronts (over first
+ * fit). NULL past the last. */
 const char *tla_stack_name(uint64_t index);
 
 /* Writes "best_fit", "caching_pool" (over first fit), "caching_pool/best_fit"; terminated and cut to room. Returns the
- * length of the whole, as snprintf does. "?" for a number that is none. */
+ * length of the whole text, as snprintf does. Writes "?" for an invalid number. */
 size_t tla_stack_policy_print(tla_stack_policy policy, char *text, size_t room);
 
-/* What a name of a stack looks like, for a person: all names in a sentence. Terminated and cut to room. */
+/* Writes a readable sentence that lists all valid names of a stack. Terminated and cut to room. */
 void tla_stack_policy_expected(char *text, size_t room);
 
-/* The stack of a name. TLA_SYNTAX with what was found and what was expected; *policy is untouched then. */
+/* Parses the name of a stack. TLA_SYNTAX with the found and the expected text; *policy is unchanged then. */
 tla_status tla_stack_policy_parse(const char *text, tla_stack_policy *policy, tla_error *error);
 
-/* Sizes that fronts have, and a time; each is looked at where its front stands. */
+/* The size and time settings of fronts. Each setting affects only stacks with its front. */
 typedef struct tla_front_sizes {
-    uint64_t segment;  /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it; smaller ones are
-                          served from segments of 1/10 of it, larger ones from one of their own, a multiple of 1/10 of
-                          it. A multiple of 10 KiB; 0: 20 MiB, as PyTorch's */
-    uint64_t slot;     /* slot_pool: bytes of a slot, of which the capacity is a multiple, at most 2^24 */
-    uint64_t buffers;  /* mixed: bytes at the end of the range that are for plain buffers alone; less than the range */
-    uint64_t initial;  /* lazy: bytes that are there from the beginning; at most the range, which is a multiple of chunk
-                          then, as are initial and commit */
-    uint64_t chunk;    /* lazy: bytes that are pinned in one go; a multiple of the alignment */
-    uint64_t commit;   /* lazy: bytes that enter the range in one go; the last ones may be fewer */
-    uint64_t chunk_ps; /* lazy: time to pin a chunk, from time 0 on; 0: the whole range is there from the beginning, and
-                          the other three are not looked at */
+    uint64_t segment;  /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it. Smaller requests
+                          share segments of 1/10 of it. A larger request has its own segment, a multiple of 1/10 of it.
+                          The value is a multiple of 10 KiB; 0: 20 MiB, as in PyTorch */
+    uint64_t slot;     /* slot_pool: bytes of a slot; the capacity is a multiple of it; at most 2^24 */
+    uint64_t buffers;  /* mixed: bytes at the end of the range, reserved for plain buffers; less than the range */
+    uint64_t initial;  /* lazy: bytes committed from the beginning; at most the range. The range, initial and commit are
+                          then multiples of chunk */
+    uint64_t chunk;    /* lazy: bytes pinned in one step; a multiple of the alignment */
+    uint64_t commit;   /* lazy: bytes added to the range in one step; the last step may add fewer */
+    uint64_t chunk_ps; /* lazy: time to pin a chunk, starting at time 0. 0: the whole range exists from the beginning,
+                          and the other three settings have no effect */
 } tla_front_sizes;
 
 typedef struct tla_stack_config {
-    uint64_t base, capacity; /* as tla_arena_config; base 0 with slot_pool and mixed */
+    uint64_t base, capacity; /* as in tla_arena_config; base 0 with slot_pool and mixed */
     tla_stack_policy policy;
-    uint64_t alignment; /* as tla_arena_config; with a front, too: requests are rounded up to it first */
-    bool validate;      /* frees are checked and an error names the owner: tla_stack_last_error */
+    uint64_t alignment; /* as in tla_arena_config; a front also rounds requests up to it first */
+    bool validate;      /* frees are checked, and errors name the owner: tla_stack_last_error */
     tla_front_sizes sizes;
-    tla_segment_cache_config segments; /* of segment_cache: PyTorch's settings. Driver, device, ranges and unit are the
-                                          stack's */
+    tla_segment_cache_config
+        segments; /* segment_cache: PyTorch's settings. Driver, device, ranges and unit are the stack's */
 } tla_stack_config;
 
 typedef struct tla_stack_request {
     uint64_t nbytes;
-    uint64_t stream;          /* looked at by segment_cache */
-    tla_memory_format format; /* looked at by mixed; TLA_FORMAT_UNDEFINED: the default tensor */
+    uint64_t stream;          /* used by segment_cache */
+    tla_memory_format format; /* used by mixed; TLA_FORMAT_UNDEFINED: the default tensor */
 } tla_stack_request;
 
 typedef struct tla_stack_stats {
-    tla_arena_stats memory; /* capacity: of lazy what is committed; used: in live blocks, as granted; free: capacity -
-                               used, so with what the front keeps; largest_free, free_blocks: of the list below the
-                               front (a slot pool's: of its slots) */
-    uint64_t held;          /* bytes of `free` that the front keeps from the list below it, with what that rounded up
-                               (buddies, the alignment) */
-    uint64_t peak_reserved; /* the most that the front had asked of the list at once; without a front, or with slots or
-                               mixed: memory.peak_used */
+    tla_arena_stats memory; /* capacity: for lazy the committed bytes; used: in live blocks, as granted; free: capacity
+                               - used, including the front's kept bytes; largest_free, free_blocks: of the list below
+                               the front (slot pool: of its slots) */
+    uint64_t held; /* bytes of `free` that the front has allocated from the list below it and keeps, including rounding
+                      (buddies, the alignment) */
+    uint64_t peak_reserved; /* maximum number of bytes that the front had allocated from the list at one time; without a
+                               front, or with slots or mixed: memory.peak_used */
 } tla_stack_stats;
 
 typedef struct tla_stack tla_stack;
 
-/* Whether a stack can be made of this: TLA_OK, or TLA_INVALID_ARGUMENT with an error that says what was found and what
- * was expected. */
+/* Checks a configuration. Returns TLA_OK, or TLA_INVALID_ARGUMENT with an error that has the found and the expected
+ * value. */
 tla_status tla_stack_check_config(const tla_stack_config *config, tla_error *error);
 
-/* Makes a stack whose whole range is free. Errors as tla_stack_check_config and those of the parts, *error (may be
- * NULL) told; *stack is NULL then. */
+/* Creates a stack whose whole range is free. Errors are those of tla_stack_check_config and of the components, with a
+ * text in *error (may be NULL); *stack is NULL then. */
 tla_status tla_stack_create(const tla_stack_config *config, tla_stack **stack, tla_error *error);
 
-/* Gives back the stack's own memory; NULL is allowed. Live blocks are no error here. */
+/* Releases the stack's own memory; NULL is allowed. Live blocks are not an error here. */
 void tla_stack_destroy(tla_stack *stack);
 
-/* As it is now: alignment and sizes.segment are never 0. */
+/* Returns the current configuration: alignment and sizes.segment are never 0. */
 const tla_stack_config *tla_stack_get_config(const tla_stack *stack);
 
-/* When more of the range comes, or came and waits for tla_stack_advance; false, and *when_ps untouched, where none
- * will: after the last commit of lazy, and with every other front. */
+/* Finds the time of the next growth of the range, which may already have passed and wait for tla_stack_advance. Returns
+ * false, with *when_ps unchanged, when the range does not grow any more: after the last commit of lazy, and with every
+ * other front. */
 bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps);
 
-/* Lets in what is pinned by now_ps. A time before an earlier one changes nothing: memory never goes away.
- * TLA_NO_HOST_MEMORY: nothing is changed. */
+/* Commits the chunks that are pinned by now_ps. An earlier time than before changes nothing: memory never shrinks.
+ * TLA_NO_HOST_MEMORY: nothing has changed. */
 tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);
 
-/* Takes a block; *granted is what was taken, at least the bytes that were asked for. TLA_INVALID_ARGUMENT for 0 bytes
- * and for a format that no front takes; TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT when the request does not fit (a
- * request that no slot holds is one of the first two; with a front over a placement TLA_FRAGMENTED says that enough is
- * free with what the front holds, and that no trim makes one piece of it); else what the front says. Nothing is taken
- * then, though a front may have given back what it kept. */
+/* Allocates a block; *granted is the allocated range, at least the requested bytes. Errors:
+ *
+ * - TLA_INVALID_ARGUMENT for 0 bytes and for a format that no front accepts.
+ * - TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT when the request does not fit. A request larger than every slot returns
+ *   one of the first two.
+ * - With a front over a placement TLA_FRAGMENTED means that enough bytes are free, including the front's kept bytes. No
+ *   trim joins them into one block.
+ * - Otherwise the front's own error.
+ *
+ * After an error nothing is allocated, but a front may have released blocks that it kept. */
 tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work);
 
-/* Takes a block that somebody else has placed. TLA_UNSUPPORTED with a front; else as tla_arena_reserve. */
+/* Allocates a block that another allocator has placed. TLA_UNSUPPORTED with a front; else as tla_arena_reserve. */
 tla_status tla_stack_reserve(tla_stack *stack, tla_block block, tla_work *work);
 
-/* Bytes that were granted for the block of block.nbytes bytes at block.offset, when that is live: what a free of it
- * gives back. */
+/* Returns the granted bytes of the live block of block.nbytes bytes at block.offset: the bytes that a free of it
+ * releases. */
 uint64_t tla_stack_granted(const tla_stack *stack, tla_block block);
 
-/* Gives back a block: where it is and what was asked for, or without a front also what was granted. TLA_NOT_ALLOCATED
- * when it is not live, TLA_SIZE_MISMATCH when it has another size; else as tla_arena_free. Nothing is changed then. */
+/* Releases a block, given by its offset and its requested size; without a front also by its granted size.
+ * TLA_NOT_ALLOCATED when it is not live, TLA_SIZE_MISMATCH when it has another size; else as tla_arena_free. After an
+ * error nothing has changed. */
 tla_status tla_stack_free(tla_stack *stack, tla_block block, tla_work *work);
 
-/* n blocks, each as tla_stack_alloc takes one, all or none: without a front as tla_arena_alloc_batch; with one block by
- * block, carved only (else TLA_UNSUPPORTED), and when one is refused those before it go back, whose bytes the front may
- * keep. TLA_INVALID_ARGUMENT for 0 bytes and for a format that no front takes. */
+/* Allocates n blocks, each as tla_stack_alloc does, all or none. Without a front as tla_arena_alloc_batch. A front
+ * allocates block by block, and carved batches only (else TLA_UNSUPPORTED). If one block fails, the earlier blocks are
+ * released; the front may keep their bytes. TLA_INVALID_ARGUMENT for 0 bytes and for a format that no front accepts. */
 tla_status tla_stack_alloc_batch(tla_stack *stack, const tla_stack_request *request, size_t n, tla_batch batch,
                                  tla_block *blocks, tla_work *work);
 
-/* n blocks back, sorted in place by offset, all or none: without a front as tla_arena_free_batch; with one block by
- * block, so that a host without memory may leave *freed of them free, from the front of the array. */
+/* Releases n blocks, sorted in place by offset, all or none. Without a front as tla_arena_free_batch. A front releases
+ * block by block. If the host then runs out of memory, the first *freed blocks of the array are free. */
 tla_status tla_stack_free_batch(tla_stack *stack, tla_block *blocks, size_t n, size_t *freed, tla_work *work);
 
-/* Gives what the front keeps free back to the list below it: of segments and upstream blocks those that are wholly
- * free. *given_back (may be NULL) is how many bytes. Nothing to do without a front, for slots and for mixed.
- * TLA_NO_HOST_MEMORY: a part may have been done, which the next call goes on with. */
+/* Releases the front's free blocks to the list below it; of segments and upstream blocks only those that are wholly
+ * free. The number of released bytes is written to *given_back (may be NULL). Has no effect without a front, with slots
+ * and with mixed. TLA_NO_HOST_MEMORY: the front may have released some blocks; the next call continues. */
 tla_status tla_stack_trim(tla_stack *stack, uint64_t *given_back, tla_work *work);
 
-/* Bytes that tla_stack_trim would give back, where a request that has just failed is served after it; 0 where it is
- * not, and where the host has no memory to find out. Nothing is changed. */
+/* Returns the bytes that tla_stack_trim would release, if a request that has just failed would succeed after it.
+ * Returns 0 if the request would still fail, or if the host has no memory to find out. Changes nothing. */
 uint64_t tla_stack_trim_serves(const tla_stack *stack, const tla_stack_request *request);
 
-/* Bytes of the range that a request takes at least: with a front its size class, its segment, or the request rounded up
- * to the alignment. UINT64_MAX for a request that no front serves. */
+/* Returns the minimum number of bytes of the range that a request occupies. With a front that is its size class, its
+ * segment, or the request rounded up to the alignment. UINT64_MAX for a request that no front serves. */
 uint64_t tla_stack_takes(const tla_stack *stack, const tla_stack_request *request);
 
 tla_stack_stats tla_stack_get_stats(const tla_stack *stack);
 
-/* Says why a request has just failed, for a person, as tla_arena_explain does; `what` names the stack in the text. */
+/* Writes a readable explanation of a request that has just failed, as tla_arena_explain does; `what` names the stack in
+ * the text. */
 tla_status tla_stack_explain(const tla_stack *stack, const char *what, const tla_stack_request *request,
                              tla_error *error);
 
-/* The text of the last free that validation refused; status is TLA_OK when there was none. */
+/* The text of the last free that validation rejected; status is TLA_OK when validation has rejected none. */
 const tla_error *tla_stack_last_error(const tla_stack *stack);
 
-/* Who the following calls are made for; kept with each block, with validation. */
+/* Sets the owner of the following calls. With validation the stack keeps it with each block. */
 void tla_stack_set_owner(tla_stack *stack, tla_owner owner);
 
-/* The arena that knows the live blocks as their owners asked for them, rounded up to the alignment: what a guard
- * (guard.h) and tla_arena_find look at. NULL without validation. */
+/* Returns the arena of live blocks with their requested sizes, rounded up to the alignment. A guard (guard.h) and
+ * tla_arena_find use it. NULL without validation. */
 const tla_arena *tla_stack_live(const tla_stack *stack);
 
-/* The list below the front, or all there is; NULL for slot_pool, mixed and lazy. Its own blocks are what the front
- * took. */
+/* Returns the list below the front, or the only list; NULL for slot_pool, mixed and lazy. The list's blocks are those
+ * that the front has allocated. */
 tla_arena *tla_stack_arena(tla_stack *stack);
 
-/* Puts the list below an untouched front, or the placement alone, into a recorded state (arena.h); what lived
- * in it stays used for ever below a front. TLA_UNSUPPORTED for slot_pool, mixed and lazy, TLA_BUSY when the front has
- * blocks; else as tla_arena_restore. Nothing is changed then, but after TLA_NO_HOST_MEMORY with a front and validation.
- */
+/* Restores the list below an unused front, or the placement alone, from a snapshot (arena.h). Below a front, the blocks
+ * of the snapshot stay used forever. TLA_UNSUPPORTED for slot_pool, mixed and lazy, TLA_BUSY when the front has blocks;
+ * else as tla_arena_restore. After an error nothing has changed, except after TLA_NO_HOST_MEMORY with a front and
+ * validation. */
 tla_status tla_stack_restore(tla_stack *stack, const char *text, size_t length, tla_error *error);
 
 /* --- Watching ---
  *
- * Who wants to know what a stack is asked for, as it happens: for recordings. */
+ * An observer of the requests of a stack, at the time they are decided: for recordings. */
 
 /* A request that the stack has decided. */
 typedef struct tla_stack_deed {
     bool is_free;
-    tla_status status;         /* of an alloc; of frees only those are told that were done */
-    tla_stack_request request; /* of an alloc, as it was made */
-    tla_block block;           /* of a free, as it was asked for; of an alloc what was granted, or nothing */
-    tla_owner owner;           /* whom the call was made for */
+    tla_status status;         /* status of an alloc; frees are reported only if they succeeded */
+    tla_stack_request request; /* request of an alloc, unchanged */
+    tla_block block;           /* a free: the requested range; an alloc: the granted range, or empty */
+    tla_owner owner;           /* the owner of the call */
 } tla_stack_deed;
 
 typedef void (*tla_stack_watch)(void *context, const tla_stack_deed *deed);
 
-/* Has `watch` called at the end of every alloc, and of every reserve (as an alloc) and free that was done; it must not
- * call the stack. One at a time; NULL: nobody. What is refused before the stack looks at it (0 bytes, no format) is not
- * told. */
+/* Registers `watch`. The stack calls it at the end of every alloc, of every successful reserve (as an alloc), and of
+ * every successful free. It must not call the stack. A stack has one watch; NULL removes it. The stack does not report
+ * requests that it rejects without a search (0 bytes, no format). */
 void tla_stack_set_watch(tla_stack *stack, tla_stack_watch watch, void *context);
 
 #ifdef __cplusplus
