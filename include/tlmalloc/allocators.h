@@ -1,4 +1,5 @@
-/* Every allocator and what stands on one: arenas and their placement, caches, pools, objects with counts, plans. */
+/* All allocators and the layers above them: arenas and their placement, caches, pools, reference-counted objects,
+ * plans. */
 #ifndef TLMALLOC_ALLOCATORS_H
 #define TLMALLOC_ALLOCATORS_H
 

@@ -1,13 +1,13 @@
-/* What a kernel test bench written in C may call.
+/* The calls of a kernel test bench in C.
  *
- * A kernel is a C function that every PE runs as one program, and a file of its own: what it computes, and what a host
- * must know to run it (kernel/declaration.h). It sees tensors by virtual address, keeps tiles in its PE's TCM, and
- * everything it calls costs simulated time: tl_alloc is a command to the PE's memory controller, loads and stores
- * are DMA through the PE's MMU, arithmetic occupies an engine. The calls block until the simulated work is done, but
- * for those of kernel/pipeline.h. The names follow KernBench's tl.* (ADR-0046).
+ * A kernel is a C function that every PE runs as one program, in a file of its own. The file has the computation, and
+ * the declaration that a host needs to run it (kernel/declaration.h). A kernel addresses tensors by virtual address,
+ * keeps tiles in its PE's TCM, and pays simulated time for every call. Calls of tl_alloc are commands to the PE's
+ * memory controller. Loads and stores are DMA through the PE's MMU. Arithmetic occupies an engine. The calls block
+ * until the simulated work is done, except those of kernel/pipeline.h. The names follow KernBench's tl.* (ADR-0046).
  *
- * Every PE runs the same code in the same process, so a kernel keeps what it must remember in its own variables and in
- * its tiles; static variables that can be written are refused. Its stack is its own (pe.stack). */
+ * Every PE runs the same code in the same process, so a kernel keeps its state in its own variables and in its tiles.
+ * The platform rejects kernels with writable static variables. Each kernel has its own stack (pe.stack). */
 #ifndef TLMALLOC_KERNEL_H
 #define TLMALLOC_KERNEL_H
 

@@ -1,22 +1,27 @@
-/* A memory controller with its memories for hosts that are no SystemC programs: what libtlmalloc_plugin.so exports.
+/* A memory controller with its memories for hosts that are not SystemC programs: the interface of
+ * libtlmalloc_plugin.so.
  *
- * Plain C99 without any other header of tlmalloc, so that gem5, QEMU, Python (ctypes) and programs with another
- * standard library of C++ can load it: nothing but these functions is visible. The plugin brings SystemC and runs a
- * simulation of its own; a host that is a SystemC program itself uses the modules, or loads the plugin into a namespace
- * of its own (dlmopen).
+ * The interface is plain C99 without any other header of tlmalloc. It suits gem5, QEMU, Python (ctypes) and programs
+ * with another C++ standard library, because only these functions are visible. The plugin brings SystemC and runs its
+ * own simulation. A host that is itself a SystemC program uses the modules, or loads the plugin into a namespace of its
+ * own (dlmopen).
  *
- * Accesses are loosely timed: each arrives at the plugin's time plus `delay_ps`, and adds to that what it takes. The
- * plugin's time is the host's: it goes on with tlmc_tick alone. Shared resources serve in the order of arrival, as far
- * as the host calls in that order. A call returns with its answer, for which the simulation may have run ahead of the
- * plugin's time; an access that arrives before what has been simulated is late: it is served as if it arrived then.
- * tlmc_statistics counts late accesses, and the first is a warning /tlmalloc/time/late. A process has one simulation:
- * controllers are created before the first access or tick of any of them, and live as long as the process: SystemC
- * cannot build a simulation twice, so there is no destroy, and a host that wants a fresh one makes a process, or resets
- * (tlmc_reset). Calls come one after the other: one from within a callback fails, and so does one that another thread
- * makes at the same time. Where the host has no memory for a thread of the simulation, the simulation is over: that
- * call and every later one fails and says so.
+ * Accesses are loosely timed: each arrives at the plugin's time plus `delay_ps`, and adds its duration to `delay_ps`.
+ * Only tlmc_tick advances the plugin's time, which is the host's. Shared resources serve in the order of arrival, as
+ * far as the host calls in that order. A call returns with its answer; the simulation may have run ahead of the
+ * plugin's time for it. An access is late if it arrives at a time that has already been simulated. It is served as if
+ * it arrived at the end of the simulated time. The statistics of tlmc_statistics count late accesses, and the first one
+ * raises a warning /tlmalloc/time/late.
  *
- * Functions that return int return 0, or a tla_status of tlmalloc (base/status.h), which tlmc_error() has in words. */
+ * A process has one simulation. Controllers are created before the first access or tick of any controller, and live as
+ * long as the process. SystemC cannot build a simulation twice, so the interface has no destroy. A host that needs a
+ * fresh simulation starts a process, or resets (tlmc_reset).
+ *
+ * Calls must not overlap: a call from within a callback fails, and so does a simultaneous call of another thread. If
+ * the host has no memory for a thread of the simulation, the simulation ends: that call and every later call fail and
+ * report it.
+ *
+ * Functions that return int return 0, or a tla_status of tlmalloc (base/status.h), which tlmc_error() explains. */
 #ifndef TLMALLOC_TLM_C_H
 #define TLMALLOC_TLM_C_H
 
@@ -27,34 +32,35 @@
 extern "C" {
 #endif
 
-/* Of this interface. A plugin serves hosts that were made for its own version and for no other. */
+/* The version of this interface. A plugin serves only hosts that were compiled for its own version. */
 #define TLMC_VERSION 1u
 
-/* The version of the plugin, and of the tlmalloc that it was made of ("0.1.0"). May always be called. */
+/* The version of the interface, and of the tlmalloc library in the plugin ("0.1.0"). Both may be called at any time. */
 uint32_t tlmc_version(void);
 const char *tlmc_library_version(void);
 
-/* The error text of the calling thread's most recent failed call, in a sentence; "" when none has failed. Valid until
- * the thread's next call. */
+/* Returns the error text of the calling thread's most recent failed call, in a sentence; "" if no call has failed.
+ * Valid until the thread's next call. */
 const char *tlmc_error(void);
 
 typedef struct tlmc_controller tlmc_controller;
 
-/* Makes a memory_controller with an HBM slice and a TCM behind it. `version` is TLMC_VERSION of the host's header,
- * `name` the module's name. The text has a setting in each line, KEY = VALUE; "#" begins a comment:
+/* Creates a memory_controller with an HBM slice and a TCM. `version` is TLMC_VERSION of the host's header, `name` the
+ * module's name. The text has one setting per line, KEY = VALUE; "#" begins a comment:
  *
- *     any key of configurations (configs/README.md)    hbm.capacity_per_cube = 64 MiB
- *     hbm.base, tcm.base                               plain addresses: both or none (0x80000000 or 2 GiB)
- *     tcm.present                                      true (default) or false: an HBM slice alone
+ *     any key of configurations (configs/README.md)  hbm.capacity_per_cube = 64 MiB
+ *     hbm.base, tcm.base                             plain addresses: both or none (0x80000000 or 2 GiB)
+ *     tcm.present                                    true (default) or false: an HBM slice alone
  *
- * With a base controller.addresses is plain, said or not. Of two lines with one key the last counts.
- * The slice is hbm.capacity_per_cube / system.pes_per_cube, the place that of SIP 0, cube 0, PE 0. NULL, and
- * tlmc_error() with line, key, what was found and what was expected: another version, a key or value that is none, a
- * name that another controller has or that is not of printable characters but ".", a module that cannot be built, time
- * that has begun. */
+ * With a base, controller.addresses is plain even if it is not set. If two lines set one key, the last line counts. The
+ * slice has hbm.capacity_per_cube / system.pes_per_cube bytes, and the location is SIP 0, cube 0, PE 0.
+ *
+ * Returns NULL after an error. The text of tlmc_error() then has the line, the key, the found and the expected value.
+ * Errors are another version, an unknown key, or an invalid value. A name must be unused, and consist of printable
+ * characters without ".". The call also fails if a module cannot be built, or if simulated time has begun. */
 tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *settings);
 
-/* Which socket of it. */
+/* The socket of a controller. */
 enum { TLMC_DATA = 0, TLMC_CONTROL = 1 };
 
 /* Commands and responses, with TLM's numbers. */
@@ -69,62 +75,65 @@ enum {
     TLMC_BYTE_ENABLE_ERROR = -5
 };
 
-/* One access, as a generic payload. All zero, and then address, data, length and streaming_width, is a read. */
+/* One access, as a generic payload. An all-zero access with address, data, length and streaming_width is a read. */
 typedef struct tlmc_access {
     uint64_t address;
     uint8_t *data;
     const uint8_t *enables; /* 0x00 or 0xff each, repeated; NULL: all bytes */
     uint32_t command, length, streaming_width, enables_length;
-    /* Who asks, as of extensions.hpp; an asid is below 2^31 - 1. */
+    /* The requester, as in extensions.hpp; an asid is below 2^31 - 1. */
     uint32_t has_asid, asid, core, privilege, trusted;
-    uint32_t exclusive; /* in; out: 0 when an exclusive write was not made */
+    uint32_t exclusive; /* in: exclusive access; out: 0 when an exclusive write was not executed */
     uint64_t delay_ps;  /* in and out; with tlmc_now_ps() at most 2^63 */
-    int32_t response;   /* out: one of the above */
+    int32_t response;   /* out: one of the responses above */
     uint32_t dmi_hint;  /* out: tlmc_get_dmi may grant a pointer */
 } tlmc_access;
 
-/* Makes an access; what became of it is access->response. Other than 0: it was not made at all, as one that begins
- * behind 2^63 ps (TLA_INVALID_ARGUMENT). */
+/* Makes an access; access->response is its result. A value other than 0 means that the access was not executed, for
+ * example because it begins after 2^63 ps (TLA_INVALID_ARGUMENT). */
 int tlmc_transport(tlmc_controller *controller, uint32_t socket, tlmc_access *access);
 
-/* A debugger's access: how many bytes were moved, of those that are enabled. Byte enables and streaming width mean what
- * they do in tlmc_transport; a width of 0 is the length. 0 without data, and with enables of length 0. No time, no side
- * effects; as any access the end of tlmc_create. */
+/* A debugger's access. Returns the number of enabled bytes that were moved. Byte enables and streaming width mean the
+ * same as in tlmc_transport; a width of 0 is the length. Returns 0 without data, and for enables of length 0. It takes
+ * no time and has no side effects, except that it ends the time for tlmc_create like any access. */
 uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_access *access);
 
 typedef struct tlmc_dmi {
-    uint8_t *pointer;                           /* to the byte at `first`; NULL when it is refused */
-    uint64_t first, last;                       /* what is granted, or refused */
-    uint64_t read_latency_ps, write_latency_ps; /* of an access of one word */
-    uint32_t reads, writes;                     /* whether it is for these */
+    uint8_t *pointer;                           /* to the byte at `first`; NULL when the request is declined */
+    uint64_t first, last;                       /* the granted or declined range */
+    uint64_t read_latency_ps, write_latency_ps; /* latency of an access of one word */
+    uint32_t reads, writes;                     /* 1 if the grant covers reads or writes */
 } tlmc_dmi;
 
-/* Asks for a pointer to access->address, for its command and requester. 1 when it is granted, else 0. */
+/* Requests a pointer to access->address, for its command and requester. Returns 1 when it is granted, else 0. */
 int tlmc_get_dmi(tlmc_controller *controller, uint32_t socket, const tlmc_access *access, tlmc_dmi *dmi);
 
-/* `lost` is called when pointers to [first, last] are void, during whatever call voids them. */
+/* Registers `lost`. The plugin calls it when pointers to [first, last] become invalid, during the call that invalidates
+ * them. */
 void tlmc_on_dmi_lost(tlmc_controller *controller, void (*lost)(void *context, uint64_t first, uint64_t last),
                       void *context);
 
-/* The plugin's time, and let it go on until that time, which must not lie before it. */
+/* The first call returns the plugin's time. The second advances it to until_ps, which must not be earlier than the
+ * current time. */
 uint64_t tlmc_now_ps(void);
 int tlmc_tick(uint64_t until_ps);
 
-/* A reset of controller and memories (model/modules/RESET.md). */
+/* Resets the controller and its memories (model/modules/RESET.md). */
 int tlmc_reset(tlmc_controller *controller);
 
 /* ALLOC and FREE over control port `port` (below controller.ports), for hosts that do not write descriptors themselves
- * (command/command.h): `memory` is "hbm" or "tcm"; time as of an access, `who` is the requester and gets the delay. The
- * status is the command's. */
+ * (command/command.h). `memory` is "hbm" or "tcm". Time works as for an access: `who` is the requester and receives the
+ * delay. Returns the status of the command. */
 int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory, uint64_t nbytes, tlmc_access *who,
                   uint64_t *address);
 int tlmc_free(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, tlmc_access *who);
 
-/* What controller and memories have counted, a line for each figure: module, name, value, unit, meaning. Writes at most
- * `room` bytes, terminated; returns the length of the whole, as snprintf does; with NULL nothing is written. */
+/* Writes the counters of the controller and its memories, one line for each figure: module, name, value, unit, meaning.
+ * Writes at most `room` bytes, terminated; returns the length of the whole text, as snprintf does. With NULL it writes
+ * nothing. */
 size_t tlmc_statistics(tlmc_controller *controller, char *text, size_t room);
 
-/* Warnings of the modules go there instead of to the standard error: report id and text. */
+/* Redirects warnings of the modules from the standard error to `warned`: report id and text. */
 void tlmc_on_warning(void (*warned)(void *context, const char *id, const char *text), void *context);
 
 #ifdef __cplusplus

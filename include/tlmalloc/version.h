@@ -1,6 +1,6 @@
-/* The version of these headers, for a compiler to compare: #if TLA_VERSION >= TLA_VERSION_OF(0, 1, 0). The build takes
- * its version from here. Before 1.0 every minor version may change interfaces; CHANGELOG.md says what a user must
- * follow. */
+/* The version of these headers, for comparisons by the compiler: #if TLA_VERSION >= TLA_VERSION_OF(0, 1, 0). The build
+ * reads its version from here. Before 1.0 every minor version may change interfaces; CHANGELOG.md lists the changes
+ * that users must follow. */
 #ifndef TLMALLOC_VERSION_H
 #define TLMALLOC_VERSION_H
 
@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* The version of the library that a program runs with, as "0.1.0"; with shared libraries it may be another than that of
- * the headers which the program was compiled with. */
+/* Returns the version of the library that a program runs with, as "0.1.0". With shared libraries it may differ from the
+ * version of the headers that the program was compiled with. */
 const char *tla_version(void);
 
 #ifdef __cplusplus

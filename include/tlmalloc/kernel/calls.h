@@ -1,9 +1,9 @@
-/* The table through which a kernel calls the platform that it runs on.
+/* The table through which a kernel calls its platform.
  *
- * A kernel that was compiled into an object of its own (.so) has no undefined symbol of tlmalloc: every tl_* call of
- * language.h goes through the table that its context points at, and whoever runs the kernel brings it: a
- * processing_element, or a test with plain memory. Within a version calls are only added, at the end; `bytes` says how
- * far a table reaches, and a kernel is run only by a table of its version that reaches as far as its own headers do. */
+ * A kernel in an object of its own (.so) has no undefined symbol of tlmalloc. Every tl_* call of language.h goes
+ * through the table in the kernel's context. The runner of the kernel provides the table: a processing_element, or a
+ * test with plain memory. Within a version, calls are only added at the end, and `bytes` is the size of the table. A
+ * kernel runs only with a table of its version that is at least as large as the table of its own headers. */
 #ifndef TLMALLOC_KERNEL_CALLS_H
 #define TLMALLOC_KERNEL_CALLS_H
 
@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-/* Grows when a call or a type that is there already changes. */
+/* Increases when an existing call or type changes. */
 enum { TL_CALLS_VERSION = 2 };
 
 typedef struct tl_context tl_context; /* one program on one PE */
 
-/* What each one does stands in language.h, pipeline.h or messages.h, beside the tl_* call of the same name. */
+/* Each member implements the tl_* call of the same name in language.h, pipeline.h or messages.h; see there. */
 typedef struct tl_calls {
     uint32_t version; /* TL_CALLS_VERSION of the platform */
     uint32_t bytes;   /* sizeof(tl_calls) of the platform */
@@ -63,7 +63,7 @@ typedef struct tl_calls {
     void (*collective_settings)(const tl_context *tl, tl_collective_settings *settings);
 } tl_calls;
 
-/* What a kernel is handed; the platform's own things lie behind it. */
+/* The argument of a kernel; the platform's own data follows it. */
 struct tl_context {
     const tl_calls *calls;
 };

@@ -1,20 +1,21 @@
-/* Collectives: what all ranks of a world do together, made of messages (KernBench ADR-0047, 0050, 0032).
+/* Collectives: joint operations of all ranks of a world, made of messages (KernBench ADR-0047, 0050, 0032).
  *
- * A world is programs of a launch whose numbers follow each other. They stand in a grid, row-major by their ranks, and
- * everything goes along the lines of its dimensions. tl_world_init says which grid, by the section `collectives` of the
- * configuration; ranks are the numbers of programs then:
+ * A world is a range of consecutive program numbers of a launch. Its programs form a grid, row-major by rank, and data
+ * moves along the lines of its dimensions. The call tl_world_init selects the grid from the section `collectives` of
+ * the configuration; ranks then equal program numbers:
  *
- *     ring            one line of all ranks; its ends are joined
- *     torus_2d        collectives.columns in a row; the ends of rows and columns are joined
- *     mesh_2d         the same grid, its ends not joined
- *     hierarchical    the grid of SIPs (system.sip_topology), the cubes of a SIP, the PEs of a cube: five dimensions
+ * ring          one line of all ranks; its ends are joined
+ * torus_2d      collectives.columns in a row; the ends of rows and columns are joined
+ * mesh_2d       the same grid; its ends are not joined
+ * hierarchical  the grid of SIPs (system.sip_topology), the cubes of a SIP, the PEs of a cube: five dimensions
  *
- * All ranks call the same collective with tiles of the same shape and type; its order of additions is fixed by the
- * grid, each addition rounded to the type, so that the bits of a result do not depend on time. A vector is a contiguous
- * tile of one row; part i of n of its elements is [i * columns / n, (i + 1) * columns / n), and may be empty. What
- * fails returns the status of the call that failed; what the tiles hold is undefined then. Two receives may be under
- * way at once: with pe.outstanding 1 that is TLA_LIMIT. For a program that is no rank all of them return TLA_OK and do
- * nothing. */
+ * All ranks call the same collective with tiles of the same shape and type. The grid fixes the order of additions, and
+ * each addition is rounded to the type. The bits of a result therefore do not depend on time. A vector is a contiguous
+ * tile of one row. Part i of n of its elements is [i * columns / n, (i + 1) * columns / n), and may be empty.
+ *
+ * A failed collective returns the status of the failed call, and the contents of its tiles are then undefined. Two
+ * receives may be outstanding at once; with pe.outstanding 1 that returns TLA_LIMIT. For a program that is not a rank
+ * every collective returns TLA_OK and does nothing. */
 #ifndef TLMALLOC_KERNEL_COLLECTIVES_H
 #define TLMALLOC_KERNEL_COLLECTIVES_H
 
@@ -33,15 +34,15 @@ enum { TL_WORLD_DIMENSIONS_MAX = 5 };
 typedef struct tl_world {
     tl_algorithm algorithm;
     uint32_t first;                           /* the program that has rank 0 */
-    uint32_t rank, size;                      /* rank >= size: this program takes no part */
-    uint32_t dimensions;                      /* of the grid */
+    uint32_t rank, size;                      /* rank >= size: this program does not participate */
+    uint32_t dimensions;                      /* number of dimensions of the grid */
     uint32_t extent[TL_WORLD_DIMENSIONS_MAX]; /* outermost first; their product is `size` */
 } tl_world;
 
 /* --- the world ------------------------------------------------------------------------------------------------------
  */
 
-/* As many columns as rows, or little more. */
+/* Returns a divisor with as many columns as rows, or slightly more columns. */
 static inline uint32_t tl_square_columns(uint32_t size) {
     uint32_t columns = 1;
     while ((uint64_t)columns * columns < size || size % columns != 0)
@@ -49,7 +50,7 @@ static inline uint32_t tl_square_columns(uint32_t size) {
     return columns;
 }
 
-/* The grid of places: programs must run on every PE of the platform, in their order. */
+/* The grid of places. It requires a program on every PE of the platform, in their order. */
 static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns, uint32_t wanted, tl_world *world) {
     const uint32_t programs = tl_num_programs(tl, TL_ALL), sips = tl_num_programs(tl, TL_SIP),
                    cubes = tl_num_programs(tl, TL_CUBE), pes = tl_num_programs(tl, TL_PE),
@@ -67,12 +68,12 @@ static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns
     return TLA_OK;
 }
 
-/* Says what this program's world is, in KernBench's four steps: what the configuration says, the algorithm, the size of
- * the world (the algorithm's, else collectives.world_size, else all programs of the launch) and its grid. The slots of
- * messages come with the first message of each direction.
+/* Determines the world of this program in KernBench's four steps: the configuration, the algorithm, the size of the
+ * world, and its grid. The size is the algorithm's, else collectives.world_size, else the number of programs of the
+ * launch. The slots of messages are allocated with the first message of each direction.
  *
- * TLA_INVALID_ARGUMENT, and said so, for a world that is larger than the launch, for columns that do not divide it, and
- * for `hierarchical` where programs do not run on all PEs of the platform. Costs nothing. */
+ * TLA_INVALID_ARGUMENT, with a text, for a world that is larger than the launch, and for columns that do not divide it.
+ * The same error reports `hierarchical` where programs do not run on all PEs of the platform. Costs nothing. */
 static inline tla_status tl_world_init(tl_context *tl, tl_world *world) {
     tl_collective_settings settings;
     tl->calls->collective_settings(tl, &settings);
@@ -97,8 +98,8 @@ static inline tla_status tl_world_init(tl_context *tl, tl_world *world) {
     return TLA_OK;
 }
 
-/* The programs on this SIP around a ring, whatever the configuration says, of a launch on all PEs of the platform.
- * Costs nothing. */
+/* Returns the programs on this SIP as a ring, in any configuration, for a launch on all PEs of the platform. Costs
+ * nothing. */
 static inline tl_world tl_of_sip(tl_context *tl) {
     tl_world world;
     memset(&world, 0, sizeof world);
@@ -110,26 +111,27 @@ static inline tl_world tl_of_sip(tl_context *tl) {
     return world;
 }
 
-/* Whether this program takes part. */
+/* Returns whether this program participates. */
 static inline bool tl_is_rank(const tl_world *world) {
     return world->rank < world->size;
 }
 
-/* Whether all-reduces go around rings, else to the middle and back. */
+/* Returns whether all-reduces use rings; otherwise they reduce to the middle and broadcast back. */
 static inline bool tl_goes_round(const tl_world *world) {
     return world->algorithm == TL_RING || world->algorithm == TL_TORUS_2D;
 }
 
-/* Elements that a vector of `columns` needs as room: around rings the longest part, rounded up, else two vectors. */
+/* Returns the number of elements of the `room` for a vector of `columns`: with rings the longest part, rounded up, else
+ * two vectors. */
 static inline uint32_t tl_room(const tl_world *world, uint32_t columns) {
     return tl_goes_round(world) ? (uint32_t)tl_cdiv(columns, world->extent[0]) : 2 * columns;
 }
 
-/* The ranks that differ from one in one coordinate alone: first, first + stride, ... */
+/* The ranks that differ from a rank in one coordinate only: first, first + stride, ... */
 typedef struct tl_line {
     uint32_t first, stride, size;
-    uint32_t place;   /* of this rank, below size */
-    uint32_t program; /* that has rank 0 */
+    uint32_t place;   /* place of this rank, below size */
+    uint32_t program; /* the program that has rank 0 */
 } tl_line;
 
 static inline tl_line tl_line_of(const tl_world *world, uint32_t dimension) {
@@ -146,7 +148,7 @@ static inline uint32_t tl_at(const tl_line *line, uint32_t place) {
     return line->program + line->first + place * line->stride;
 }
 
-/* TLA_INVALID_ARGUMENT, and said so, for what is no vector, or room for one. */
+/* TLA_INVALID_ARGUMENT, with a text, for a tile that is not a vector, or not room for a vector. */
 static inline tla_status tl_check_vector(tl_context *tl, const char *call, const tl_tile *vector) {
     if (vector->rows == 1 && vector->columns > 0) return TLA_OK;
     return tl_refuse(tl, "%s: a tile of %u x %u: must have one row and at least one column", call, vector->rows,
@@ -163,8 +165,8 @@ static inline tla_status tl_check_room(tl_context *tl, const char *call, const t
 /* --- around rings ---------------------------------------------------------------------------------------------------
  */
 
-/* What part `place` of a line has of a vector, as a view of it: the parts of all ranks that come with this place, of
- * which the dimensions further in have one each. Costs nothing. */
+/* Returns part `place` of a line as a view of a vector: the parts of all ranks with this place. Each dimension further
+ * inside contributes one part per rank. Costs nothing. */
 static inline tl_tile tl_part_of(tl_context *tl, const tl_world *world, const tl_line *line, const tl_tile *vector,
                                  uint32_t place) {
     const uint32_t base = line->first - line->first % line->stride;
@@ -173,8 +175,8 @@ static inline tl_tile tl_part_of(tl_context *tl, const tl_world *world, const tl
     return tl_view(tl, vector, 0, (uint32_t)first, 1, (uint32_t)(end - first));
 }
 
-/* Sends one tile to the next place of a line and takes another from the one before; empty ones are not sent. Even
- * places send first and odd ones receive first, so that no message is too long for the slots. */
+/* Sends one tile to the next place of a line, and receives another from the previous place. Empty tiles are not sent.
+ * Even places send first and odd places receive first, so that no message is too long for the slots. */
 static inline tla_status tl_ring_shift(tl_context *tl, const tl_line *line, const tl_tile *out, const tl_tile *in) {
     const uint32_t p = line->place, n = line->size;
     const uint32_t next = tl_at(line, (p + 1) % n), before = tl_at(line, (p + n - 1) % n);
@@ -185,7 +187,7 @@ static inline tla_status tl_ring_shift(tl_context *tl, const tl_line *line, cons
     return status;
 }
 
-/* Of the parts of a line, place p gets the sum of part p. */
+/* Sums the parts of a line: place p receives the sum of part p. */
 static inline tla_status tl_ring_reduce_scatter(tl_context *tl, const tl_world *world, const tl_line *line,
                                                 const tl_tile *vector, const tl_tile *room) {
     const uint32_t p = line->place, n = line->size;
@@ -200,7 +202,7 @@ static inline tla_status tl_ring_reduce_scatter(tl_context *tl, const tl_world *
     return status;
 }
 
-/* Of the parts of a line, all places get all, of which place p has part p. */
+/* Distributes the parts of a line, of which place p has part p: every place receives all parts. */
 static inline tla_status tl_ring_all_gather(tl_context *tl, const tl_world *world, const tl_line *line,
                                             const tl_tile *vector) {
     const uint32_t p = line->place, n = line->size;
@@ -216,8 +218,9 @@ static inline tla_status tl_ring_all_gather(tl_context *tl, const tl_world *worl
 /* --- to the middle and back -----------------------------------------------------------------------------------------
  */
 
-/* Of the vectors of a line, the one at place `root` becomes the sum: place by place from both ends to it, so that it is
- * (own + those before) + those behind. Without `room` nothing is added: who is reached knows that all have begun. */
+/* Sums the vectors of a line at place `root`. The sum proceeds place by place from both ends to the root, in this
+ * order: (own + those of lower places) + those of higher places. Without `room` nothing is added: the root learns only
+ * that all places have begun. */
 static inline tla_status tl_line_reduce(tl_context *tl, const tl_line *line, uint32_t root, const tl_tile *vector,
                                         const tl_tile *room) {
     const uint32_t p = line->place;
@@ -240,7 +243,7 @@ static inline tla_status tl_line_reduce(tl_context *tl, const tl_line *line, uin
     return status;
 }
 
-/* The tile of place `root`, in those of all of a line, from it to both ends. */
+/* Copies the tile of place `root` to all places of a line, from the root to both ends. */
 static inline tla_status tl_line_broadcast(tl_context *tl, const tl_line *line, uint32_t root, const tl_tile *tile) {
     const uint32_t p = line->place;
     tla_status status = TLA_OK;
@@ -250,8 +253,8 @@ static inline tla_status tl_line_broadcast(tl_context *tl, const tl_line *line, 
     return status;
 }
 
-/* The rank in the middle, to which vectors are reduced: of a hierarchical world KernBench's root cube, on SIPs and
- * cubes (height / 2, width / 2), and the first PE there. */
+/* Returns the rank in the middle, the target of reductions. In a hierarchical world that is KernBench's root cube, at
+ * (height / 2, width / 2) of SIPs and cubes, and its first PE. */
 static inline uint32_t tl_middle(const tl_world *world) {
     uint32_t rank = 0;
     for (uint32_t d = 0; d < world->dimensions; d++)
@@ -259,12 +262,13 @@ static inline uint32_t tl_middle(const tl_world *world) {
     return rank;
 }
 
-/* The place of a rank on a line of this dimension. */
+/* Returns the place of a rank on a line of this dimension. */
 static inline uint32_t tl_coordinate(const tl_line *line, uint32_t rank) {
     return rank / line->stride % line->size;
 }
 
-/* Line by line, from the innermost dimension to the outermost, to `root`; only what a line has reached goes on. */
+/* Reduces line by line, from the innermost dimension to the outermost, to `root`. Only a rank that received its line's
+ * sum participates in the next dimension. */
 static inline tla_status tl_grid_reduce(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *vector,
                                         const tl_tile *room) {
     for (uint32_t d = world->dimensions; d-- > 0;) {
@@ -275,12 +279,12 @@ static inline tla_status tl_grid_reduce(tl_context *tl, const tl_world *world, u
     return TLA_OK;
 }
 
-/* The other way round. */
+/* Broadcasts in the reverse order. */
 static inline tla_status tl_grid_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
     tla_status status = TLA_OK;
     for (uint32_t d = 0; status == TLA_OK && d < world->dimensions; d++) {
         const tl_line line = tl_line_of(world, d);
-        if (world->rank % line.stride != root % line.stride) continue; /* not on a line that has it */
+        if (world->rank % line.stride != root % line.stride) continue; /* this line does not have the tile */
         status = tl_line_broadcast(tl, &line, tl_coordinate(&line, root), tile);
     }
     return status;
@@ -289,7 +293,7 @@ static inline tla_status tl_grid_broadcast(tl_context *tl, const tl_world *world
 /* --- collectives ----------------------------------------------------------------------------------------------------
  */
 
-/* What mesh_2d and hierarchical do not have, and say so. */
+/* Rejects mesh_2d and hierarchical, which have no rings, with a text. */
 static inline tla_status tl_check_rings(tl_context *tl, const char *call, const tl_world *world) {
     if (tl_goes_round(world)) return TLA_OK;
     char text[160];
@@ -299,9 +303,10 @@ static inline tla_status tl_check_rings(tl_context *tl, const char *call, const 
     return tl_fail(tl, TLA_UNSUPPORTED, text);
 }
 
-/* Of the vectors of all ranks, rank p gets the sum of part p in its own vector; the other parts hold partial sums.
- * `room` is a vector of at least tl_room elements of the same type. ring: part i is x[i + 1] + x[i + 2] + ... + x[i],
- * by ranks modulo their number. torus_2d: so along the column, then along the row. TLA_UNSUPPORTED for others. */
+/* Sums the vectors of all ranks: rank p receives the sum of part p in its own vector; its other parts hold partial
+ * sums. `room` is a vector of at least tl_room elements of the same type. ring: part i is x[i + 1] + x[i + 2] + ... +
+ * x[i], by ranks modulo their number. torus_2d: in the same way along the column, then along the row. TLA_UNSUPPORTED
+ * for other algorithms. */
 static inline tla_status tl_reduce_scatter(tl_context *tl, const tl_world *world, const tl_tile *vector,
                                            const tl_tile *room) {
     if (!tl_is_rank(world)) return TLA_OK;
@@ -315,7 +320,8 @@ static inline tla_status tl_reduce_scatter(tl_context *tl, const tl_world *world
     return status;
 }
 
-/* Part p of the vector of every rank p, in the vectors of all. TLA_UNSUPPORTED but for ring and torus_2d. */
+/* Copies part p of the vector of every rank p to the vectors of all ranks. TLA_UNSUPPORTED except for ring and
+ * torus_2d. */
 static inline tla_status tl_all_gather(tl_context *tl, const tl_world *world, const tl_tile *vector) {
     if (!tl_is_rank(world)) return TLA_OK;
     tla_status status = tl_check_rings(tl, "tl_all_gather", world);
@@ -327,9 +333,10 @@ static inline tla_status tl_all_gather(tl_context *tl, const tl_world *world, co
     return status;
 }
 
-/* The sum of the vectors of all ranks, in all of them, with the same bits; `room` as tl_reduce_scatter. ring, torus_2d:
- * tl_reduce_scatter, then tl_all_gather. mesh_2d, hierarchical: line by line from the innermost dimension to the
- * outermost to the middle, where a rank adds those before it on the line to its own, then those behind it; and back. */
+/* Sums the vectors of all ranks; every rank receives the sum with the same bits. For `room` see tl_reduce_scatter. With
+ * ring and torus_2d: tl_reduce_scatter, then tl_all_gather. With mesh_2d and hierarchical: line by line from the
+ * innermost dimension to the outermost to the middle, and back. A rank in the middle adds the vectors of lower places
+ * of its line to its own, then those of higher places. */
 static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, const tl_tile *vector,
                                        const tl_tile *room) {
     if (!tl_is_rank(world)) return TLA_OK;
@@ -344,16 +351,16 @@ static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, co
     return status == TLA_OK ? tl_grid_broadcast(tl, world, tl_middle(world), vector) : status;
 }
 
-/* The tile of rank `root`, in those of all, along the lines of the grid. TLA_INVALID_ARGUMENT, and said so, for a root
- * that is none. */
+/* Copies the tile of rank `root` to all ranks, along the lines of the grid. TLA_INVALID_ARGUMENT, with a text, for a
+ * root that does not exist. */
 static inline tla_status tl_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
     if (!tl_is_rank(world)) return TLA_OK;
     if (root >= world->size) return tl_refuse(tl, "tl_broadcast: rank %u must be less than %u", root, world->size);
     return tl_grid_broadcast(tl, world, root, tile);
 }
 
-/* Returns when all ranks have called it: tokens go to the middle and back. `token` is any tile of one element, whose
- * bytes go along. */
+/* Returns when all ranks have called it: tokens move to the middle and back. `token` is any tile of one element, and
+ * its bytes are sent. */
 static inline tla_status tl_barrier(tl_context *tl, const tl_world *world, const tl_tile *token) {
     if (!tl_is_rank(world)) return TLA_OK;
     const tla_status status = tl_grid_reduce(tl, world, tl_middle(world), token, 0);

@@ -1,12 +1,12 @@
-/* What a kernel's file says of its kernel, so that a host can run and check it: one block, TL_KERNEL.
+/* The declaration of a kernel in its file, with which a host can run and check it: one block, TL_KERNEL.
  *
  *     TL_KERNEL(.name = "vector_add", .run = run,
  *               .tensors = {{.name = "a", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(1024)}},
  *                           {.name = "c", .dtype = TL_F32, .shape = {TL_PER_PROGRAM(1024)}, .use = TL_OUT}},
  *               .arguments = {TL_ADDRESS_OF(0), TL_ADDRESS_OF(1), TL_ELEMENTS_OF(0)}, .check = check);
  *
- * A host makes the tensors, fills the inputs, runs one program on every PE with these arguments, reads the outputs back
- * and checks them. */
+ * A host creates the tensors, fills the inputs, and runs one program on every PE with these arguments. Then it reads
+ * the outputs back and checks them. */
 #ifndef TLMALLOC_KERNEL_DECLARATION_H
 #define TLMALLOC_KERNEL_DECLARATION_H
 
@@ -24,53 +24,53 @@ enum { TL_KERNEL_TENSORS_MAX = 8, TL_KERNEL_ARGUMENTS_MAX = 16, TL_KERNEL_PARAME
 
 /* The size of a run. */
 typedef struct tl_workload {
-    uint32_t programs;                             /* > 0 */
-    uint64_t elements_per_pe;                      /* workload.elements_per_pe: see TL_PER_ELEMENT */
-    uint64_t seed;                                 /* workload.seed, of the inputs: the same seed, the same bytes */
-    uint64_t parameters[TL_KERNEL_PARAMETERS_MAX]; /* of the kernel, as it declares them */
+    uint32_t programs;        /* > 0 */
+    uint64_t elements_per_pe; /* workload.elements_per_pe: see TL_PER_ELEMENT */
+    uint64_t seed;            /* workload.seed, of the inputs: the same seed gives the same bytes */
+    uint64_t parameters[TL_KERNEL_PARAMETERS_MAX]; /* parameters of the kernel, in the order of its declaration */
 } tl_workload;
 
-/* A dimension of a shape is a number below 2^61, or one that grows with the run: */
+/* A dimension of a shape is a number below 2^61, or a number that grows with the run: */
 #define TL_PER_PROGRAM(n) (UINT64_C(1) << 63 | (n)) /* n for each program */
-#define TL_PER_ELEMENT(n) (UINT64_C(1) << 62 | (n)) /* n * elements_per_pe, and may stand in TL_PER_PROGRAM */
-#define TL_PARAMETER(i) (UINT64_C(1) << 61 | (i))   /* the kernel's parameter number i, and may stand in both */
+#define TL_PER_ELEMENT(n) (UINT64_C(1) << 62 | (n)) /* n * elements_per_pe; may be used inside TL_PER_PROGRAM */
+#define TL_PARAMETER(i) (UINT64_C(1) << 61 | (i))   /* the kernel's parameter number i; may be used inside both */
 
-/* What a kernel does with a tensor. An input is filled before the launch, and not read back. */
+/* The use of a tensor. An input is filled before the launch, and not read back. */
 typedef enum tl_use { TL_IN, TL_OUT, TL_INOUT, TL_USE_COUNT } tl_use;
 
-/* How a tensor lies over the PEs: split into equal contiguous parts in the order of the programs, or a whole copy in
- * every cube, split over its PEs, which the programs of that cube read (inputs alone). */
+/* The distribution of a tensor over the PEs. Split: equal contiguous parts in the order of the programs. Replicated: a
+ * whole copy in every cube, split over its PEs, which the programs of that cube read (inputs only). */
 typedef enum tl_spread { TL_SPLIT, TL_REPLICATED, TL_SPREAD_COUNT } tl_spread;
 
-/* In which memory: the PEs' HBM, the SRAM of their cubes, or the host's (host_memory of the configuration). */
+/* The memory of a tensor: the PEs' HBM, the SRAM of their cubes, or the host's (host_memory of the configuration). */
 typedef enum tl_memory { TL_HBM, TL_SRAM, TL_HOST, TL_MEMORY_COUNT } tl_memory;
 
 typedef struct tl_kernel_tensor {
-    const char *name; /* NULL: the one before was the last */
+    const char *name; /* NULL: the previous tensor was the last */
     tl_dtype dtype;
     tl_use use;
     tl_spread spread;
     tl_memory memory;
-    uint64_t shape[TL_RANK_MAX]; /* row-major; 0: the dimension before was the last */
+    uint64_t shape[TL_RANK_MAX]; /* row-major; 0: the previous dimension was the last */
 
-    /* Of a tensor that goes in: what it holds, and of one that only comes out, what it must hold in the end, byte for
-     * byte. A path is taken from the folder of the kernel's own file. NULL: none. */
+    /* A file. For an input it has the contents. For a pure output it has the expected contents at the end, byte for
+     * byte. A path is relative to the folder of the kernel's own file. NULL: no file. */
     const char *file;
 
-    /* Fills a tensor that goes in and has no file. NULL: numbers that are uniform in [-1, 1]. */
+    /* Fills an input without a file. NULL: numbers that are uniform in [-1, 1]. */
     void (*fill)(const tl_workload *workload, void *bytes);
 } tl_kernel_tensor;
 
-/* A number that whoever runs the kernel may choose (`tlmalloc run --parameter NAME=VALUE`): a size, a choice. */
+/* A number that the user of a kernel may choose (`tlmalloc run --parameter NAME=VALUE`): a size, a choice. */
 typedef struct tl_kernel_parameter {
-    const char *name;     /* letters, digits and _; NULL: the one before was the last */
-    uint64_t value;       /* where nobody chooses one */
-    uint64_t least, most; /* the range; most 0: 2^32 - 1. One that is a dimension is at least 1 */
+    const char *name;     /* letters, digits and _; NULL: the previous parameter was the last */
+    uint64_t value;       /* the default */
+    uint64_t least, most; /* the range; most 0: 2^32 - 1. A parameter that is a dimension is at least 1 */
 } tl_kernel_parameter;
 
-/* What a launch hands over; see tl_argument of language.h. */
+/* An argument of a launch; see tl_argument of language.h. */
 typedef enum tl_argument_kind {
-    TL_ARGUMENT_NONE, /* the one before was the last */
+    TL_ARGUMENT_NONE, /* the previous argument was the last */
     TL_ARGUMENT_ADDRESS,
     TL_ARGUMENT_ELEMENTS,
     TL_ARGUMENT_NUMBER,
@@ -84,19 +84,20 @@ typedef struct tl_kernel_argument {
 } tl_kernel_argument;
 
 /* clang-format off */
-#define TL_ADDRESS_OF(tensor) {TL_ARGUMENT_ADDRESS, (tensor)}   /* where the tensor with this number begins */
-#define TL_ELEMENTS_OF(tensor) {TL_ARGUMENT_ELEMENTS, (tensor)} /* how many elements it has */
+#define TL_ADDRESS_OF(tensor) {TL_ARGUMENT_ADDRESS, (tensor)}   /* the address of the tensor with this number */
+#define TL_ELEMENTS_OF(tensor) {TL_ARGUMENT_ELEMENTS, (tensor)} /* its number of elements */
 #define TL_NUMBER(number) {TL_ARGUMENT_NUMBER, (number)}
 #define TL_VALUE_OF(parameter) {TL_ARGUMENT_PARAMETER, (parameter)} /* the parameter with this number */
 /* clang-format on */
 
-/* What a kernel does that keys of a configuration depend on. The last three follow from its tensors. */
+/* The operations of a kernel that determine which configuration keys have an effect. The last three follow from its
+ * tensors. */
 typedef enum tl_kernel_use {
     TL_USES_TRANSFERS = 1 << 0,   /* loads or stores */
     TL_USES_GEMM = 1 << 1,        /* tl_dot, or composites */
     TL_USES_VECTOR = 1 << 2,      /* other arithmetic, tl_fill and tl_convert included */
     TL_USES_COMPOSITES = 1 << 3,  /* composite operations */
-    TL_USES_ASYNCHRONY = 1 << 4,  /* loads, stores and receives that go on, and composites */
+    TL_USES_ASYNCHRONY = 1 << 4,  /* asynchronous loads, stores and receives, and composites */
     TL_USES_SCRATCH = 1 << 5,     /* tl_scratch */
     TL_USES_MESSAGES = 1 << 6,    /* between PEs, in collectives too */
     TL_USES_COLLECTIVES = 1 << 7, /* all-reduces */
@@ -106,8 +107,8 @@ typedef enum tl_kernel_use {
 } tl_kernel_use;
 
 typedef struct tl_kernel_info {
-    uint32_t calls_version; /* these three are TL_KERNEL's */
-    uint32_t calls_bytes;   /* of the tl_calls that the kernel was compiled with */
+    uint32_t calls_version; /* TL_KERNEL sets these three */
+    uint32_t calls_bytes;   /* size of the tl_calls that the kernel was compiled with */
     uint32_t bytes;         /* sizeof(tl_kernel_info) */
 
     const char *name; /* letters, digits and _ */
@@ -116,9 +117,9 @@ typedef struct tl_kernel_info {
     tl_kernel_tensor tensors[TL_KERNEL_TENSORS_MAX];
     tl_kernel_argument arguments[TL_KERNEL_ARGUMENTS_MAX];
 
-    /* Compares the outputs with a reference that is computed from the inputs; tensors[i] points at the bytes of tensor
-     * i as they were read back. On a difference it returns tl_wrong with a text that names the first element that is
-     * wrong, what it is and what was expected. NULL: there is none; outputs that have files are compared with these. */
+    /* Compares the outputs with a reference that is computed from the inputs; tensors[i] points to the bytes of tensor
+     * i after the run. On a difference it returns tl_wrong with a text that has the first wrong element, its value and
+     * the expected value. NULL: no reference; outputs with files are compared with their files. */
     tla_status (*check)(const tl_workload *workload, const void *const *tensors, tla_error *error);
 
     tl_kernel_parameter parameters[TL_KERNEL_PARAMETERS_MAX];
@@ -128,12 +129,12 @@ typedef struct tl_kernel_info {
     uint32_t uses;
 } tl_kernel_info;
 
-/* The symbol of a kernel's object that says what it is. */
+/* The symbol of a kernel's object that has the declaration. */
 #ifndef TL_KERNEL_SYMBOL
 #define TL_KERNEL_SYMBOL tl_kernel_declaration
 #endif
 
-/* In C, once a file. */
+/* In C, once per file. */
 #define TL_KERNEL(...)                                                                                                 \
     extern const tl_kernel_info TL_KERNEL_SYMBOL;                                                                      \
     const tl_kernel_info TL_KERNEL_SYMBOL = {.calls_version = TL_CALLS_VERSION,                                        \
@@ -161,7 +162,8 @@ static inline uint64_t tl_bits(const uint8_t *at, uint32_t count) {
     return bits;
 }
 
-/* For a check: the element number `index` of a tensor's bytes; exactly, integers above 2^53 to nearest. */
+/* For a check: returns element number `index` of a tensor's bytes; exactly, except integers above 2^53, which are
+ * rounded to nearest. */
 static inline double tl_element(const void *tensor, tl_dtype dtype, uint64_t index) {
     const uint32_t size = tl_dtype_bytes(dtype);
     uint64_t bits = tl_bits((const uint8_t *)tensor + index * size, size), sign = (uint64_t)1 << (8 * size - 1);

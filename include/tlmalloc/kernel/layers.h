@@ -1,8 +1,7 @@
-/* Parts of networks that several kernels are made of: the layer norm of rows, and attention that sees keys and values
- * part by part.
+/* Building blocks of networks for several kernels: the layer norm of rows, and attention over keys and values in parts.
  *
- * Each is a function of tiles that the kernel has allocated; what a call costs is what the calls of language.h that it
- * makes cost. What fails returns the status of the call that failed; what the tiles hold is undefined then. */
+ * Each function works on tiles that the kernel has allocated, and costs as much as its calls of language.h. On failure
+ * it returns the status of the failed call; the contents of the tiles are undefined then. */
 #ifndef TLMALLOC_KERNEL_LAYERS_H
 #define TLMALLOC_KERNEL_LAYERS_H
 
@@ -14,16 +13,16 @@ extern "C" {
 
 /* --- Layer norm --- */
 
-/* Room and constants of a layer norm. */
+/* Temporary tiles and constants of a layer norm. */
 typedef struct tl_norm {
-    tl_tile gamma, beta;    /* one row of the columns of x */
-    tl_tile share, epsilon; /* one element of f32 each: 1 / columns, and what keeps the root from 0 */
+    tl_tile gamma, beta;    /* one row with as many columns as x */
+    tl_tile share, epsilon; /* one element of f32 each: 1 / columns, and the epsilon that keeps the root from 0 */
     tl_tile squares;        /* f32, the shape of x */
     tl_tile of_row;         /* f32, one column with the rows of x */
 } tl_norm;
 
-/* out = (x - mean) / sqrt(variance + epsilon) * gamma + beta, row by row; x is of f32 and holds (x - mean) /
- * sqrt(variance + epsilon) then. out has the shape of x and any real type. */
+/* Computes out = (x - mean) / sqrt(variance + epsilon) * gamma + beta, row by row. The tile x is f32, and afterwards
+ * holds (x - mean) / sqrt(variance + epsilon). The tile out has the shape of x and any real type. */
 static inline tla_status tl_layer_norm(tl_context *tl, const tl_tile *out, const tl_tile *x, const tl_norm *norm) {
     tla_status status = tl_sum(tl, 1, &norm->of_row, x);
     if (status == TLA_OK) status = tl_mul(tl, &norm->of_row, &norm->of_row, &norm->share);
@@ -39,15 +38,16 @@ static inline tla_status tl_layer_norm(tl_context *tl, const tl_tile *out, const
 
 /* --- Attention in parts ---
  *
- * softmax(scores) * values without all scores at a time (online softmax: Milakov, Gimelshein: Online normalizer
- * calculation for softmax, 2018). What was seen so far is a matrix of sums and two columns; parts may be seen by
- * several programs, whose states are merged (Dao et al.: Flash-Decoding for long-context inference, 2023). */
+ * It computes softmax(scores) * values without holding all scores at once (online softmax: Milakov, Gimelshein: Online
+ * normalizer calculation for softmax, 2018). The state of the processed parts is a matrix of sums and two columns.
+ * Several programs may process parts, and then merge their states (Dao et al.: Flash-Decoding for long-context
+ * inference, 2023). */
 
-/* What a program has seen: one tile of f32, a row for each query, of `width` + 2 columns, so that one message takes it
- * to another program, and the room to go on. */
+/* The state of a program, and temporary tiles. The state is one tile of f32 with a row for each query and `width` + 2
+ * columns. One message can therefore send it to another program. */
 typedef struct tl_attention {
     tl_tile state;  /* f32, queries x (width + 2): sums, the largest score, the total of the weights */
-    tl_tile larger; /* f32, a column of the queries, as the next two */
+    tl_tile larger; /* f32, a column with a row for each query, like the next two */
     tl_tile scale;
     tl_tile part;
 } tl_attention;
@@ -62,7 +62,7 @@ static inline tl_tile tl_attention_total(tl_context *tl, const tl_tile *state) {
     return tl_view(tl, state, 0, state->columns - 1, state->rows, 1);
 }
 
-/* Nothing seen yet. */
+/* Starts with an empty state. */
 static inline tla_status tl_attention_begin(tl_context *tl, const tl_attention *attention) {
     const tl_tile largest = tl_attention_largest(tl, &attention->state);
     tla_status status = tl_fill(tl, &attention->state, 0);
@@ -70,7 +70,8 @@ static inline tla_status tl_attention_begin(tl_context *tl, const tl_attention *
     return status;
 }
 
-/* Makes `larger` the largest score of those seen and of a column of others; scales what was seen down to it. */
+/* Sets `larger` to the maximum of the state's largest score and a column of other scores; scales the state down to
+ * it. */
 static inline tla_status tl_attention_rescale(tl_context *tl, const tl_attention *attention, const tl_tile *others) {
     const tl_tile sums = tl_attention_sums(tl, &attention->state),
                   largest = tl_attention_largest(tl, &attention->state),
@@ -84,9 +85,9 @@ static inline tla_status tl_attention_rescale(tl_context *tl, const tl_attention
     return status;
 }
 
-/* Sees the values (keys x width, f16, bf16 or f32) of more keys, whose scores are queries x keys, of f32: minus
- * infinity where a query does not see a key; each query must have seen one with this part. The scores become weights.
- */
+/* Adds the values (keys x width, f16, bf16 or f32) of further keys. The scores are queries x keys, f32; a score is
+ * minus infinity where the query does not attend to the key. Each query must have attended to a key by the end of this
+ * part. The scores are replaced by weights. */
 static inline tla_status tl_attention_add(tl_context *tl, const tl_attention *attention, const tl_tile *scores,
                                           const tl_tile *values) {
     const tl_tile sums = tl_attention_sums(tl, &attention->state), total = tl_attention_total(tl, &attention->state);
@@ -100,7 +101,7 @@ static inline tla_status tl_attention_add(tl_context *tl, const tl_attention *at
     return status;
 }
 
-/* Adds what another program has seen of other keys, for the same queries; its state is scaled. */
+/* Adds the state of another program for the same queries and other keys; this program's state is rescaled. */
 static inline tla_status tl_attention_merge(tl_context *tl, const tl_attention *attention, const tl_tile *other) {
     const tl_tile sums = tl_attention_sums(tl, &attention->state), more = tl_attention_sums(tl, other),
                   total = tl_attention_total(tl, &attention->state), its_total = tl_attention_total(tl, other),
@@ -113,7 +114,7 @@ static inline tla_status tl_attention_merge(tl_context *tl, const tl_attention *
     return status;
 }
 
-/* out (queries x width, any real type) = the sums divided by the totals. */
+/* Computes out (queries x width, any real type) = the sums divided by the totals. */
 static inline tla_status tl_attention_end(tl_context *tl, const tl_attention *attention, const tl_tile *out) {
     const tl_tile sums = tl_attention_sums(tl, &attention->state), total = tl_attention_total(tl, &attention->state);
     return tl_div(tl, out, &sums, &total);

@@ -1,9 +1,9 @@
-/* The calls of a kernel that talk to other programs of its launch.
+/* The calls of a kernel that exchange messages with other programs of its launch.
  *
- * A message is a tile; it goes from one program to another and is taken there in the order in which messages of that
- * direction were sent. Each direction has messages.slots slots of messages.slot_size bytes, in memory of the receiver's
- * PE that is allocated with the first message and freed when the receiver's kernel ends. A longer message goes in
- * pieces, and its slots are used again as the receiver takes them. */
+ * A message is a tile that one program sends to another. The receiver takes messages of a direction in the order in
+ * which they were sent. Each direction has messages.slots slots of messages.slot_size bytes. Their memory belongs to
+ * the receiver's PE; it is allocated with the first message and released when the receiver's kernel ends. A longer
+ * message is split into pieces, which reuse the slots as the receiver empties them. */
 #ifndef TLMALLOC_KERNEL_MESSAGES_H
 #define TLMALLOC_KERNEL_MESSAGES_H
 
@@ -13,62 +13,64 @@
 extern "C" {
 #endif
 
-/* Sends a tile, or a view of one, to program `peer` (tl_program_id along TL_ALL). The PE's DMA writes it to free slots
- * there; where none is free, the call waits for a credit (messages.back_pressure). It returns when the last byte of the
- * tile has been read, so that the tile may be used again, and not when the bytes are there: nobody waits for the
- * receiver unless all slots are taken. The first message of a direction waits for its slots. A kernel's end waits until
- * all that it has sent is there.
+/* Sends a tile, or a view of a tile, to program `peer` (tl_program_id along TL_ALL). The PE's DMA writes it to free
+ * slots there. Without a free slot the call waits for a credit (messages.back_pressure). It returns when the last byte
+ * of the tile has been read. The tile can then be reused, although the bytes may still be in flight. A sender waits for
+ * its receiver only when all slots are occupied. The first message of a direction waits for its slots. At its end, a
+ * kernel waits until all its messages have arrived.
  *
- * TLA_INVALID_ARGUMENT for a program that is none of the launch or this one, and for an empty tile; TLA_EXHAUSTED,
- * TLA_FRAGMENTED, ...: the allocator has no memory for the slots, and the next tl_send asks again. What a program never
- * takes that ends, or has ended, is an error of the run (TLA_NOT_RECEIVED), and not of the sender. */
+ * TLA_INVALID_ARGUMENT for this program itself, a program outside the launch, or an empty tile. TLA_EXHAUSTED,
+ * TLA_FRAGMENTED, ...: the allocator has no memory for the slots, and the next tl_send requests it again. A message
+ * that a program has not received at its end is an error of the run (TLA_NOT_RECEIVED), and not of the sender. */
 static inline tla_status tl_send(tl_context *tl, uint32_t peer, const tl_tile *tile) {
     return tl->calls->send(tl, peer, tile);
 }
 
-/* Takes the next message of program `peer` into a tile, or a view of one; returns when its bytes are in the tile. Each
- * piece is copied out of its slot when all of it is there, and then its credit goes back by itself.
+/* Receives the next message of program `peer` into a tile, or a view of a tile; returns when its bytes are in the tile.
+ * The call copies each piece out of its slot when the piece is complete. Its credit then returns without a further
+ * call.
  *
- * TLA_INVALID_ARGUMENT as tl_send, and when the message has another type or other bytes in all than the tile; it stays
- * the next one then. Where nothing comes any more, and nobody of the launch can go on, the kernel is ended with
- * TLA_DEADLOCK, and the run says who waits for whom. */
+ * TLA_INVALID_ARGUMENT as tl_send, and when the message differs from the tile in type or total bytes; it then stays the
+ * next message. If no message can arrive any more and no program of the launch can continue, the kernel ends with
+ * TLA_DEADLOCK. The run then reports which program waits for which. */
 static inline tla_status tl_recv(tl_context *tl, uint32_t peer, const tl_tile *tile) {
     return tl->calls->receive(tl, peer, tile);
 }
 
-/* Begins what tl_recv does and returns after its dispatch (pe.dispatch); *handle (may be NULL) is what tl_wait
- * (pipeline.h) waits for. Messages of a program are taken in the order of the calls, those of tl_recv among them; those
- * of several programs at the same time. A sender gets its credits while the kernel does something else.
+/* Starts a tl_recv and returns after its dispatch (pe.dispatch); *handle (may be NULL) is for tl_wait (pipeline.h).
+ * Messages of a program are received in the order of the calls, including tl_recv. Messages of several programs are
+ * received at the same time. A sender receives its credits while the kernel continues.
  *
- * On failure nothing has begun and *handle is all zero: TLA_INVALID_ARGUMENT for what is no peer or an empty tile,
- * TLA_LIMIT when pe.outstanding handles have not been waited for. A message of another type or length is told by the
- * wait, and stays the next one. The tile must not be freed before (TLA_BUSY). */
+ * On failure nothing has started and *handle is all zero. TLA_INVALID_ARGUMENT for an invalid peer or an empty tile.
+ * TLA_LIMIT when pe.outstanding handles have not been waited for. The wait reports a message of another type or length,
+ * which stays the next message. The tile must not be freed before the wait (TLA_BUSY). */
 static inline tla_status tl_recv_async(tl_context *tl, uint32_t peer, const tl_tile *tile, tl_handle *handle) {
     return tl->calls->receive_async(tl, peer, tile, handle);
 }
 
-/* The program that runs on a PE: by SIP of the platform, cube of the SIP, PE of the cube. TLA_NOT_FOUND where none of
- * this launch does, and said so; *program stays as it was then. Costs nothing. */
+/* Returns the program that runs on a PE, given by SIP of the platform, cube of the SIP, PE of the cube. TLA_NOT_FOUND,
+ * with a text, where no program of this launch runs; *program is unchanged then. Costs nothing. */
 static inline tla_status tl_program_at(tl_context *tl, uint32_t sip, uint32_t cube, uint32_t pe, uint32_t *program) {
     return tl->calls->program_at(tl, sip, cube, pe, program);
 }
 
-/* The other way round: where a program of this launch runs. TLA_INVALID_ARGUMENT for one that is none, and said so;
- * *place stays as it was then. Costs nothing. */
+/* Returns the place of a program of this launch. TLA_INVALID_ARGUMENT, with a text, for a program outside the launch;
+ * *place is unchanged then. Costs nothing. */
 static inline tla_status tl_place_of(tl_context *tl, uint32_t program, tl_place *place) {
     return tl->calls->place_of(tl, program, place);
 }
 
-/* How many cubes stand in a row of the SIP's mesh; cube c is in row c / columns, column c % columns. Costs nothing. */
+/* Returns the number of cubes in a row of the SIP's mesh. Cube c is in row c / columns, column c % columns. Costs
+ * nothing. */
 static inline uint32_t tl_mesh_columns(const tl_context *tl) {
     return tl->calls->mesh_columns(tl);
 }
 
-/* North: to the row before. */
+/* North: to the previous row. */
 typedef enum tl_side { TL_NORTH, TL_SOUTH, TL_EAST, TL_WEST, TL_SIDE_COUNT } tl_side;
 
-/* The program on the PE of the same number in the next cube on that side, of the same SIP. TLA_NOT_FOUND at the edge of
- * the mesh, and as tl_program_at; TLA_INVALID_ARGUMENT for a side that is none. Costs nothing. */
+/* Returns the program on the PE of the same number in the next cube on that side, in the same SIP. TLA_NOT_FOUND at the
+ * edge of the mesh, and as tl_program_at; TLA_INVALID_ARGUMENT for an unknown side. Costs nothing. */
 static inline tla_status tl_neighbour(tl_context *tl, tl_side side, uint32_t *program) {
     const uint32_t columns = tl_mesh_columns(tl), cubes = tl_num_programs(tl, TL_CUBE),
                    cube = tl_program_id(tl, TL_CUBE);

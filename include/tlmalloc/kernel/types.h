@@ -1,4 +1,4 @@
-/* What a kernel handles: element types, tiles, tensors. */
+/* The types of kernels: element types, tiles, tensors. */
 #ifndef TLMALLOC_KERNEL_TYPES_H
 #define TLMALLOC_KERNEL_TYPES_H
 
@@ -50,38 +50,38 @@ typedef struct tl_tile {
     tla_paddr pa;
     uint32_t rows, columns;
     tl_dtype dtype;
-    uint32_t pitch; /* elements from one row to the next, at least `columns`; 0: `columns`, the rows touch */
+    uint32_t pitch; /* elements from one row to the next, at least `columns`; 0: `columns`, the rows are adjacent */
 } tl_tile;
 
 enum { TL_RANK_MAX = 4 };
 
-/* A tensor in virtual memory, or a part of one: a handle, with which nothing is transferred. Element [i][j]... is at
- * va + i * stride[0] + j * stride[1] + ...; sums are modulo 2^64, so that a stride may lead backwards, and one of 0
- * repeats what is there. */
+/* A tensor in virtual memory, or a part of a tensor: a handle, which transfers nothing. Element [i][j]... is at va + i
+ * * stride[0] + j * stride[1] + ...; sums are modulo 2^64. A stride may therefore be negative, and a stride of 0
+ * repeats the same elements. */
 typedef struct tl_tensor {
     tla_vaddr va;
     uint32_t rank;                /* dimensions, 1 to TL_RANK_MAX */
-    uint32_t shape[TL_RANK_MAX];  /* elements along each */
+    uint32_t shape[TL_RANK_MAX];  /* elements along each dimension */
     uint64_t stride[TL_RANK_MAX]; /* bytes from one index to the next */
     tl_dtype dtype;
 } tl_tensor;
 
-/* Along what programs are counted; see tl_program_id (language.h). */
+/* The axis along which programs are counted; see tl_program_id (language.h). */
 typedef enum tl_axis { TL_PE, TL_CUBE, TL_SIP, TL_ALL, TL_AXIS_COUNT } tl_axis;
 
-/* What a call has begun and goes on with while the kernel does something else; see kernel/pipeline.h. All zero: nothing
- * that could be waited for. */
+/* A handle of an operation that continues while the kernel does other work; see kernel/pipeline.h. All zero: no
+ * operation to wait for. */
 typedef struct tl_handle {
     uint64_t value;
 } tl_handle;
 
-/* What holds the memory of a tile (memory/object_store.h), or does no more. */
+/* An operation on a hold of a tile's memory (memory/object_store.h): a reference, a pin, or the end of a pin. */
 typedef enum tl_hold { TL_RETAIN, TL_PIN, TL_UNPIN, TL_HOLD_COUNT } tl_hold;
 
-/* What the vector engine computes of an element: out = op(a). */
+/* An operation of the vector engine on one element: out = op(a). */
 typedef enum tl_unary { TL_ABS, TL_NEG, TL_EXP, TL_LOG, TL_SQRT, TL_RSQRT, TL_SIGMOID, TL_UNARY_COUNT } tl_unary;
 
-/* Of two: out = a op b. A comparison is 1 or 0. */
+/* On two elements: out = a op b. A comparison is 1 or 0. */
 typedef enum tl_binary {
     TL_ADD,
     TL_SUB,
@@ -98,14 +98,15 @@ typedef enum tl_binary {
     TL_BINARY_COUNT
 } tl_binary;
 
-/* Of three: a * b + c, a in [b, c], a ? b : c. */
+/* On three elements: a * b + c, a in [b, c], a ? b : c. */
 typedef enum tl_ternary { TL_FMA, TL_CLAMP, TL_WHERE, TL_TERNARY_COUNT } tl_ternary;
 
-/* Of all elements of a column or a row. */
+/* On all elements of a column or a row. */
 typedef enum tl_reduction { TL_SUM, TL_MAX, TL_MIN, TL_REDUCTION_COUNT } tl_reduction;
 
-/* Where a composite finds an operand, or leaves its result: a matrix in memory, which comes and goes tile by tile (a
- * tensor whose last two dimensions are those of the matrix and whose others are 1), or a tile that is in the TCM. */
+/* The source of an operand of a composite, or the destination of its result. A streamed matrix is in memory, and DMA
+ * moves it tile by tile. It is a tensor whose last two dimensions are those of the matrix and whose others are 1. A
+ * pinned tile is in the TCM. */
 typedef enum tl_operand_kind { TL_NO_OPERAND, TL_STREAMED, TL_PINNED, TL_OPERAND_KIND_COUNT } tl_operand_kind;
 typedef struct tl_operand {
     tl_operand_kind kind;
@@ -113,8 +114,8 @@ typedef struct tl_operand {
     tl_tile tile;     /* TL_PINNED */
 } tl_operand;
 
-/* With what a step of a composite works on its value: a number, a tile that has the shape of the result or one row or
- * one column for all, or (of TL_MATH) the operand b. */
+/* The second input of a step of a composite: a number, a tile, or (with TL_MATH) the operand b. The tile has the shape
+ * of the result, or one row or one column for all. */
 typedef enum tl_term_kind { TL_NO_TERM, TL_NUMBER_TERM, TL_TILE_TERM, TL_B_TERM, TL_TERM_KIND_COUNT } tl_term_kind;
 typedef struct tl_term {
     tl_term_kind kind;
@@ -124,13 +125,13 @@ typedef struct tl_term {
 
 /* value = op(value), op(value, x) or op(value, x, y). */
 typedef struct tl_step {
-    uint32_t operands;  /* of the operation, the value among them: 1, 2 or 3 */
-    uint32_t operation; /* a tl_unary, tl_binary or tl_ternary, by the operands */
+    uint32_t operands;  /* number of operands of the operation, including the value: 1, 2 or 3 */
+    uint32_t operation; /* a tl_unary, tl_binary or tl_ternary, depending on `operands` */
     tl_term x, y;
 } tl_step;
 
-/* What the engines of a PE do tile by tile: the value is the product a * b (TL_GEMM) or a (TL_MATH), then come the
- * steps. */
+/* The kind of a composite, which the engines of a PE execute tile by tile. The value is the product a * b (TL_GEMM) or
+ * a (TL_MATH); then the steps follow. */
 typedef enum tl_composite_kind { TL_GEMM, TL_MATH, TL_COMPOSITE_KIND_COUNT } tl_composite_kind;
 enum { TL_STEPS_MAX = 8 };
 typedef struct tl_composition {
@@ -140,10 +141,10 @@ typedef struct tl_composition {
     tl_step steps[TL_STEPS_MAX];
 } tl_composition;
 
-/* How a collective goes about it (collectives.h). */
+/* The algorithm of a collective (collectives.h). */
 typedef enum tl_algorithm { TL_RING, TL_TORUS_2D, TL_MESH_2D, TL_HIERARCHICAL, TL_ALGORITHM_COUNT } tl_algorithm;
 
-/* "ring", "torus_2d", "mesh_2d", "hierarchical"; NULL for a value that is none. */
+/* "ring", "torus_2d", "mesh_2d", "hierarchical"; NULL for an unknown value. */
 static inline const char *tl_algorithm_name(tl_algorithm algorithm) {
     switch (algorithm) {
     case TL_RING:
@@ -159,7 +160,7 @@ static inline const char *tl_algorithm_name(tl_algorithm algorithm) {
     }
 }
 
-/* What a platform says of its collectives. */
+/* A platform's settings of its collectives. */
 typedef struct tl_collective_settings {
     tl_algorithm algorithm; /* collectives.algorithm */
     uint32_t world_size;    /* collectives.world_size: programs; 0: all of a launch */
@@ -167,7 +168,7 @@ typedef struct tl_collective_settings {
     uint32_t sip_columns;   /* SIPs in a row of their grid: system.sip_topology, system.sip_grid_width */
 } tl_collective_settings;
 
-/* Where a program runs: SIP of the platform, cube of the SIP, PE of the cube. */
+/* The place of a program: SIP of the platform, cube of the SIP, PE of the cube. */
 typedef struct tl_place {
     uint32_t sip, cube, pe;
 } tl_place;

@@ -87,8 +87,7 @@ typedef struct tla_stack_config {
     uint64_t alignment; /* as in tla_arena_config; a front also rounds requests up to it first */
     bool validate;      /* frees are checked, and errors name the owner: tla_stack_last_error */
     tla_front_sizes sizes;
-    tla_segment_cache_config
-        segments; /* segment_cache: PyTorch's settings. Driver, device, ranges and unit are the stack's */
+    tla_segment_cache_config segments; /* PyTorch's settings. The stack sets driver, device, ranges and unit */
 } tla_stack_config;
 
 typedef struct tla_stack_request {
