@@ -1,5 +1,5 @@
-/* The kinds of memory that are allocated: of a PE its HBM slice and its TCM, of a cube its SRAM and the memory of its
- * M_CPU, of the host its memory (KernBench ADR-0048 D7). */
+/* The kinds of memory that allocators serve. A PE has its HBM slice and its TCM. A cube has its SRAM and the memory of
+ * its M_CPU. The host has its memory (KernBench ADR-0048 D7). */
 #ifndef TLMALLOC_BASE_MEMORY_KIND_H
 #define TLMALLOC_BASE_MEMORY_KIND_H
 
@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* One row for each kind of memory; a new kind needs one more row. Columns: constant, name, title for a person, name of
- * the part in a platform, scope (how many there are), unit of the address map, first byte in that unit, largest size in
- * bytes, and unit of its controller's control window. */
+/* One row for each kind of memory; a new kind needs one more row. The columns are constant, name, readable title, name
+ * of the component in a platform, and scope (the number of memories). Then follow unit of the address map, first byte
+ * in that unit, largest size in bytes, and unit of its controller's control window. */
 /* clang-format off */
 #define TLA_MEMORY_KINDS(ROW)                                                                                          \
     ROW(TLA_HBM, "hbm", "HBM", "slice", TLA_SCOPE_PE, TLA_UNIT_HBM, 0, TLA_HBM_WINDOW_BYTES, TLA_UNIT_PE_CONTROL)      \
@@ -27,36 +27,35 @@ extern "C" {
 typedef enum tla_memory_kind { TLA_MEMORY_KINDS(TLA_MEMORY_KIND) TLA_MEMORY_KIND_COUNT } tla_memory_kind;
 #undef TLA_MEMORY_KIND
 
-/* "hbm", "tcm", "sram", "m_cpu", "host"; NULL for a value that is none. */
+/* Returns the name "hbm", "tcm", "sram", "m_cpu", "host"; NULL for an unknown value. */
 const char *tla_memory_kind_name(tla_memory_kind kind);
 
-/* As a person says it: "HBM", "TCM", "SRAM", "M_CPU memory", "host memory"; NULL for a value that is none. */
+/* Returns the readable title: "HBM", "TCM", "SRAM", "M_CPU memory", "host memory"; NULL for an unknown value. */
 const char *tla_memory_kind_title(tla_memory_kind kind);
 
-/* The part of a platform that it is: "slice", "tcm", "sram", "m_cpu_memory", "host_memory"; NULL for a value that is
- * none. */
+/* Returns the name of its component in a platform: "slice", "tcm", "sram", "m_cpu_memory", "host_memory"; NULL for an
+ * unknown value. */
 const char *tla_memory_kind_part(tla_memory_kind kind);
 
-/* How many there are of it: one for each PE, for each cube, or one in all. */
+/* The number of memories of a kind: one for each PE, one for each cube, or one in total. */
 typedef enum tla_memory_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_memory_scope;
 
 tla_memory_scope tla_memory_scope_of(tla_memory_kind kind);
 
-/* Where it is among physical addresses, and from which byte of that unit on; the slices of a cube's HBM lie one behind
- * the other there. */
+/* Returns its unit among physical addresses, and its first byte in that unit. The slices of a cube's HBM are adjacent
+ * there. */
 tla_unit tla_memory_kind_unit(tla_memory_kind kind);
 uint64_t tla_memory_kind_first(tla_memory_kind kind);
 
-/* How many bytes there can be, of all slices together. */
+/* Returns its maximum number of bytes, for all slices together. */
 uint64_t tla_memory_kind_bytes_max(tla_memory_kind kind);
 
-/* Address of a byte in the control window of the controller that has a memory; `pe` is not looked at where it is one
- * of a cube, nor any of the three where it is the host's. TLA_INVALID_ARGUMENT for a place or an offset that is none.
- */
+/* Computes the address of a byte in the control window of a memory's controller. For a cube's memory `pe` is ignored;
+ * for the host's memory all three numbers are ignored. TLA_INVALID_ARGUMENT for an invalid place or offset. */
 tla_status tla_memory_kind_control(tla_memory_kind kind, uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset,
                                    tla_paddr *pa);
 
-/* Which memory an address leads to, whole or taken apart. TLA_OUT_OF_RANGE when to none. */
+/* Finds the kind of memory at an address, encoded or decoded. TLA_OUT_OF_RANGE for any other address. */
 tla_status tla_memory_kind_of(tla_paddr pa, tla_memory_kind *kind);
 tla_status tla_memory_kind_of_fields(const tla_paddr_fields *fields, tla_memory_kind *kind);
 

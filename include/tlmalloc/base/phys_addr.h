@@ -1,28 +1,28 @@
-/* The 51-bit device physical address, and the types that keep a VA from being passed for a PA.
+/* The 51-bit device physical address, and the types that prevent the use of a VA as a PA.
  *
- * A controller in somebody else's platform may have plain addresses instead (TLA_LAYOUT_PLAIN in pe_memory.h).
+ * A controller in a user's platform may have plain addresses instead (TLA_LAYOUT_PLAIN in pe_memory.h).
  *
- *   [50:47] sip   [46:42] die   [41:0] local offset          (KernBench ADR-0001 Rev 2)
+ *     [50:47] sip    [46:42] die    [41:0] local offset       (KernBench ADR-0001 Rev 2)
  *
- * die 0..15 is an HBM cube, 16..20 an IO chiplet, 21..31 reserved. Of the 4 TiB that a cube could address it uses the
- * lower 256 GiB. What ADR-0001 puts inside a cube is not published; decided here, after ADR-0031's predecessor:
+ * A die 0..15 is an HBM cube, 16..20 an IO chiplet, 21..31 reserved. A cube could address 4 TiB, and uses the lower 256
+ * GiB. ADR-0001's layout inside a cube is not published. This project decides it, after ADR-0031's predecessor:
  *
- *   bit 37 = 1: HBM window, [36:0] = byte offset in the cube's HBM (128 GiB)
- *   bit 37 = 0: [36:34] unit (0 PE, 1 M_CPU, 2 cube SRAM)  [33:30] pe  [29] sub-unit  [28:0] offset (512 MiB)
- *               of a PE, sub-unit 0 is its TCM and sub-unit 1 its control space: [28:24] which block (16 MiB each);
- *               of M_CPU and SRAM likewise: sub-unit 0 is the memory, sub-unit 1 the control space, block 0 of it that
- *               of the memory's controller. The first 16 MiB of an M_CPU's sub-unit 0 are the window in which it takes
- *               commands itself; its memory comes behind them.
+ * - bit 37 = 1: HBM window, [36:0] = byte offset in the cube's HBM (128 GiB)
+ * - bit 37 = 0: [36:34] unit (0 PE, 1 M_CPU, 2 cube SRAM) [33:30] pe [29] sub-unit [28:0] offset (512 MiB)
+ * - PE: sub-unit 0 is its TCM and sub-unit 1 its control space: [28:24] selects the block (16 MiB each)
+ * - M_CPU and SRAM: sub-unit 0 is the memory, sub-unit 1 the control space. Its block 0 is that of the memory's
+ *   controller
+ * - M_CPU: the first 16 MiB of sub-unit 0 are the window for the M_CPU's own commands; its memory follows
  *
- * Of the IO chiplets only the first (die 16) has something that is modelled: its IO_CPU's control window, the first
- * 16 MiB of its 1 TiB.
+ * Among the IO chiplets only the first (die 16) has a modelled component: its IO_CPU's control window, the first 16 MiB
+ * of its 1 TiB.
  *
- * The host's memory lies on no SIP. Decided here: die 31 of SIP 0, the last of those that ADR-0001 reserves, is its
- * side of the link: bit 41 = 0: [40:0] = byte offset in the host's memory (2 TiB); bit 41 = 1: [40:29] = 0, [28:24]
- * which control block, 0 that of the memory's controller.
+ * The host's memory lies on no SIP. This project decides that die 31 of SIP 0, the last die that ADR-0001 reserves, is
+ * its side of the link. With bit 41 = 0, [40:0] is the byte offset in the host's memory (2 TiB). With bit 41 = 1,
+ * [40:29] = 0, and [28:24] selects the control block, 0 that of the memory's controller.
  *
- * An HBM byte belongs to the PE whose slice it lies in: pe = offset / slice size (allocations never straddle slices).
- */
+ * An HBM byte belongs to the PE whose slice contains it: pe = offset / slice size (allocations never straddle
+ * slices). */
 #ifndef TLMALLOC_PHYS_ADDR_H
 #define TLMALLOC_PHYS_ADDR_H
 
@@ -36,7 +36,7 @@ extern "C" {
 
 typedef struct tla_paddr {
     uint64_t value;
-} tla_paddr; /* physical: 51 bits; of a plain layout up to 64 */
+} tla_paddr; /* physical: 51 bits; with a plain layout up to 64 */
 
 typedef struct tla_vaddr {
     uint64_t value;
@@ -48,47 +48,48 @@ enum {
     TLA_DIE_COUNT = 32,      /* die 0..31 */
     TLA_CUBE_DIE_COUNT = 16, /* die 0..15 are HBM cubes */
     TLA_IO_DIE = 16,         /* the IO chiplet that has the IO_CPU */
-    TLA_HOST_DIE = 31,       /* of SIP 0: the host's memory */
+    TLA_HOST_DIE = 31,       /* in SIP 0: the host's memory */
     TLA_PE_COUNT = 16        /* pe 0..15 in a cube */
 };
 
 #define TLA_HBM_WINDOW_BYTES (UINT64_C(1) << 37)    /* HBM that one cube can address */
 #define TLA_SUB_UNIT_BYTES (UINT64_C(1) << 29)      /* a PE's TCM window, and its control space */
 #define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a control space */
-#define TLA_HOST_MEMORY_BYTES (UINT64_C(1) << 41)   /* what the host's memory can have */
-#define TLA_M_CPU_MEMORY_BYTES (TLA_SUB_UNIT_BYTES - TLA_CONTROL_BLOCK_BYTES) /* what an M_CPU's memory can have */
+#define TLA_HOST_MEMORY_BYTES (UINT64_C(1) << 41)   /* maximum size of the host's memory */
+#define TLA_M_CPU_MEMORY_BYTES (TLA_SUB_UNIT_BYTES - TLA_CONTROL_BLOCK_BYTES) /* maximum size of an M_CPU's memory */
 
-/* Where the memories begin: of SIP 0, die 0, PE 0, whose others follow in steps of a SIP, a die and a PE. A slice of
- * HBM begins at TLA_KERNBENCH_HBM_BASE + pe * the size of a slice. */
+/* First addresses of the memories of SIP 0, die 0, PE 0; the others follow in strides of a SIP, a die and a PE. A slice
+ * of HBM begins at TLA_KERNBENCH_HBM_BASE + pe * the size of a slice. */
 #define TLA_KERNBENCH_TCM_BASE UINT64_C(0)
 #define TLA_KERNBENCH_M_CPU_MEMORY_BASE ((UINT64_C(1) << 34) + TLA_CONTROL_BLOCK_BYTES)
 #define TLA_KERNBENCH_SRAM_BASE (UINT64_C(2) << 34)
 #define TLA_KERNBENCH_HBM_BASE (UINT64_C(1) << 37)
 #define TLA_KERNBENCH_HOST_MEMORY_BASE (UINT64_C(31) << 42)
-#define TLA_KERNBENCH_PE_STRIDE (UINT64_C(1) << 30) /* from a PE's TCM to the next one's */
+#define TLA_KERNBENCH_PE_STRIDE (UINT64_C(1) << 30) /* from a PE's TCM to the next PE's */
 #define TLA_KERNBENCH_DIE_STRIDE (UINT64_C(1) << 42)
 #define TLA_KERNBENCH_SIP_STRIDE (UINT64_C(1) << 47)
 
-/* Where an address leads. */
+/* The destination of an address. */
 typedef enum tla_unit {
     TLA_UNIT_HBM,           /* offset: bytes into the cube's HBM */
     TLA_UNIT_TCM,           /* offset: bytes into the PE's TCM */
     TLA_UNIT_PE_CONTROL,    /* block and offset: bytes into one of the PE's control windows */
-    TLA_UNIT_M_CPU,         /* offset: bytes into its control window, from TLA_CONTROL_BLOCK_BYTES on into its memory */
+    TLA_UNIT_M_CPU,         /* offset: bytes into its control window; from TLA_CONTROL_BLOCK_BYTES on into its memory */
     TLA_UNIT_SRAM,          /* offset into the cube's SRAM */
     TLA_UNIT_IO_CPU,        /* die 16: offset into the IO_CPU's control window */
-    TLA_UNIT_M_CPU_CONTROL, /* block and offset: a control window that belongs to the M_CPU's memory */
-    TLA_UNIT_SRAM_CONTROL,  /* block and offset: a control window that belongs to the SRAM */
+    TLA_UNIT_M_CPU_CONTROL, /* block and offset: a control window of the M_CPU's memory */
+    TLA_UNIT_SRAM_CONTROL,  /* block and offset: a control window of the SRAM */
     TLA_UNIT_HOST_MEMORY,   /* die 31 of SIP 0: offset into the host's memory */
-    TLA_UNIT_HOST_CONTROL   /* block and offset: a control window that belongs to the host's memory */
+    TLA_UNIT_HOST_CONTROL   /* block and offset: a control window of the host's memory */
 } tla_unit;
 
-/* Control blocks of a PE, in its control space; those of M_CPU, SRAM and host have the first alone. */
+/* Control blocks of a PE, in its control space. The control spaces of M_CPU, SRAM and host have only the first
+ * block. */
 typedef enum tla_control_block {
     TLA_CONTROL_MEMORY_CONTROLLER,
     TLA_CONTROL_PE_MMU,
     TLA_CONTROL_PROCESSING_ELEMENT,
-    TLA_CONTROL_MESSAGES, /* where messages from other PEs arrive (pe_ipcq.hpp) */
+    TLA_CONTROL_MESSAGES, /* the destination of messages from other PEs (pe_ipcq.hpp) */
     TLA_CONTROL_BLOCK_COUNT = 32
 } tla_control_block;
 
@@ -97,14 +98,15 @@ typedef struct tla_paddr_fields {
     uint32_t die; /* 0..15; 16 for TLA_UNIT_IO_CPU, 31 for the host's */
     tla_unit unit;
     uint32_t pe;             /* 0..15; 0 for the units that belong to no PE */
-    tla_control_block block; /* of the units that are control spaces, else 0 */
+    tla_control_block block; /* for units that are control spaces, else 0 */
     uint64_t offset;         /* bytes into the unit */
 } tla_paddr_fields;
 
-/* Encodes; TLA_INVALID_ARGUMENT when a field is out of range (nothing is written then). */
+/* Encodes; TLA_INVALID_ARGUMENT when a field is out of range (*pa is unchanged then). */
 tla_status tla_paddr_encode(const tla_paddr_fields *fields, tla_paddr *pa);
 
-/* Decodes; TLA_OUT_OF_RANGE when bits above 50 are set or the address names nothing (reserved die, unit or bits). */
+/* Decodes; TLA_OUT_OF_RANGE when bits above 50 are set, or when the address has no destination (reserved die, unit or
+ * bits). */
 tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields);
 
 /* Address of a byte in the HBM slice of one PE (KernBench's pe_hbm_addr): offset = pe * slice + pe_local_offset.

@@ -1,7 +1,7 @@
-/* What went wrong: one enum for the whole library, and a text for people.
+/* The results of calls: one enum for the whole library, and a readable text.
  *
- * Every call that can fail returns a tla_status. A call that fails leaves the structure as it was. Where a person will
- * read about the failure, the call also takes a tla_error (NULL = not wanted) and fills it. */
+ * Every call that can fail returns a tla_status. A failed call leaves the structure unchanged. Where a person will read
+ * about the failure, the call also takes a tla_error (NULL = not wanted) and fills it. */
 #ifndef TLMALLOC_STATUS_H
 #define TLMALLOC_STATUS_H
 
@@ -13,47 +13,47 @@ extern "C" {
 
 typedef enum tla_status {
     TLA_OK = 0,
-    TLA_EXHAUSTED,        /* fewer bytes are free than were asked for */
+    TLA_EXHAUSTED,        /* fewer bytes are free than requested */
     TLA_FRAGMENTED,       /* enough bytes are free, but no single block is large enough */
     TLA_INVALID_ARGUMENT, /* an argument is outside its documented range */
     TLA_OUT_OF_RANGE,     /* the address lies outside the region that the object owns */
-    TLA_NOT_ALLOCATED,    /* free of something that is not allocated: double free, unknown address */
-    TLA_SIZE_MISMATCH,    /* free with a size that is not that of the allocation */
-    TLA_OVERLAP,          /* the range overlaps one that is mapped or reserved already */
+    TLA_NOT_ALLOCATED,    /* free of a range that is not allocated: double free, unknown address */
+    TLA_SIZE_MISMATCH,    /* free with a size that differs from that of the allocation */
+    TLA_OVERLAP,          /* the range overlaps a range that is already mapped or reserved */
     TLA_UNMAPPED,         /* no mapping covers the virtual address */
     TLA_PERMISSION,       /* a mapping exists and forbids this kind of access */
     TLA_BAD_COMMAND,      /* a descriptor that cannot be decoded */
     TLA_MISDIRECTED,      /* a well-formed descriptor that was sent to the wrong kind of target */
-    TLA_BUSY,             /* refused for now: what was asked before is not finished, or a fault plan says so */
+    TLA_BUSY,             /* rejected for now: an earlier request has not completed, or a fault plan demands it */
     TLA_LIMIT,            /* a configured limit (entries, table memory) is used up */
-    TLA_SYNTAX,           /* an input text is not what its format says */
+    TLA_SYNTAX,           /* an input text does not follow its format */
     TLA_IO,               /* a file cannot be read or written */
     TLA_NO_HOST_MEMORY,   /* the host's malloc failed */
-    TLA_BUS_ERROR,        /* a transaction was answered with an error response */
-    TLA_LEAK,             /* something that should have been given back was not */
-    TLA_UNSUPPORTED,      /* legal, but not built */
+    TLA_BUS_ERROR,        /* a transaction received an error response */
+    TLA_LEAK,             /* a block was not released */
+    TLA_UNSUPPORTED,      /* valid request, not implemented */
     TLA_WRONG_RESULT,     /* a computed result differs from its reference */
     TLA_USE_AFTER_FREE,   /* an access to a block that was freed */
     TLA_OUT_OF_BOUNDS,    /* an access that is not inside one live block */
-    TLA_NOT_OWNER,        /* an access by somebody to whom the block does not belong */
-    TLA_NEVER_WRITTEN,    /* a read of bytes that nobody has written */
-    TLA_NOT_FOUND,        /* a part of the platform or a kernel that is named does not exist */
+    TLA_NOT_OWNER,        /* an access by another requester than the owner of the block */
+    TLA_NEVER_WRITTEN,    /* a read of bytes that were never written */
+    TLA_NOT_FOUND,        /* a named component or kernel does not exist */
     TLA_CRASHED,          /* a kernel was ended: a wild address, an overflow of its stack, a division by zero, abort */
     TLA_TIMEOUT,          /* a kernel was ended: it did not return within a limit */
-    TLA_DEADLOCK,         /* a kernel was ended: it waited for a message, and nobody could go on any more */
-    TLA_NOT_RECEIVED,     /* a message was sent that nobody received */
-    TLA_ENGINE_DIFFERS,   /* an engine behind an arena answered otherwise than the core, or not at all */
-    TLA_RESET,            /* ended by a reset: what the command was given, or had, is gone */
+    TLA_DEADLOCK,         /* a kernel was ended: it waited for a message, and no kernel could continue */
+    TLA_NOT_RECEIVED,     /* a sent message was not received */
+    TLA_ENGINE_DIFFERS,   /* the answer of an arena's engine differs from the core's, or is missing */
+    TLA_RESET,            /* ended by a reset: inputs and results of the command are lost */
     TLA_STATUS_COUNT
 } tla_status;
 
-/* Name of a status as written above, "TLA_OK"; "TLA_?" for a value that is none. Never NULL. */
+/* Returns the name of a status as written above, "TLA_OK"; "TLA_?" for an unknown value. Never NULL. */
 const char *tla_status_name(tla_status status);
 
-/* One short English sentence for a status, no full stop. Never NULL. */
+/* Returns one short English sentence for a status, without a full stop. Never NULL. */
 const char *tla_status_text(tla_status status);
 
-/* A failure told to a person. requested, total_free and largest_free are filled by allocators (bytes), else 0. */
+/* A readable failure. Allocators fill requested, total_free and largest_free (bytes); otherwise they are 0. */
 typedef struct tla_error {
     tla_status status;
     uint64_t requested;
@@ -62,9 +62,9 @@ typedef struct tla_error {
     char text[400];
 } tla_error;
 
-/* Fills *error (may be NULL) with a status and a printf-style text; returns the status, so that a caller can write
- * `return tla_error_set(error, TLA_IO, "...")`. A text that is too long is cut; control characters and bytes that are
- * no UTF-8, which names of files and other inputs may hold, stand there as \xNN. */
+/* Fills *error (may be NULL) with a status and a printf-style text. Returns the status, so that a caller can write
+ * `return tla_error_set(error, TLA_IO, "...")`. A too long text is cut. Control characters and bytes that are not
+ * UTF-8, which names of files and other inputs may contain, appear as \xNN. */
 tla_status tla_error_set(tla_error *error, tla_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
