@@ -1,9 +1,9 @@
-/* What a memory controller decides: commands on the memories that it owns, the references, pins and keys of their
- * blocks, faults by plan, and what is due without a command. The caller (a module, a host of firmware, a replay)
- * carries out the decisions and charges for their receipts.
+/* The decisions of a memory controller: commands on its memories, the references, pins and keys of their blocks, and
+ * faults by plan. It also decides work that is due without a command. The caller (a module, a host of firmware, a
+ * replay) executes the decisions and charges for their receipts.
  *
- * The memories come into being with the first command (KernBench ADR-0048 D5). No clock: times are the caller's
- * picoseconds, and ascend. Not thread safe; one owner at a time. */
+ * The memories are created with the first command (KernBench ADR-0048 D5). The core has no clock: times are the
+ * caller's picoseconds, and ascend. Not thread safe; one owner at a time. */
 #ifndef TLMALLOC_MEMORY_CONTROLLER_H
 #define TLMALLOC_MEMORY_CONTROLLER_H
 
@@ -20,9 +20,9 @@ extern "C" {
 
 #define TLA_CONTROLLER_NO_OWNER UINT32_MAX
 
-/* Makes the engine that walks the free list of a memory with this placement and this number of units of its alignment,
- * for tla_pe_memory_drive. It leaves *engine unchanged if the receipt alone gives the cost of a command. Errors have a
- * text. */
+/* Creates the engine that walks the free list of a memory with this placement and this number of units of its
+ * alignment, for tla_pe_memory_drive. It leaves *engine unchanged if the receipt alone gives the cost of a command.
+ * Errors have a text. */
 typedef struct tla_engine_maker {
     tla_status (*make)(void *context, tla_policy placement, uint64_t units, tla_engine *engine, tla_error *error);
     void *context;
@@ -31,41 +31,41 @@ typedef struct tla_engine_maker {
 typedef struct tla_controller_config {
     tla_pe_memory_config memory;
     tla_free_list_place free_list;
-    uint64_t list_reserve;         /* bytes for the nodes of a list that lies in memory */
+    uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
     tla_engine_maker engine_maker; /* make NULL: no engines */
-    uint64_t engine_nodes;         /* as tla_pe_memory_drive */
-    uint32_t
-        owner_port; /* where the owner of the HBM slice sends PLACE and FREE; TLA_CONTROLLER_NO_OWNER: there is none */
+    uint64_t engine_nodes;         /* as in tla_pe_memory_drive */
+    uint32_t owner_port; /* port on which the owner of the HBM slice sends PLACE and FREE; TLA_CONTROLLER_NO_OWNER: no
+                            owner */
     tla_fault_injection faults;
 } tla_controller_config;
 
-/* Commands about one memory, refused ones included; PLACE is an ALLOC. */
+/* Commands on one memory, including failed ones; PLACE is an ALLOC. */
 typedef struct tla_controller_counts {
     uint64_t allocs, frees, trims, refs, unrefs, pins, unpins, batches, puts, gets, removes, evicts;
-    uint64_t not_owner;          /* refused for the sender's address space */
-    uint64_t engine_differences; /* answered by the engine otherwise than by the core */
-    uint64_t commits;            /* of a memory that grows (front `lazy`) */
+    uint64_t not_owner;          /* rejected because of the sender's address space */
+    uint64_t engine_differences; /* the answer of the engine differs from the core's */
+    uint64_t commits;            /* commits of a memory that grows (front `lazy`) */
     uint64_t nodes_visited, driver_calls;
 } tla_controller_counts;
 
-/* The result of a command, or of what was due. Pointers are valid until the next call. */
+/* The result of a command, or of due work. Pointers are valid until the next call. */
 typedef struct tla_controller_outcome {
-    tla_completion completion; /* of a command; service_ps is the caller's to add */
+    tla_completion completion; /* the completion of a command; the caller adds service_ps */
     tla_work work;             /* the receipt; empty if the owner of the slice has the list */
     tla_engine_work engine;    /* the receipt of the list's engine; work.engine points here */
-    tla_memory_kind memory;    /* the memory of the command; the first memory if its address leads to none */
-    uint64_t offset;           /* of the command's address in that memory, bytes */
-    tla_arena_stats arena;     /* of that memory, afterwards */
+    tla_memory_kind memory;    /* the memory of the command; the first memory if its address belongs to no memory */
+    uint64_t offset;           /* offset of the command's address in that memory, bytes */
+    tla_arena_stats arena;     /* statistics of that memory, afterwards */
     const uint8_t *result;     /* bytes that a GET or an ALLOC_BATCH writes to the command area */
     size_t result_length;
-    const tla_error *refusal;    /* for a person, of a controller that validates or guards; NULL: none */
+    const tla_error *refusal;    /* readable text from a controller that validates or guards; NULL: no rejection */
     const tla_error *difference; /* the first wrong answer of this memory's engine; NULL: not in this command */
 } tla_controller_outcome;
 
 /* Functions that the controller calls during a call. They must not call the controller. NULL: not called. */
 typedef struct tla_controller_watch {
-    /* These bytes of a block, as granted, are free again. */
+    /* These bytes of a block, as granted, are now free. */
     void (*released)(void *context, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
     /* A memory has decided a request (tla_stack_set_watch). */
     void (*decided)(void *context, tla_memory_kind memory, const tla_stack_deed *deed);
@@ -98,42 +98,43 @@ tla_status tla_controller_begin(tla_controller *controller);
 tla_status tla_controller_restore(tla_controller *controller, tla_memory_kind memory, const char *name,
                                   const char *text, size_t length, tla_error *error);
 
-/* What is due by itself, one thing at a time: the next commit of a memory that grows, due at until_ps at the latest;
- * the end of pins that hold until before until_ps, for the block where they end first. *at_ps is when it is done.
- * TLA_NOT_FOUND: nothing is due. TLA_NO_HOST_MEMORY, or that the memory does not take a block back: it stays due. */
+/* Executes due work, one item per call. The first function executes the next commit of a memory that grows, due at
+ * until_ps at the latest. The second ends pins that hold until before until_ps, for the block where they end first.
+ * *at_ps is the time of the work. TLA_NOT_FOUND: no work is due. TLA_NO_HOST_MEMORY, or a block that the memory does
+ * not accept back: the work stays due. */
 tla_status tla_controller_commit(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
                                  tla_controller_outcome *outcome);
 tla_status tla_controller_end_pins(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
                                    tla_controller_outcome *outcome);
 
-/* When the next commit is due, and the last time at which the pins that end next hold; false: never. */
+/* Return the time of the next commit, and the last time at which the next pins to end hold; false: never. */
 bool tla_controller_next_commit(const tla_controller *controller, uint64_t *at_ps);
 bool tla_controller_next_timeout(const tla_controller *controller, uint64_t *until_ps);
 
-/* Whether the fault plan refuses a command that arrives at at_ps. Call it once for each command, before
+/* Returns whether the fault plan rejects a command that arrives at at_ps. Call it once for each command, before
  * tla_controller_execute. */
 bool tla_controller_refuses(tla_controller *controller, uint64_t at_ps);
 
-/* Carries out a command that arrived at a port, for `who` (tla_who, or TLA_WHO_UNKNOWN). Carry out what is due first.
- * The completion has the status and all other fields of command.h. Nothing changes with TLA_NO_HOST_MEMORY (the
- * memories cannot be created) and with TLA_BAD_COMMAND (not a command of a controller, a memory that is no
- * tla_memory_kind, more than TLA_COMMAND_MAX_BLOCKS blocks). */
+/* Executes a command that arrived at a port, for `who` (tla_who, or TLA_WHO_UNKNOWN). Execute due work first. The
+ * completion has the status and all other fields of command.h. Nothing changes with TLA_NO_HOST_MEMORY (the memories
+ * cannot be created) and with TLA_BAD_COMMAND. The latter reports a command that is not for a controller, an unknown
+ * tla_memory_kind, or more than TLA_COMMAND_MAX_BLOCKS blocks. */
 void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t who, const tla_command *command,
                             uint64_t at_ps, tla_controller_outcome *outcome);
 
-/* Figures of a memory; before the first command those of an unused one. */
+/* Figures of a memory; before the first command those of an unused memory. */
 tla_stack_stats tla_controller_get_stats(const tla_controller *controller, tla_memory_kind memory);
 tla_object_stats tla_controller_get_objects(const tla_controller *controller, tla_memory_kind memory);
 tla_controller_counts tla_controller_get_counts(const tla_controller *controller, tla_memory_kind memory);
 
-/* Commands that the fault plan has refused. */
+/* Commands that the fault plan has rejected. */
 uint64_t tla_controller_get_refused(const tla_controller *controller);
 
 /* Whether a command has counted references or pins, or stored blocks under keys. */
 bool tla_controller_uses_objects(const tla_controller *controller);
 
-/* Whether all blocks that were allocated since the creation, or since tla_controller_restore, have been freed and
- * merged, except those that a front keeps until a TRIM. */
+/* Returns whether all blocks allocated since the creation, or since tla_controller_restore, have been freed and merged.
+ * Blocks that a front keeps until a TRIM do not count. */
 bool tla_controller_is_as_at_the_beginning(const tla_controller *controller, tla_memory_kind memory);
 
 /* The memories, for checks of accesses (guard, lists in memory); NULL before the first command. */
