@@ -37,9 +37,9 @@ typedef struct tla_riscv_timing {
     uint32_t multiply, divide;
 } tla_riscv_timing;
 
-/* Fills the table with the timing of Ibex in its small configuration, with memories without wait states and the
- * documented stall cycles. Ibex is lowRISC's two-stage core with 32 bits; this makes the class comparable, not the
- * core. The cycles: 1; load and store 1; taken branch 2; jump 1; multiply 2; divide 36. */
+/* Fills the table with the timing of Ibex: small configuration, memories that answer at once, stall cycles as
+ * documented. Ibex is lowRISC's two-stage core; it is 32 bits wide, so the table describes only its class. The cycles:
+ * 1; load and store 1; taken branch 2; jump 1; multiply 2; divide 36. */
 void tla_riscv_timing_defaults(tla_riscv_timing *timing);
 
 /* Sizes and offsets count units of the arena's alignment; offsets start at the arena's base. */

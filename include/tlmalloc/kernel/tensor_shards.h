@@ -86,12 +86,12 @@ tla_page_need tla_tensor_page(const tla_tensor *tensor, const tla_pe_location *p
  * parts are one larger. If there are fewer rows or columns than parts, the last parts are empty.
  *
  * A shard is contiguous in its PE's HBM, row by row. In virtual memory a copy of the matrix consists of its shards in
- * ascending order of cube, then of PE (KernBench: shard VA = VA of the tensor + offset_bytes). All copies have the same
- * addresses. Only a matrix that both policies cut by rows is therefore row-major in virtual memory. For every other
- * matrix tla_matrix_layout_find returns the location of an element, and tla_matrix_layout_pack reorders a matrix.
+ * ascending order of cube, then of PE. As in KernBench, shard VA = VA of the tensor + offset_bytes. All copies have the
+ * same addresses. Only a matrix that both policies cut by rows is therefore row-major in virtual memory. For every
+ * other matrix tla_matrix_layout_find returns the location of an element, and tla_matrix_layout_pack reorders a matrix.
  *
- * Visibility: a block that cubes replicate is mapped in its own cube only, everything else everywhere. For a shard that
- * the PEs of a cube replicate, PE p of any cube in its scope uses the copy of PE p % (number of PEs). */
+ * Visibility: a block that cubes replicate is mapped in its own cube only, everything else everywhere. If the PEs of a
+ * cube replicate a shard, PE p of any cube in its scope uses the copy of PE p % (PEs). */
 
 typedef enum tla_cut { TLA_COLUMN_WISE, TLA_ROW_WISE, TLA_REPLICATE, TLA_CUT_COUNT } tla_cut;
 

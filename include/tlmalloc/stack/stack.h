@@ -162,7 +162,7 @@ tla_status tla_stack_alloc_batch(tla_stack *stack, const tla_stack_request *requ
                                  tla_block *blocks, tla_work *work);
 
 /* Releases n blocks, sorted in place by offset, all or none. Without a front as tla_arena_free_batch. A front releases
- * block by block. If the host then runs out of memory, the first *freed blocks of the array are free. */
+ * block by block. If the host then lacks memory, *freed blocks from the front of the array may already be free. */
 tla_status tla_stack_free_batch(tla_stack *stack, tla_block *blocks, size_t n, size_t *freed, tla_work *work);
 
 /* Releases the front's free blocks to the list below it; of segments and upstream blocks only those that are wholly

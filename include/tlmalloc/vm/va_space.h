@@ -1,8 +1,8 @@
 /* Page-aligned virtual address ranges, device-wide (KernBench ADR-0048 D4, VirtualAllocator).
  *
- * First fit by lowest address with coalescing; sizes are rounded up to the page size when allocated and when freed.
- * A range that is as large as one of the larger pages begins on such a page where one is free, so that it can be mapped
- * with it; sizes are not rounded up to larger pages. */
+ * First fit by lowest address with coalescing; sizes are rounded up to the page size on allocation and on release. A
+ * range as large as one of the larger pages begins on such a page if one is free. It can then be mapped with that page.
+ * Sizes are not rounded up to larger pages. */
 #ifndef TLMALLOC_VM_VA_SPACE_H
 #define TLMALLOC_VM_VA_SPACE_H
 
@@ -28,12 +28,12 @@ typedef struct tla_va_space_config {
 tla_status tla_va_space_create(const tla_va_space_config *config, tla_va_space **space);
 void tla_va_space_destroy(tla_va_space *space);
 
-/* A page-aligned range of at least nbytes, aligned to the largest of the larger pages that it fills if there is such a
- * range, else to the next smaller. Errors as tla_arena_alloc; work counts every search. */
+/* Allocates a page-aligned range of at least nbytes. Its alignment is the largest of the larger pages that it fills if
+ * such a range is free, else the next smaller. Errors as tla_arena_alloc; work counts every search. */
 tla_status tla_va_space_alloc(tla_va_space *space, uint64_t nbytes, tla_vaddr *va, tla_work *work);
 
-/* Gives a range back; nbytes is rounded up as it was on allocation. Errors as tla_arena_free;
- * TLA_INVALID_ARGUMENT for an address that is not page-aligned. */
+/* Releases a range; nbytes is rounded up as on allocation. Errors as tla_arena_free; TLA_INVALID_ARGUMENT for an
+ * address that is not page-aligned. */
 tla_status tla_va_space_free(tla_va_space *space, tla_vaddr va, uint64_t nbytes, tla_work *work);
 
 tla_arena_stats tla_va_space_get_stats(const tla_va_space *space);
