@@ -182,9 +182,8 @@ static inline tla_status tl_check_mask(tl_context *tl, const char *call, const t
 }
 
 /* For ragged edges. Loads the first `rows` rows and `columns` columns of a tile as tl_load does; loads nothing if
- * either is
- * 0. Sets the other elements to `other`: a tile that is not loaded whole has a tl_fill before the tl_load.
- *    TLA_INVALID_ARGUMENT for more rows or columns than the tile has. */
+ * either is 0. Sets the other elements to `other`: a tile that is not loaded whole has a tl_fill before the tl_load.
+ * TLA_INVALID_ARGUMENT for more rows or columns than the tile has. */
 static inline tla_status tl_load_masked(tl_context *tl, const tl_tile *tile, tla_vaddr source, uint64_t pitch,
                                         uint32_t rows, uint32_t columns, float other) {
     tla_status status = tl_check_mask(tl, "tl_load_masked", tile, rows, columns);
