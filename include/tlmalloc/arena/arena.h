@@ -32,7 +32,7 @@ typedef struct tla_arena tla_arena;
  *                     all nodes count. A walk of tla_arena_reserve starts at the front (top: at the back) and ends at
  *                     the block that holds the range.
  *     insert_nodes    nodes that the ordered insert passes, from the front (top: from the back)
- *     probes          probes of a bisection, which replaces the walk of the insert
+ *     probes          probes of a bisection of the list, the alternative to that insert
  *     nodes_created   by a free that joins no neighbour, and by a block that is cut in the middle
  *     nodes_released  by a block that is allocated whole, and by a free that joins two blocks
  *

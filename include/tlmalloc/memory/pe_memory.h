@@ -102,7 +102,8 @@ typedef struct tla_memory_part {
 } tla_memory_part;
 
 typedef struct tla_pe_memory_config {
-    uint32_t sip, die, pe; /* the owner of the memory: ranges of phys_addr.h; a cube's: pe 0, the host's: all 0 */
+    /* The owner of the memories, in the ranges of phys_addr.h: pe is 0 for a cube, all three are 0 for the host. */
+    uint32_t sip, die, pe;
     /* Each has at most tla_memory_kind_bytes_max, PEs 0 .. pe of a cube together. In the plain layout the limit is
      * TLA_HOST_MEMORY_BYTES, and sip, die and pe only identify the memories. */
     tla_memory_part of[TLA_MEMORY_KIND_COUNT];

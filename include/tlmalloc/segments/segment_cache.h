@@ -42,15 +42,14 @@ typedef struct tla_segment_cache_config {
     uint64_t large_segment_size;
     /* Bytes that replace PyTorch's mebibyte in its fixed sizes, so that a memory of a few MiB has proportional
      * segments. The fixed sizes are small requests up to 1 MiB, segments of 2 and 20 MiB, and multiples of 2 MiB from
-     * 10 MiB on. The minimum of the three sizes above is also fixed. A multiple of 512, at most TLA_SEGMENT_UNIT_MAX;
-     * 0: 1 MiB. Expandable segments are mapped by pages of 2 MiB, and require 0. */
+     * 10 MiB on. The minimum values of the three sizes above use it too. A multiple of 512, at most
+     * TLA_SEGMENT_UNIT_MAX; 0: 1 MiB. Expandable segments are mapped by pages of 2 MiB, and require 0. */
     uint64_t unit;
     double gc_threshold; /* fraction of the limit: above it, old cached segments are released before a new one is
                             allocated (garbage_collection_threshold); below 1; 0, or no limit: never */
-    uint32_t
-        /* Number of rounding steps between powers of two (roundup_power2_divisions); 0 or 1: round to 512; else a power
-         * of two. */
-        power2_divisions[TLA_SEGMENT_DIVISIONS];
+    /* Number of rounding steps between powers of two (roundup_power2_divisions); 0 or 1: round to 512; else a power of
+     * two. */
+    uint32_t power2_divisions[TLA_SEGMENT_DIVISIONS];
     bool expandable;            /* expandable_segments; needs `ranges` */
     tla_upstream_ranges ranges; /* must outlive the cache */
     /* Differences of PyTorch's versions; all false is the newest version. */

@@ -105,8 +105,8 @@ tla_status tla_page_table_unmap(tla_page_table *table, const tla_map_entry *rang
  * - tla_page_table_next returns the writes one after the other: new tables first, then the entries that point to them.
  *   Then it returns the releases, and false after the last. Until then other changes return TLA_BUSY.
  *
- * A restoring gives every byte of the entries the stated mapping, independent of its present mapping: mapped as by map,
- * or, with flags 0, unmapped. It never returns TLA_OVERLAP, and counts no remap. */
+ * TLA_TABLE_RESTORE gives every byte of the entries the stated mapping, independent of its present mapping: mapped as
+ * by map, or, with flags 0, unmapped. It never returns TLA_OVERLAP, and counts no remap. */
 typedef enum tla_table_change { TLA_TABLE_MAP, TLA_TABLE_UNMAP, TLA_TABLE_RESTORE } tla_table_change;
 
 tla_status tla_page_table_rehearse(tla_page_table *table, tla_table_change change, const tla_map_entry *entries,
