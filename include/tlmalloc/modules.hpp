@@ -1,4 +1,4 @@
-// Every SystemC module.
+// Includes every SystemC module.
 #ifndef TLMALLOC_MODULES_HPP
 #define TLMALLOC_MODULES_HPP
 
@@ -23,7 +23,7 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/processing_element.hpp"
 #include "tlmalloc/modules/resettable.hpp"
-#if __has_include("tlmalloc/modules/riscv_core.hpp") // an installation may be one without firmware
+#if __has_include("tlmalloc/modules/riscv_core.hpp") // an installation may lack the firmware
 #include "tlmalloc/modules/riscv_core.hpp"
 #endif
 #include "tlmalloc/modules/runtime.hpp"

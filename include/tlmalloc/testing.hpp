@@ -1,4 +1,4 @@
-// For tests of targets, ours and yours: the rules of TLM-2.0, a checker, an initiator.
+// Includes all headers for tests of targets, yours and tlmalloc's: the rules of TLM-2.0, a checker and an initiator.
 #ifndef TLMALLOC_TESTING_HPP
 #define TLMALLOC_TESTING_HPP
 

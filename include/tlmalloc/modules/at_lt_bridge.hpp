@@ -1,4 +1,4 @@
-// From four phases to b_transport: initiators of the base protocol in front of a target that takes blocking calls only.
+// Converts four phases to b_transport: initiators of the base protocol call a target that accepts blocking calls only.
 #ifndef TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 #define TLMALLOC_MODULES_AT_LT_BRIDGE_HPP
 
@@ -12,15 +12,15 @@
 
 namespace tlmalloc {
 
-// Serves the four phases at `in` as every target of ours does (target_socket.hpp), and calls b_transport at `out` with
-// the payloads as they arrived, from threads, so that the target may wait. Blocking calls, DMI and debug accesses pass
-// through unchanged. Of several initiators that call at one time that one goes first whose name comes first as text.
+// `in` serves the four phases as every tlmalloc target does (target_socket.hpp). Threads call b_transport at `out` with
+// the unchanged payloads, and the target may wait. Blocking calls, DMI and debug accesses pass through unchanged. If
+// several initiators call at one time, the bridge serves first the initiator whose name is first as text.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/AT_LT_BRIDGE.md.
 class at_lt_bridge : public instrumented, public resettable, private access_target {
   public:
     struct config {
-        unsigned outstanding = 64; // accepted requests of an initiator without END_RESP; more wait for END_REQ
+        unsigned outstanding = 64; // accepted requests per initiator without END_RESP; more requests wait for END_REQ
     };
 
     target_socket<0> in;
@@ -30,7 +30,7 @@ class at_lt_bridge : public instrumented, public resettable, private access_targ
 
   private:
     void begin_reset() override { in.withdraw_dmi(0, UINT64_MAX); }
-    void make_new() override {} // it keeps nothing
+    void make_new() override {} // the bridge keeps no state
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;

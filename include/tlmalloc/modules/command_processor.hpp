@@ -1,4 +1,4 @@
-// IO_CPU and M_CPU: take commands from above, fan them out to what lies below, gather the answers.
+// IO_CPU and M_CPU: receive commands from above, forward them to the targets below, and gather the answers.
 #ifndef TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 #define TLMALLOC_MODULES_COMMAND_PROCESSOR_HPP
 
@@ -24,43 +24,50 @@ class fan_out;
 
 using dispatch_route = tla_dispatch_route;
 
-// `control` takes MAP, UNMAP, INVALIDATE, TAKE_BACK, LAUNCH and PE_DMA (command.h), spends `overhead_ps` on each, and
-// passes it on over `out`. A mapping goes along every route that leads to PEs in its scope; a MAP that one target
-// rejects is taken back from the others (KernBench ADR-0035/0036). A LAUNCH goes to the PEs that it names and is done
-// when all their kernels have returned; other commands pass meanwhile. It fails as a whole, and no kernel begins, for
-// no PE (TLA_INVALID_ARGUMENT), a PE without a route or an unknown kernel (TLA_NOT_FOUND), and a PE that still runs a
-// kernel of this processor (TLA_BUSY). With `slices` it owns their free list (lockstep.h) and takes ALLOC and FREE of
-// HBM for all. A reset (resettable.hpp) ends every command at once, and waits for the answers below.
+// `control` accepts MAP, UNMAP, INVALIDATE, TAKE_BACK, LAUNCH and PE_DMA (command.h). The processor spends
+// `overhead_ps` on each command and forwards it over `out`. A mapping takes every route that leads to PEs in its scope.
+// If one target rejects a MAP, the processor takes the MAP back from the other targets (KernBench ADR-0035/0036). A
+// LAUNCH goes to the PEs that it names, and completes when all their kernels have returned; other commands pass
+// meanwhile.
+//
+// A LAUNCH that fails starts no kernel on any PE. It fails with TLA_INVALID_ARGUMENT if it names no PE, and with
+// TLA_NOT_FOUND for a PE without a route or an unknown kernel. It fails with TLA_BUSY if a PE still runs a kernel of
+// this processor.
+//
+// With `slices` the processor owns their free list (lockstep.h), and accepts ALLOC and FREE of HBM for all slices. A
+// reset (resettable.hpp) ends every command at once, and waits for the answers from below.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/COMMAND_PROCESSOR.md.
 class command_processor : public instrumented, public resettable, private command_handler {
   public:
     struct config : tla_command_processor_parameters {
-        config() { tla_m_cpu_defaults(this); } // an M_CPU
+        config() { tla_m_cpu_defaults(this); } // defaults of an M_CPU
         explicit config(const tla_command_processor_parameters &parameters)
             : tla_command_processor_parameters(parameters) {}
 
-        tla_target kind = TLA_TARGET_M_CPU;          // what it answers to: TLA_TARGET_IO_CPU or TLA_TARGET_M_CPU
-        std::vector<command_route> routes;           // what lies below
-        tla_target route_target = TLA_TARGET_PE_MMU; // what kind of targets those are
-        std::vector<dispatch_route> dispatch_routes; // what lies below, for LAUNCH
-        tla_target dispatch_target = TLA_TARGET_PROCESSING_ELEMENT; // what kind of targets those are
-        unsigned sip = 0;                                           // where it is, for completions
-        std::uint32_t kernels = 0;                                  // numbers of kernels are below; 0: not known
-        std::vector<tla_owned_slice> slices;                        // whose blocks it places; none: they are their own
-        tla_lockstep_config list{};                                 // of these slices; banks and base follow
-        tla_cost_profile cost{};                                    // of a decision about them
+        tla_target kind = TLA_TARGET_M_CPU;          // own kind of target: TLA_TARGET_IO_CPU or TLA_TARGET_M_CPU
+        std::vector<command_route> routes;           // routes to the targets below
+        tla_target route_target = TLA_TARGET_PE_MMU; // kind of target on these routes
+        std::vector<dispatch_route> dispatch_routes; // routes to the targets below, for LAUNCH
+        tla_target dispatch_target = TLA_TARGET_PROCESSING_ELEMENT; // kind of target on these routes
+        unsigned sip = 0;                                           // own SIP, for completions
+        std::uint32_t kernels = 0;                                  // valid kernel numbers are less than this; 0:
+                                                                    // unknown
+        std::vector<tla_owned_slice> slices;                        // slices whose blocks it places; empty: slices
+                                                                    // place their own
+        tla_lockstep_config list{};                                 // for these slices, which determine banks and base
+        tla_cost_profile cost{};                                    // cost of a decision about these slices
         unsigned ports = 16;
         unsigned queue_depth = 16;
     };
 
     struct statistics : command_counts {
         std::uint64_t commands = 0;
-        std::uint64_t launches = 0;     // of the commands
-        std::uint64_t not_restored = 0; // routes along which a command could not be taken back, and slices in which
-                                        // one could not be undone
-        std::uint64_t allocs = 0, frees = 0; // of the commands: for all slices, refused ones included
-        tla_bank_stats list{};               // of every slice that it owns
+        std::uint64_t launches = 0;     // LAUNCH among `commands`
+        std::uint64_t not_restored = 0; // routes along which the processor could not take a command back, and slices in
+                                        // which it could not undo a command
+        std::uint64_t allocs = 0, frees = 0; // among `commands`: for all slices, failed commands included
+        tla_bank_stats list{};               // list of every owned slice
     };
 
     tlm_utils::simple_initiator_socket<command_processor> out{"out"};
@@ -70,11 +77,11 @@ class command_processor : public instrumented, public resettable, private comman
     command_processor(sc_core::sc_module_name name, const config &settings);
     ~command_processor() override;
 
-    // The way and the spacing of a dispatch route (command.h), where they are known only when the fabric is; before
-    // the simulation runs.
+    // Sets the way and the spacing of a dispatch route (command.h) when the fabric determines them. Call it before the
+    // simulation runs.
     void expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps);
 
-    // From its sending of a launch until the farthest of these PEs is ready to begin; 0 when not known.
+    // Time from the sending of a launch until the farthest of these PEs is ready to begin; 0 if unknown.
     std::uint64_t way_ps(const tla_pe_set &pes) const;
 
     statistics get_statistics() const;
@@ -98,8 +105,8 @@ class command_processor : public instrumented, public resettable, private comman
     const config config_;
     std::unique_ptr<fan_out> routes_;
     std::unique_ptr<tla_dispatcher, void (*)(tla_dispatcher *)> dispatcher_;
-    std::list<tla_dispatch *> dispatched_;                                // under way
-    std::unique_ptr<tla_slice_owner, void (*)(tla_slice_owner *)> owner_; // of slices; or none
+    std::list<tla_dispatch *> dispatched_;                                // launches in flight
+    std::unique_ptr<tla_slice_owner, void (*)(tla_slice_owner *)> owner_; // owner of the slices; or null
     outlet out_;
     statistics statistics_;
     figure in_flight_{*this, "commands_in_flight", 16};

@@ -1,4 +1,4 @@
-// Sending a command to a control port and reading its completion, as any initiator does it.
+// Sends a command to a control port and reads its completion, as any initiator does.
 #ifndef TLMALLOC_MODULES_COMMAND_SENDER_HPP
 #define TLMALLOC_MODULES_COMMAND_SENDER_HPP
 
@@ -9,9 +9,9 @@
 
 namespace tlmalloc {
 
-// The functions that make transactions for their caller take one: pass them a socket or an interface, both convert.
-// Every initiator socket of TLM's base protocol for one target is accepted, whatever its width and its class. A socket
-// that is not bound yet is SystemC's error report at the call. The path must not outlive the socket or the interface.
+// The argument of functions that make transactions for their caller: a socket or an interface, which both convert to
+// it. It accepts every initiator socket of TLM's base protocol for one target, whatever its width and its class. If the
+// socket is not bound yet, SystemC reports an error at the call. The path must not outlive the socket or the interface.
 class forward_path {
   public:
     forward_path(tlm::tlm_fw_transport_if<> &target) : target_(target) {}
@@ -23,33 +23,34 @@ class forward_path {
     tlm::tlm_fw_transport_if<> &target_;
 };
 
-// All of them: `target` is an initiator socket, as in `send_command(control, 0, ...)`, or an interface. `who` is the
-// extension that says who asks, if there is one; it stays the caller's. A thread that is killed or reset in a call
-// leaves what it has sent on its way (target_socket.hpp).
+// For all functions below: `target` is an initiator socket, as in `send_command(control, 0, ...)`, or an interface.
+// `who` is the extension that identifies the requester, or null; it stays the caller's. If a thread is killed or reset
+// in a call, its transactions remain in flight (target_socket.hpp).
 
 // Writes the descriptor to the port whose registers begin at `port_address`; delay grows by the time of the write.
-// TLA_BUS_ERROR when the write is answered with an error, TLA_INVALID_ARGUMENT when the command cannot be encoded.
+// Returns TLA_BUS_ERROR if the target answers the write with an error, and TLA_INVALID_ARGUMENT if the command cannot
+// be encoded.
 tla_status post_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         sc_core::sc_time &delay, requester *who = nullptr);
 
-// Reads the completion; delay ends when the command is done and the answer is back. Returns its status, or
-// TLA_BUS_ERROR when the read is answered with an error or what comes back is no completion.
+// Reads the completion; delay then ends when the command is done and the answer has returned. Returns the completion's
+// status. Returns TLA_BUS_ERROR if the target answers the read with an error, or if the bytes are not a completion.
 tla_status read_completion(forward_path target, std::uint64_t port_address, tla_completion &completion,
                            sc_core::sc_time &delay, requester *who = nullptr);
 
-// Both, one after the other.
+// Posts the command, then reads its completion.
 tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, requester *who = nullptr);
 
 using retry_policy = tla_retry_policy;
 
-// A command that is sent again as the policy says; `retried` grows by how often it was.
+// Sends a command, again and again as the policy allows; `retried` grows by the number of repetitions.
 tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
                         std::uint64_t &retried, requester *who = nullptr);
 
-// An access, part of a transfer if `extent` says so, and of a transaction if `part` does, of a message if `token` does;
-// true when it is answered with OK.
+// Makes an access. With `extent` the access is part of a transfer, with `part` of a transaction, with `token` of a
+// message. Returns true if the answer is OK.
 bool access(forward_path target, tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
             sc_core::sc_time &delay, requester *who = nullptr, transfer_extent *extent = nullptr,
             transaction_part *part = nullptr, message_token *token = nullptr);

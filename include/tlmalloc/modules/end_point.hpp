@@ -1,5 +1,5 @@
-// The PCIe end point of a SIP as an initiator: memory written and read by physical address, from where the host's
-// messages come in.
+// The PCIe end point of a SIP as an initiator: it writes and reads memory by physical address, from the node where the
+// host's messages enter.
 #ifndef TLMALLOC_MODULES_END_POINT_HPP
 #define TLMALLOC_MODULES_END_POINT_HPP
 
@@ -14,26 +14,26 @@
 
 namespace tlmalloc {
 
-// Writes and reads memory by physical address from the place where the host's messages enter (KernBench's
-// MemoryWriteMsg and MemoryReadMsg): a transfer passes no processor, and a write has no answer.
+// Writes and reads memory by physical address from the node where the host's messages enter (KernBench's MemoryWriteMsg
+// and MemoryReadMsg). A transfer passes no processor, and a write has no answer.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/END_POINT.md.
 class end_point : public sc_core::sc_module, public resettable {
   public:
     struct config {
-        std::uint32_t chunk = 256;        // bytes of an access: what a link carries at once
-        std::uint32_t outstanding = 4096; // accesses under way
-        std::uint32_t asid = 0;           // on whose behalf
+        std::uint32_t chunk = 256;        // bytes per access: as many as a link carries at once
+        std::uint32_t outstanding = 4096; // accesses in flight
+        std::uint32_t asid = 0;           // address space of the accesses
     };
 
     tlm_utils::simple_initiator_socket<end_point> out{"out"};
 
     end_point(sc_core::sc_module_name name, const config &settings);
 
-    // From now on, in the calling thread, which waits until the last byte has been taken or brought. The bytes lie in
-    // one memory, from a physical address on; those of a write are only read. TLA_BUS_ERROR when an access was answered
-    // with an error: what had begun by then has been moved. TLA_RESET when a reset has ended it, in the same way, and
-    // during one.
+    // Moves bytes, beginning now. The calling thread waits until the last byte has been written or read. The bytes lie
+    // in one memory, beginning at a physical address; a write only reads `bytes`. Returns TLA_BUS_ERROR if the target
+    // answers an access with an error; accesses that had begun by then have moved their bytes. Returns TLA_RESET, with
+    // the same effect, if a reset ends the transfer. A call during a reset returns TLA_RESET too.
     tla_status move(tlm::tlm_command command, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes);
 
   private:

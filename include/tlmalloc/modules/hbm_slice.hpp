@@ -1,4 +1,4 @@
-// One PE's share of a cube's HBM, or a memory that is built alike: real bytes, and pseudo-channels that take time.
+// One PE's share of a cube's HBM, or a memory of the same design: real bytes, and pseudo-channels that take time.
 #ifndef TLMALLOC_MODULES_HBM_SLICE_HPP
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
@@ -13,10 +13,10 @@
 
 namespace tlmalloc {
 
-// Real bytes behind pseudo-channels, with banks if a timing profile is given. Addresses are offsets into the slice. An
-// access occupies the pseudo-channels of its bursts and is done with the last burst; a write to banks is done when the
-// write buffer has accepted it. Errors, four phases and DMI are those of every memory_module. With a fault plan reads
-// may fail with TLM_GENERIC_ERROR_RESPONSE, and no DMI is granted.
+// The slice stores real bytes behind pseudo-channels, which have banks if a timing profile is given. Addresses are
+// offsets into the slice. An access occupies the pseudo-channels of its bursts, and is done with the last burst. A
+// write to banks is done when the write buffer has accepted it. Errors, four phases and DMI are those of every
+// memory_module. With a fault plan, reads may fail with TLM_GENERIC_ERROR_RESPONSE, and the slice grants no DMI.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/HBM_SLICE.md.
 class hbm_slice : public memory_module {
@@ -25,21 +25,21 @@ class hbm_slice : public memory_module {
         config() { tla_hbm_defaults(this); }
         explicit config(const tla_hbm_parameters &parameters) : tla_hbm_parameters(parameters) {}
 
-        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        unsigned outstanding = 64; // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
-        // Banks, rows and refresh, or a channel without (config.h reads one). The profile's burst,
-        // bandwidth and turnaround then stand in place of burst, pseudo_channel_bandwidth and direction_switch_ps, and
-        // its burst is the interleave of the pseudo-channels.
+        // Banks, rows and refresh, or a channel without banks (config.h reads a profile). The profile's burst,
+        // bandwidth and turnaround replace burst, pseudo_channel_bandwidth and direction_switch_ps. The pseudo-channels
+        // interleave by the profile's burst.
         std::optional<tla_hbm_config> timing{};
         tla_fault_injection faults{};
-        const char *kind = "hbm_slice"; // what it is called in statistics
+        const char *kind = "hbm_slice"; // name in statistics
     };
 
     struct statistics : access_counts {
         std::uint64_t busy_ps = 0;                      // sum over the pseudo-channels
-        std::uint64_t corrected = 0, uncorrectable = 0; // bit errors that reads met
-        std::uint64_t channel_errors = 0;               // accesses to a pseudo-channel that is out
-        // 0 where there are no banks; a buffered write is counted when it goes to its bank.
+        std::uint64_t corrected = 0, uncorrectable = 0; // bit errors in reads
+        std::uint64_t channel_errors = 0;               // accesses to a failed pseudo-channel
+        // 0 without banks. A buffered write counts when it goes to its bank.
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
     };
 
@@ -69,20 +69,21 @@ class hbm_slice : public memory_module {
     void show_rows(std::uint64_t at_ps);
 
     const config config_;
-    // One of the two.
+    // Exactly one of the two exists.
     std::unique_ptr<tla_flat_channels, void (*)(tla_flat_channels *)> channels_{nullptr, tla_flat_channels_destroy};
     std::unique_ptr<tla_banked_channels, void (*)(tla_banked_channels *)> banks_{nullptr, tla_banked_channels_destroy};
-    std::uint64_t burst_ps_ = 0; // of a channel without banks
-    struct bank_group {          // of the pseudo-channels with banks
+    std::uint64_t burst_ps_ = 0; // time of a burst on a channel without banks
+    struct bank_group {          // a group of pseudo-channels with banks
         hbm_slice *slice;
         std::uint32_t number;
-        std::uint64_t due_ps; // when the queue will run it next
+        std::uint64_t due_ps; // time of the next run by the queue
     };
     std::vector<bank_group> groups_;
     shared_resource group_resource_;
     tla_faults faults_{};
     std::uint64_t corrected_ = 0, uncorrectable_ = 0, channel_errors_ = 0; // see statistics
-    tla_hbm_stats shown_{};                                                // as row_hits_ and its like say
+    tla_hbm_stats shown_{};                                                // values that row_hits_ and similar figures
+                                                                           // show
     figure active_{*this, "accesses_active", 16};
     figure row_hits_{*this, "row_hits", 64, has_banks()}, row_misses_{*this, "row_misses", 64, has_banks()},
         row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()};

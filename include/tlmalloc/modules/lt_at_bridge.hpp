@@ -1,4 +1,5 @@
-// From b_transport to four phases: a memory that is approximately timed only, behind modules that make blocking calls.
+// Converts b_transport to four phases: modules that make blocking calls access a memory that is approximately timed
+// only.
 #ifndef TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 #define TLMALLOC_MODULES_LT_AT_BRIDGE_HPP
 
@@ -16,56 +17,64 @@
 
 namespace tlmalloc {
 
-// Every access to `in` becomes requests at `out` by the base protocol (IEEE 1666-2011 15.2), cut to what the target
-// takes, in the order of arrival, at most `outstanding` of them without an answer. The caller waits until the last
-// answer has arrived. The target may answer in every way of the protocol; calls that break it are counted, and a
-// warning /tlmalloc/lt_at_bridge/protocol.
+// The bridge turns every access to `in` into requests at `out` by the base protocol (IEEE 1666-2011 15.2). It cuts
+// accesses to sizes that the target accepts, and sends requests in the order of arrival. At most `outstanding` requests
+// have no answer. The caller waits until the last answer has arrived. The target may answer in every way of the
+// protocol. The bridge counts calls that break the protocol, and reports a warning /tlmalloc/lt_at_bridge/protocol.
 //
-// Answers: TLM_ADDRESS_ERROR_RESPONSE outside [base, base + capacity); burst and byte-enable errors for attributes that
-// no memory can serve; TLM_COMMAND_ERROR_RESPONSE for an exclusive access that the target would not recognise, or that
-// would not be one request of just its bytes; TLM_OK_RESPONSE to TLM_IGNORE, which is not passed on; else the first
-// error among the requests, or OK. If a request failed, a read brings nothing, and a write has been made by the others.
-// DMI is the target's grant, clipped. A reset (resettable.hpp) waits for the requests in flight.
+// Answers:
+// - TLM_ADDRESS_ERROR_RESPONSE outside [base, base + capacity)
+// - burst and byte-enable errors for attributes that no memory can serve
+// - TLM_COMMAND_ERROR_RESPONSE for an exclusive access that the target would not recognise, or that would not be one
+//   request of exactly its bytes
+// - TLM_OK_RESPONSE to TLM_IGNORE, which the bridge does not forward
+// - otherwise the first error among the requests, or OK
+// If a request fails, a read returns no bytes, and the other requests of a write have been executed. DMI is the
+// target's grant, clipped. A reset (resettable.hpp) waits for the requests in flight.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/LT_AT_BRIDGE.md.
 class lt_at_bridge : public instrumented, public resettable, private access_target, private tlm::tlm_mm_interface {
   public:
-    // How the bridge ends a response. Every target should take all three; some wait forever after `completed`.
+    // The ways in which the bridge ends a response. Every target should accept all three; some targets wait forever
+    // after `completed`.
     enum class response_end {
-        updated,   // END_RESP as the return value of BEGIN_RESP, with TLM_UPDATED
-        completed, // TLM_COMPLETED
-        call       // END_RESP as a call, when the response's annotated time has come
+        updated,   // returns END_RESP and TLM_UPDATED to BEGIN_RESP
+        completed, // returns TLM_COMPLETED
+        call       // calls with END_RESP at the response's annotated time
     };
-    static constexpr std::uint64_t no_end = UINT64_MAX; // the target itself refuses what it has not
+    static constexpr std::uint64_t no_end = UINT64_MAX; // the target itself rejects addresses that it does not have
 
     struct config {
-        std::uint64_t base = 0, capacity = 0; // first legal address, and how many bytes: not 0
+        std::uint64_t base = 0, capacity = 0; // first legal address, and number of bytes, not 0
         unsigned outstanding = 32;            // requests without an answer, at least 1
-        std::uint64_t largest = 64; // bytes of a request, a power of two, which it does not cross a multiple of
-        std::uint64_t smallest = 1; // bytes, a power of two up to `largest`: what is less becomes one of these, with
-                                    // byte enables; `base` and `capacity` are multiples of it
-        bool byte_enables = true;  // false: the target takes none. Runs of enabled bytes become requests where smallest
-                                   // is 1, else what is written in part is read, changed and written back
-        bool powers_of_two = true; // requests are powers of two long and naturally aligned
+        std::uint64_t largest = 64; // bytes per request, a power of two; a request does not cross a multiple of it
+        std::uint64_t smallest = 1; // bytes, a power of two up to `largest`. A shorter access becomes a request of this
+                                    // size with byte enables. `base` and `capacity` are multiples of it
+        bool byte_enables = true;   // false: the target accepts none. If smallest is 1, runs of enabled bytes become
+                                    // requests. Otherwise the bridge reads, changes and writes back what a write covers
+                                    // in part
+        bool powers_of_two = true;  // requests have power-of-two lengths and natural alignment
         response_end ending = response_end::updated;
-        unsigned accepted = 64; // initiators in four phases: accepted accesses of each without END_RESP
-        bool dmi = true;        // pass on DMI
-        bool exclusive = false; // the target keeps reservations, and clears requester::exclusive of a write that was
-                                // not made, as a memory_controller does; else exclusive accesses are refused
+        unsigned accepted = 64; // accepted four-phase accesses per initiator without END_RESP
+        bool dmi = true;        // forward DMI
+        bool exclusive = false; // the target keeps reservations, and clears requester::exclusive of a write that it did
+                                // not make, as a memory_controller does. Otherwise the bridge rejects exclusive
+                                // accesses
     };
 
     struct statistics {
-        std::uint64_t accesses = 0, errors = 0; // all, and those that were answered with an error
-        std::uint64_t requests = 0, bytes = 0;  // sent, and what they moved
-        std::uint64_t merged = 0;               // of the requests, those that read what was to be written in part
-        std::uint64_t peak_outstanding = 0;     // requests without an answer, at most
-        std::uint64_t protocol_errors = 0;      // of the target
+        std::uint64_t accesses = 0, errors = 0; // all accesses, and those answered with an error
+        std::uint64_t requests = 0, bytes = 0;  // requests sent, and bytes that they moved
+        std::uint64_t merged = 0;               // requests that read before a partial write
+        std::uint64_t peak_outstanding = 0;     // most requests without an answer
+        std::uint64_t protocol_errors = 0;      // protocol errors of the target
     };
 
     target_socket<0> in;
     initiator_socket<lt_at_bridge> out{"out"};
 
-    // Refuses (/tlmalloc/lt_at_bridge/config) a bridge without a limit or an end, and sizes that are no powers of two.
+    // Rejects a bridge without an outstanding limit or an address range, and sizes that are not powers of two: it
+    // reports /tlmalloc/lt_at_bridge/config.
     lt_at_bridge(sc_core::sc_module_name name, const config &settings);
     ~lt_at_bridge() override;
 
@@ -113,7 +122,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     void invalidate(sc_dt::uint64 first, sc_dt::uint64 end);
 
     void begin_reset() override { in.withdraw_dmi(config_.base, last()); }
-    void make_new() override {} // it keeps nothing
+    void make_new() override {} // the bridge keeps no state
     bool is_busy() const override { return !sent_.empty() || !waiting_.empty() || !agenda_.empty(); }
     void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
@@ -128,9 +137,9 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     std::vector<request *> free_;
     std::multimap<sc_core::sc_time, scheduled> agenda_; // by absolute time; equal times in order of insertion
     sc_core::sc_event agenda_changed_;
-    std::deque<request *> waiting_;  // to be sent
+    std::deque<request *> waiting_;  // not sent yet
     std::vector<request *> sent_;    // without an answer
-    std::vector<request *> merging_; // written in part, from their reads on to their answers
+    std::vector<request *> merging_; // partial writes, from their reads until their answers
     request *open_ = nullptr;        // sent, no END_REQ yet
     statistics counts_;
     figure outstanding_{*this, "outstanding", 16};

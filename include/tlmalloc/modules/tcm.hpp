@@ -1,4 +1,4 @@
-// A PE's tightly coupled memory, or another that is built alike: real bytes, a read channel and a write channel.
+// A PE's tightly coupled memory, or a memory of the same design: real bytes, a read channel and a write channel.
 #ifndef TLMALLOC_MODULES_TCM_HPP
 #define TLMALLOC_MODULES_TCM_HPP
 
@@ -9,9 +9,9 @@
 
 namespace tlmalloc {
 
-// Real bytes behind a read channel and a write channel, each of which serves accesses in the order of their arrival,
-// for length / bandwidth (KernBench ADR-0040). Addresses are offsets into the TCM. Errors, four phases and DMI are
-// those of every memory_module.
+// The TCM stores real bytes behind a read channel and a write channel. Each channel serves accesses in the order of
+// their arrival, each for length / bandwidth (KernBench ADR-0040). Addresses are offsets into the TCM. Errors, four
+// phases and DMI are those of every memory_module.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/TCM.md.
 class tcm : public memory_module {
@@ -20,13 +20,13 @@ class tcm : public memory_module {
         config() { tla_tcm_defaults(this); }
         explicit config(const tla_tcm_parameters &parameters) : tla_tcm_parameters(parameters) {}
 
-        unsigned outstanding = 64; // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        unsigned outstanding = 64; // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
         bool dmi = true;           // grant DMI
-        const char *kind = "tcm";  // what it is called in report ids and statistics
+        const char *kind = "tcm";  // name in report ids and statistics
     };
 
     struct statistics : access_counts {
-        std::uint64_t busy_ps = 0; // sum of both channels
+        std::uint64_t busy_ps = 0; // sum over both channels
     };
 
     tcm(sc_core::sc_module_name name, const config &settings);
@@ -46,7 +46,7 @@ class tcm : public memory_module {
     tla_timeline read_{}, write_{};
     std::uint64_t busy_ps_ = 0;
     shared_resource write_resource_;
-    writes_under_way writes_; // to come
+    writes_under_way writes_; // in flight
 };
 
 } // namespace tlmalloc

@@ -1,4 +1,4 @@
-// Picoseconds of the core and sc_time of the kernel.
+// Converts between the core's picoseconds and the kernel's sc_time.
 #ifndef TLMALLOC_MODULES_TIME_HPP
 #define TLMALLOC_MODULES_TIME_HPP
 
@@ -26,7 +26,7 @@ inline void set_local_ps(sc_core::sc_time &delay, std::uint64_t at_ps) {
     delay = from_ps(at_ps) - sc_core::sc_time_stamp();
 }
 
-// Waits until the local time is the kernel's: delay is zero then. From a thread.
+// Waits until the kernel's time is the local time; then delay is zero. Call it from a thread.
 inline void catch_up_with(sc_core::sc_time &delay) {
     if (delay > sc_core::SC_ZERO_TIME) sc_core::wait(delay);
     delay = sc_core::SC_ZERO_TIME;
@@ -35,7 +35,7 @@ inline void catch_up_with(sc_core::sc_time &delay) {
 // Later accesses are rejected, so that 64 bits can hold every time after an access. Half of their range: 106 days.
 constexpr std::uint64_t end_of_accesses_ps = std::uint64_t{1} << 63;
 
-// Rejects an access that is made at now_ps and arrives after the end: true, and the payload has its answer.
+// Rejects an access that is made at now_ps and arrives after the end: answers the payload, and returns true.
 inline bool refuse_behind_end(std::uint64_t now_ps, tlm::tlm_generic_payload &payload, const sc_core::sc_time &delay) {
     const std::uint64_t ahead_ps = to_ps(delay);
     if (ahead_ps <= end_of_accesses_ps && now_ps <= end_of_accesses_ps - ahead_ps) return false;

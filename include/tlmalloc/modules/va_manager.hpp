@@ -1,4 +1,4 @@
-// The device's virtual addresses: hands out ranges, and makes mappings visible to the MMUs that need them.
+// The device's virtual addresses: allocates ranges, and makes mappings visible to the MMUs that need them.
 #ifndef TLMALLOC_MODULES_VA_MANAGER_HPP
 #define TLMALLOC_MODULES_VA_MANAGER_HPP
 
@@ -14,11 +14,12 @@ namespace tlmalloc {
 
 class fan_out;
 
-// `control` takes VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The last three are passed on over `out`,
-// along every route that leads to PEs in the command's scope. Every MMU executes a MAP or UNMAP, or none does: if one
-// rejects it, the first refusal is the answer, and the others take it back. With map_ack posted a mapping is
-// acknowledged when it has been sent; failures are counted later. The address space is created by the first command
-// (ADR-0048 D5). After a reset (resettable.hpp) it is as before that.
+// `control` accepts VA_ALLOC, VA_FREE, MAP, UNMAP and INVALIDATE (command.h). The manager forwards the last three over
+// `out`, along every route that leads to PEs in the command's scope. Either all MMUs execute a MAP or UNMAP, or no MMU
+// does. If an MMU rejects the command, the first rejection is the answer, and the other MMUs take the command back.
+// With map_ack posted, the manager acknowledges a mapping after sending it, and counts failures later. The first
+// command creates the address space (ADR-0048 D5). A reset (resettable.hpp) restores the state before the first
+// command.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/translation/VA_MANAGER.md.
 class va_manager : public instrumented, public resettable, private command_handler {
@@ -28,15 +29,15 @@ class va_manager : public instrumented, public resettable, private command_handl
         explicit config(const tla_va_parameters &parameters) : tla_va_parameters(parameters) {}
 
         std::vector<command_route> routes;           // the next command processors, or the MMUs themselves
-        tla_target route_target = TLA_TARGET_PE_MMU; // what kind of target they are
+        tla_target route_target = TLA_TARGET_PE_MMU; // kind of target on these routes
         unsigned ports = 16;
         unsigned queue_depth = 16;
     };
 
     struct statistics : command_counts {
         std::uint64_t allocs = 0, frees = 0, maps = 0, unmaps = 0;
-        std::uint64_t posted_failures = 0; // mappings that failed after they had been acknowledged (posted)
-        std::uint64_t not_restored = 0;    // routes along which a command could not be taken back
+        std::uint64_t posted_failures = 0; // mappings that failed after their acknowledgement (posted)
+        std::uint64_t not_restored = 0;    // routes along which the manager could not take a command back
         std::uint64_t nodes_visited = 0;
         tla_arena_stats space{};
     };
@@ -62,7 +63,7 @@ class va_manager : public instrumented, public resettable, private command_handl
     const config config_;
     std::unique_ptr<tla_va_space, void (*)(tla_va_space *)> space_{nullptr, tla_va_space_destroy};
     std::unique_ptr<fan_out> routes_;
-    turnstile sending_; // who uses routes_
+    turnstile sending_; // operations that use routes_
     sc_core::sc_event posted_;
     std::uint64_t posted_ps_ = 0;
     outlet out_;

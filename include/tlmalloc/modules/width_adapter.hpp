@@ -1,4 +1,4 @@
-// Between sockets of two widths: those of tlmalloc have TLM's default of 32 bits, many initiators 64 or 128.
+// Connects sockets of two widths: tlmalloc's sockets have TLM's default of 32 bits, and many initiators have 64 or 128.
 #ifndef TLMALLOC_MODULES_WIDTH_ADAPTER_HPP
 #define TLMALLOC_MODULES_WIDTH_ADAPTER_HPP
 
@@ -6,15 +6,15 @@
 
 namespace tlmalloc {
 
-// The width of a TLM-2.0 socket is part of its type, so that sockets of two widths do not bind; the payload means the
-// same on both sides. All calls pass through unchanged, in both directions, in no time, for both coding styles, DMI and
-// debug accesses. One adapter for each initiator:
+// The width of a TLM-2.0 socket is part of its type; therefore sockets of two widths do not bind. The payload means the
+// same on both sides. The adapter forwards all calls unchanged in both directions, in no time: both coding styles, DMI
+// and debug accesses. Use one adapter for each initiator:
 //
-//   tlmalloc::width_adapter<64> wide{"wide"}; // in front of a socket of ours
+//   tlmalloc::width_adapter<64> wide{"wide"}; // in front of a tlmalloc socket
 //   initiator.out.bind(wide.in);
 //   wide.out.bind(controller.in);
 //
-// width_adapter<32, 128> stands between an initiator socket of ours and a target of 128 bits.
+// width_adapter<32, 128> connects a tlmalloc initiator socket to a target of 128 bits.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/WIDTH_ADAPTER.md.
 template <unsigned in_bits, unsigned out_bits = 32>
