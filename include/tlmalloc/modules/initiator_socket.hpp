@@ -1,5 +1,5 @@
-// Initiator sockets that may stay unbound, or lead to many targets, and are still of the type by which other frameworks
-// find sockets: tlm_base_initiator_socket with its default arguments.
+// Initiator sockets that may stay unbound, or lead to many targets. Other frameworks still find them by their type:
+// tlm_base_initiator_socket with its default arguments.
 #ifndef TLMALLOC_MODULES_INITIATOR_SOCKET_HPP
 #define TLMALLOC_MODULES_INITIATOR_SOCKET_HPP
 
@@ -15,7 +15,7 @@
 
 namespace tlmalloc {
 
-// What a socket of TLM's is bound to where it must be and nobody is there. Nobody calls it.
+// The target of a TLM socket that must be bound and has no other target. No initiator calls it.
 class no_target final : public tlm::tlm_fw_transport_if<> {
     void b_transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &) override {
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
@@ -33,7 +33,7 @@ class no_target final : public tlm::tlm_fw_transport_if<> {
     unsigned transport_dbg(tlm::tlm_generic_payload &) override { return 0; }
 };
 
-// A socket of 32 bits (Socket). A target of another width cannot be bound: says so when somebody tries.
+// A socket of 32 bits (Socket). Binding a target of another width is a compile-time error, which says what to do.
 template <typename Socket>
 class narrow_initiator_socket : public Socket {
   public:
@@ -51,17 +51,17 @@ class narrow_initiator_socket : public Socket {
     }
 };
 
-// For one target: that of tlm_utils.
+// The tlm_utils socket for one target.
 template <typename Module>
 using initiator_socket = narrow_initiator_socket<tlm_utils::simple_initiator_socket<Module>>;
 
-// One of the sockets of tlm_utils for one target (Simple), which may stay unbound: size() is 0 then.
+// A tlm_utils socket for one target (Simple), which may stay unbound: size() is then 0.
 template <typename Simple>
 class optional_initiator_socket : public narrow_initiator_socket<Simple> {
   public:
     using narrow_initiator_socket<Simple>::narrow_initiator_socket;
 
-    int size() const { return unbound_ ? 0 : Simple::size(); } // from the end of elaboration on
+    int size() const { return unbound_ ? 0 : Simple::size(); } // valid from the end of elaboration on
 
   private:
     void before_end_of_elaboration() override {
@@ -74,12 +74,12 @@ class optional_initiator_socket : public narrow_initiator_socket<Simple> {
     no_target nobody_;
 };
 
-// A socket that leads to one target or more, numbered in the order of their binding; all of them loosely timed.
+// A socket that leads to one or more targets, numbered in the order of their binding. All targets are loosely timed.
 class multi_initiator_socket : public narrow_initiator_socket<tlm::tlm_initiator_socket<32>> {
     using base = narrow_initiator_socket<tlm::tlm_initiator_socket<32>>;
 
   public:
-    // A target withdraws DMI pointers to its [first, last].
+    // Called when a target withdraws DMI pointers to its [first, last].
     using withdraw_function = std::function<void(int target, std::uint64_t first, std::uint64_t last)>;
 
     multi_initiator_socket(const char *name, withdraw_function withdrawn)
@@ -90,14 +90,14 @@ class multi_initiator_socket : public narrow_initiator_socket<tlm::tlm_initiator
         static_cast<sc_core::sc_port_b<tlm::tlm_fw_transport_if<>> &>(*this).bind(nobody_);
     }
 
-    // From the end of elaboration on.
+    // Valid from the end of elaboration on.
     int size() const { return targets_.size(); }
     tlm::tlm_fw_transport_if<> *operator[](int target) { return targets_[target]; }
 
     sc_core::sc_port_b<tlm::tlm_fw_transport_if<>> &get_base_port() override { return targets_; }
     const sc_core::sc_port_b<tlm::tlm_fw_transport_if<>> &get_base_port() const override { return targets_; }
 
-    // Asked for once by every target that is bound.
+    // Every target that is bound calls this once.
     tlm::tlm_bw_transport_if<> &get_base_interface() override {
         if (bound_ == entries_.size()) entries_.emplace_back(*this, static_cast<int>(bound_));
         return entries_[bound_++];
@@ -105,12 +105,12 @@ class multi_initiator_socket : public narrow_initiator_socket<tlm::tlm_initiator
     const tlm::tlm_bw_transport_if<> &get_base_interface() const override { return entries_.front(); }
 
   private:
-    // What one target is bound to.
+    // The interface to which one target is bound.
     struct entry final : tlm::tlm_bw_transport_if<> {
         entry(multi_initiator_socket &of, int number) : socket(of), target(number) {}
 
         tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &, tlm::tlm_phase &, sc_core::sc_time &) override {
-            return tlm::TLM_ACCEPTED; // nothing has been sent
+            return tlm::TLM_ACCEPTED; // the socket has sent nothing
         }
         void invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last) override {
             socket.withdrawn_(target, first, last);

@@ -1,4 +1,4 @@
-// The fabric: transactions find their target by physical address and take the time of the links they cross.
+// The fabric: routes transactions to targets by physical address, and charges the time of the links that they cross.
 #ifndef TLMALLOC_MODULES_INTERCONNECT_HPP
 #define TLMALLOC_MODULES_INTERCONNECT_HPP
 
@@ -20,23 +20,25 @@
 
 namespace tlmalloc {
 
-// Initiators bind to `in` in the order of config::sources, `out` binds to targets in the order of config::targets.
-// Write data crosses the links on the way to the target, read data on the way back, flit by flit (fabric.h), in the
-// order of arrival. An address that no window holds, or an access that leaves its window, is answered with
+// Initiators bind to `in` in the order of config::sources; `out` binds to targets in the order of config::targets.
+// Write data crosses the links on the way to the target, read data on the way back. The data moves flit by flit
+// (fabric.h), in the order of arrival. An address outside all windows, or an access that leaves its window, gets
 // TLM_ADDRESS_ERROR_RESPONSE in no time. DMI is the target's grant, cut to the window, with the latency of both ways
 // added. After a reset (resettable.hpp) all links and nodes are free.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/INTERCONNECT.md.
 class interconnect : public instrumented, public resettable, private untimed_target, private in_order_target {
   public:
-    using window = tla_address_window; // of physical addresses; they must not overlap
+    using window = tla_address_window; // of physical addresses; windows must not overlap
 
-    // Links that waveforms show together. A signal says of the last whole meter_window_ps how long they were busy, and
-    // one how long flits waited for them (fabric.h), each summed: a link that is busy all the time is a whole window.
+    // A group of links that waveforms show together, with two signals. Both signals describe the last whole
+    // meter_window_ps, summed over the links: the time for which the links were busy, and the time that flits waited
+    // for the links (fabric.h). A link that is busy all the time adds a whole window.
     static constexpr std::uint64_t meter_window_ps = 100'000;
     struct link_group {
-        std::string name;                 // of the signals, without "_busy_ps", "_waited_ps"; dots lead into scopes
-        std::vector<std::uint32_t> links; // which may be in other groups too
+        std::string name;                 // name of the signals, without "_busy_ps", "_waited_ps"; dots lead into
+                                          // scopes
+        std::vector<std::uint32_t> links; // links of the group; other groups may contain the same links
     };
 
     struct config {
@@ -46,8 +48,8 @@ class interconnect : public instrumented, public resettable, private untimed_tar
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;
-        std::vector<link_group> groups; // with none, waveforms show nothing of the links
-        unsigned outstanding = 64;      // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
+        std::vector<link_group> groups; // empty: waveforms show no links
+        unsigned outstanding = 64;      // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
     };
 
     target_socket<0> in;
@@ -57,27 +59,29 @@ class interconnect : public instrumented, public resettable, private untimed_tar
 
     interconnect(sc_core::sc_module_name name, config settings);
 
-    // Where an initiator is, by its number, and the target that an address leads to; no_node when there is none.
+    // Return the node of an initiator, by its number, and the node of the target of an address; no_node if the node is
+    // missing.
     static constexpr std::uint32_t no_node = UINT32_MAX;
     std::uint32_t node_of_source(std::size_t source) const;
     std::uint32_t node_of_target(std::uint64_t address) const;
 
-    // How long a write of nbytes takes to get from one node to another when nobody else is under way; 0 when there is
-    // no path. And how far apart such writes are at most that are sent together, by any way.
+    // way_ps: the time of a write of nbytes from one node to another without other traffic; 0 if no path exists.
+    // spacing_ps: the largest distance in time between such writes that are sent together, by any way.
     std::uint64_t way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
     std::uint64_t spacing_ps(std::uint32_t nbytes) const;
 
-    // The way from one node to another: its nodes, both ends included (none where there is no way), and no more than
-    // what nbytes take that belong to a transfer which has begun.
+    // A way from one node to another. `nodes` includes both ends, and is empty if no way exists. `least_ps` is a lower
+    // bound on the time of nbytes of a transfer that has begun.
     struct way {
         std::vector<std::uint32_t> nodes;
         std::uint64_t least_ps;
     };
     way way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
-    // The node lies on an island (time_queue.hpp); before the simulation runs.
+    // Puts the node on an island (time_queue.hpp). Call it before the simulation runs.
     void put_on_island(std::uint32_t node, std::uint32_t island) { nodes_.put_on_island(node, island); }
 
-    // Told of everything that a link carries (fabric.h); to be set before the simulation runs. Empty: nobody is told.
+    // Called with everything that a link carries (fabric.h). Set it before the simulation runs. If it is empty, the
+    // interconnect makes no call.
     std::function<void(const tla_fabric_passage &)> passed;
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
@@ -87,8 +91,8 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     ~interconnect() override;
 
   private:
-    struct crossing {          // of a request that is on its way
-        std::uint64_t address; // the initiator's
+    struct crossing {          // a request in flight
+        std::uint64_t address; // the initiator's address
         std::uint32_t window, source;
         tla_fabric_access access;
     };
@@ -118,20 +122,20 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     void note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window);
 
     config config_;
-    const std::uint32_t inputs_of_messages_ = // of a node; those of its links follow
+    const std::uint32_t inputs_of_messages_ = // inputs of a node; the inputs of its links follow
         static_cast<std::uint32_t>(config_.sources.size() + config_.windows.size());
     shared_resource nodes_{shared_resource::kind::fabric, name(), static_cast<std::uint32_t>(config_.nodes.size())};
     std::unique_ptr<tla_fabric, void (*)(tla_fabric *)> fabric_{nullptr, tla_fabric_destroy};
-    struct meter; // of a group of links
+    struct meter; // for a group of links
     std::vector<std::unique_ptr<meter>> meters_;
     std::vector<std::vector<meter *>> meters_of_links_;
     std::vector<outlet> outlets_; // to the targets
     struct held_read {
         in_order_request *request;
-        const in_order_request *behind; // a write that was sent before
-        bool is_there;                  // it has arrived, and waits
+        const in_order_request *behind; // a write that was sent earlier
+        bool is_there;                  // the read has arrived, and waits
     };
-    struct source_order { // of an initiator, on the way to the targets, in the order of sending
+    struct source_order { // accesses of an initiator in flight to the targets, in the order of sending
         writes_under_way writes;
         std::vector<held_read> reads;
     };

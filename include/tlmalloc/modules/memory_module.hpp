@@ -1,4 +1,4 @@
-// A module that holds bytes: all of a memory but what its accesses take.
+// A module that stores bytes: everything of a memory except the time of its accesses.
 #ifndef TLMALLOC_MODULES_MEMORY_MODULE_HPP
 #define TLMALLOC_MODULES_MEMORY_MODULE_HPP
 
@@ -13,11 +13,11 @@
 
 namespace tlmalloc {
 
-// Addresses are offsets into the memory. Bytes are committed on the host when they are touched, and read as zero
-// before. Errors touch nothing: TLM_ADDRESS_ERROR_RESPONSE past the end, TLM_BURST_ERROR_RESPONSE for length or
-// streaming width 0, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables without a length. Both coding styles
-// (target_socket.hpp) have the same times. DMI covers all bytes, is not counted and occupies nothing. A reset
-// (resettable.hpp) makes all bytes zero again.
+// Addresses are offsets into the memory. The host commits bytes when an access touches them; untouched bytes read as
+// zero. An access that fails touches nothing. It gets TLM_ADDRESS_ERROR_RESPONSE past the end, and
+// TLM_BURST_ERROR_RESPONSE for length or streaming width 0. Byte enables without a length get
+// TLM_BYTE_ENABLE_ERROR_RESPONSE. Both coding styles (target_socket.hpp) have the same times. DMI covers all bytes; DMI
+// accesses are not counted and occupy nothing. A reset (resettable.hpp) sets all bytes to zero.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/memory/MEMORY_MODULE.md.
 class memory_module : public instrumented, public resettable, private untimed_target, private in_order_target {
@@ -41,28 +41,28 @@ class memory_module : public instrumented, public resettable, private untimed_ta
 
     memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings);
 
-    // A legal access is there at arrival_ps: it is to be moved and counted. Returns when it is done.
+    // Moves and counts a legal access, which arrives at arrival_ps. Returns the time at which it is done.
     virtual std::uint64_t access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) = 0;
 
-    // What an access of one word takes in an idle memory, latency_ps apart.
+    // The time of an access of one word in an idle memory, without latency_ps.
     virtual std::uint64_t word_ps(bool /*write*/) const { return 0; }
 
-    // A request has arrived and is to be answered, now or later; access() does it unless a memory says other.
+    // Answers a request that has arrived, now or later. By default access() does the work.
     virtual void arrive(in_order_request &request);
 
-    // For who keeps an account of its transfers' times: adds which part of the memory an access goes to.
+    // Adds the part of the memory that an access uses, for accounts of a transfer's time.
     virtual void note_place(const tlm::tlm_generic_payload &, tla_access_times &) const {}
 
-    // The answer is there.
+    // Answers a request whose answer is ready.
     void answer(in_order_request &request);
 
-    // A reset: what the memory has beside its bytes is made anew.
+    // A reset: rebuilds the memory's state apart from its bytes.
     virtual void make_idle() {}
 
-    // The resource (time_queue.hpp) of a request that is on its way: lower ones of one time go first.
+    // The resource (time_queue.hpp) of a request in flight. At one time, requests of lower resources go first.
     virtual std::uint32_t resource_of(const in_order_request &) { return resource_.number(); }
 
-    // Moves the bytes of an access, and counts it as done at done_ps, which is returned.
+    // Moves the bytes of an access, and counts the access as done at done_ps, which it returns.
     std::uint64_t move(tlm::tlm_generic_payload &payload, std::uint64_t done_ps);
     void move_bytes(tlm::tlm_generic_payload &payload);
     void count(const tlm::tlm_generic_payload &payload, std::uint64_t done_ps);

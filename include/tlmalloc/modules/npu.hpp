@@ -1,4 +1,4 @@
-// The whole platform: SIPs of cubes of PEs, their fabric, the VA manager and the host, from one configuration.
+// The whole platform, from one configuration: SIPs of cubes of PEs, their fabric, the VA manager and the host.
 #ifndef TLMALLOC_MODULES_NPU_HPP
 #define TLMALLOC_MODULES_NPU_HPP
 
@@ -22,27 +22,27 @@
 
 namespace tlmalloc {
 
-// What a platform's kernels are: numbers in LAUNCH commands are indexes here. The table outlives the platform.
+// The kernels of a platform: numbers in LAUNCH commands are indexes here. The table outlives the platform.
 struct kernel_table {
     const tl_kernel *kernels = nullptr;
     std::size_t count = 0;
 };
 
-// The parameters of one PE's parts that a configuration leads to.
+// Return the parameters of one PE's parts for a configuration.
 hbm_slice::config slice_config(const tla_config &config, const pe_location &where);
 tcm::config tcm_config(const tla_config &config);
 memory_controller::config controller_config(const tla_config &config, const pe_location &where);
 
-// The same of a memory of a cube (a kind that is one).
+// Return the parameters of a cube's memory for a configuration (`kind` must be a memory of a cube).
 tcm::config cube_memory_config(const tla_config &config, tla_memory_kind kind);
 memory_controller::config cube_controller_config(const tla_config &config, unsigned sip, unsigned cube,
                                                  tla_memory_kind kind);
 
-// The same of the host's memory (host_memory.capacity above 0).
+// Return the parameters of the host's memory for a configuration (host_memory.capacity above 0).
 hbm_slice::config host_memory_config(const tla_config &config);
 memory_controller::config host_controller_config(const tla_config &config);
 
-// The fabric's nodes, links and windows that a configuration leads to.
+// Returns the fabric's nodes, links and windows for a configuration.
 interconnect::config fabric_config(const tla_config &config);
 
 // One PE with its memory: tile DMA -> MMU -> fabric, and the memory controller in front of HBM slice and TCM.
@@ -52,7 +52,7 @@ class pe_unit : public sc_core::sc_module {
             const kernel_table &kernels, message_ledger &messages);
 
     const pe_location where;
-    const std::uint32_t island; // where its resources lie (time_queue.hpp); 0: on none
+    const std::uint32_t island; // island of its resources (time_queue.hpp); 0: no island
     hbm_slice slice;
     tlmalloc::tcm tcm;
     memory_controller controller;
@@ -62,7 +62,7 @@ class pe_unit : public sc_core::sc_module {
     pe_ipcq ipcq;
 };
 
-// A memory of a cube that belongs to none of its PEs (ADR-0048 D7): its SRAM, or the memory of its M_CPU.
+// A memory of a cube that belongs to no PE (ADR-0048 D7): the cube's SRAM, or the memory of its M_CPU.
 class cube_memory : public sc_core::sc_module {
   public:
     cube_memory(sc_core::sc_module_name name, const tla_config &config, unsigned sip, unsigned cube,
@@ -74,32 +74,33 @@ class cube_memory : public sc_core::sc_module {
     memory_controller controller;
 };
 
-// The memory of the host, DDR on its side of the link, with an allocation engine as every other's. PEs reach it by way
-// of their SIP's PCIe end point and the host.
+// The memory of the host: DDR on its side of the link, with an allocation engine like every other memory. PEs reach it
+// through their SIP's PCIe end point and the host.
 class host_memory : public sc_core::sc_module {
   public:
     host_memory(sc_core::sc_module_name name, const tla_config &config);
 
-    hbm_slice memory; // its channels are those of a slice
+    hbm_slice memory; // its channels are the channels of a slice
     memory_controller controller;
 };
 
-// The fabric is the topology of the configuration (topology.h). Mappings and launches go from the host to the
-// IO_CPU of a SIP, the M_CPU of a cube, and the MMU or element of a PE; their answers return the same way. A reset
-// (resettable.hpp) resets all parts, from senders to servers. All are in reset until the last has completed; then the
-// platform is as one that was never used: without tensors, and without snapshots (age). Counts continue.
+// The topology of the configuration (topology.h) defines the fabric. Mappings and launches go from the host to the
+// IO_CPU of a SIP, the M_CPU of a cube, and the MMU or element of a PE. Their answers return the same way. A reset
+// (resettable.hpp) resets all parts, from senders to servers. All parts stay in reset until the last part has
+// completed. Then the platform is as one that was never used: without tensors, and without snapshots (age). Counts
+// continue.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/NPU.md.
 class npu : public sc_core::sc_module, public resettable {
   public:
-    // The configuration must be one that tla_config_load accepted.
+    // `config` must be a configuration that tla_config_load accepted.
     npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels);
     ~npu() override;
 
     const std::vector<pe_unit *> &pes() const { return pes_; }
-    // Of each cube, in program order, the SRAM and the memory of the M_CPU.
+    // The SRAM and the M_CPU's memory of each cube, in program order.
     const std::vector<cube_memory *> &cube_memories() const { return cube_memories_; }
-    // The host's memory; null where it has none.
+    // The host's memory; null if the platform has none.
     tlmalloc::host_memory *memory_of_host() { return host_memory_.get(); }
     const tlmalloc::host_memory *memory_of_host() const { return host_memory_.get(); }
     end_point &end_point_of(unsigned sip) { return *end_points_[sip]; }
@@ -107,34 +108,34 @@ class npu : public sc_core::sc_module, public resettable {
     const tlmalloc::host &host() const { return *host_; }
     va_manager &addresses() { return *va_manager_; }
     const va_manager &addresses() const { return *va_manager_; }
-    // Nodes and links by their names, with the numbers that they have in the fabric.
+    // Nodes and links by their names, with their numbers in the fabric.
     const tla_topology &graph() const { return *graph_; }
     const interconnect &fabric() const { return *fabric_; }
-    // What kernels have sent each other.
+    // Messages that kernels have sent each other.
     message_ledger &messages() { return messages_; }
     const message_ledger &messages() const { return messages_; }
     interconnect &fabric() { return *fabric_; }
     // The IO_CPU of each SIP, followed by the M_CPUs of its cubes.
     const std::vector<std::unique_ptr<command_processor>> &processors() const { return processors_; }
 
-    // Of the VA manager, with the routes of the command processors that could not be restored.
+    // Statistics of the VA manager, with the routes that the command processors could not restore.
     va_manager::statistics mapping_statistics() const;
 
-    // Lets the HBM free list of every controller begin in a recorded state (arena.h) instead of as one block;
+    // Starts the HBM free list of every controller in a recorded state (arena.h) instead of as one block. Call it
     // before the simulation runs. Errors as tla_arena_restore.
     tla_status age(const std::string &snapshot, tla_error *error);
 
-    // Everything that should be given back and is not: a memory whose free list is not as it was,
-    // mapped bytes in an MMU, virtual addresses, living tensors. 0 when the platform is as it was at the beginning.
+    // Sum of everything unreleased: memories whose free list differs from its initial state, mapped bytes in MMUs,
+    // virtual addresses, and living tensors. 0 if the platform is as at its beginning.
     std::uint64_t leaks() const;
 
     // Sum of the latencies of all chunks that the host and the DMA engines moved.
     std::uint64_t transfer_latency_ps() const;
 
-    // Every module that shows something, in the order of waveforms and reports.
+    // Every module with figures or statistics, in the order of waveforms and reports.
     const std::vector<instrumented *> &modules() const { return modules_; }
 
-    // Declares every module's figures in an ordered VCD; before the simulation runs.
+    // Declares every module's figures in an ordered VCD. Call it before the simulation runs.
     void record(waveform &wave);
     void trace(sc_core::sc_trace_file *file) const override;
 
@@ -145,15 +146,15 @@ class npu : public sc_core::sc_module, public resettable {
     void begin_reset() override {}
     void make_new() override;
 
-    const bool many_free_blocks_; // also where nothing is aged
+    const bool many_free_blocks_; // also without an aged heap
 
     message_ledger messages_;
     std::vector<std::unique_ptr<sc_core::sc_module>> sips_;
     std::vector<pe_unit *> pes_; // in program order
     std::vector<cube_memory *> cube_memories_;
-    std::unique_ptr<tlmalloc::host_memory> host_memory_;         // or none
-    std::vector<std::unique_ptr<command_processor>> processors_; // of each SIP: the IO_CPU, then the M_CPUs
-    std::vector<std::unique_ptr<end_point>> end_points_;         // of each SIP
+    std::unique_ptr<tlmalloc::host_memory> host_memory_;         // or null
+    std::vector<std::unique_ptr<command_processor>> processors_; // per SIP: the IO_CPU, then the M_CPUs
+    std::vector<std::unique_ptr<end_point>> end_points_;         // one per SIP
     std::unique_ptr<va_manager> va_manager_;
     std::unique_ptr<tlmalloc::host> host_;
     std::unique_ptr<tla_topology, void (*)(tla_topology *)> graph_{nullptr, tla_topology_destroy};

@@ -18,11 +18,11 @@
 
 namespace tlmalloc {
 
-// One read and one write channel. A channel issues a chunk when the chunk before has been issued (chunk / bandwidth)
-// and the chunk that was issued `outstanding` before it is over. It takes transfers in the order in which they start.
-// `out` leads to the MMU, `local` to the TCM by physical address. A reset (resettable.hpp) completes the chunks that
-// have been issued, issues no other, and ends the transfer with TLA_RESET. The amount already moved is undefined;
-// repeat the whole transfer.
+// The engine has one read and one write channel. A channel issues a chunk when it has issued the previous chunk (chunk
+// / bandwidth) and the chunk `outstanding` places earlier is over. It processes transfers in the order in which they
+// start. `out` leads to the MMU, `local` to the TCM by physical address. A reset (resettable.hpp) completes the issued
+// chunks, issues no other chunk, and ends the transfer with TLA_RESET. The amount already moved is undefined; repeat
+// the whole transfer.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/pe/PE_DMA.md.
 class pe_dma : public instrumented, public resettable {
@@ -31,13 +31,13 @@ class pe_dma : public instrumented, public resettable {
         config() { tla_dma_defaults(this); }
         explicit config(const tla_dma_parameters &parameters) : tla_dma_parameters(parameters) {}
 
-        std::uint32_t initiator = 0; // its number in requester extensions
+        std::uint32_t initiator = 0; // own number in requester extensions
     };
 
     enum class direction { read, write }; // read: virtual memory -> TCM
 
-    // `rows` rows of row_bytes each: va + r * pitch in virtual memory, tile + r * row_bytes in the TCM. Without the TCM
-    // (`has_tile` false, KernBench's PeDmaMsg) bytes of `pattern` are written, and what is read is dropped.
+    // `rows` rows of row_bytes each: at va + r * pitch in virtual memory, at tile + r * row_bytes in the TCM. Without
+    // the TCM (`has_tile` false, KernBench's PeDmaMsg), a write writes bytes of `pattern`, and a read drops its bytes.
     struct request {
         direction way;
         tla_vaddr va;
@@ -45,13 +45,13 @@ class pe_dma : public instrumented, public resettable {
         std::uint64_t rows, row_bytes, pitch;
         bool has_tile = true;
         std::uint8_t pattern = 0;
-        bool physical = false;          // `va` is a physical address, which the MMU lets pass
-        message_token *token = nullptr; // what travels with every chunk to memory; the caller's
-        // Of a write, told when the last byte of the tile has been read, which may lie ahead; not of one that fails
-        // before. Must not wait.
+        bool physical = false;          // `va` is a physical address, which the MMU forwards unchanged
+        message_token *token = nullptr; // travels with every chunk to memory; the caller owns it
+        // For a write: called when the last byte of the tile has been read, with that time, which may lie in the
+        // future. A write that fails earlier makes no call. The function must not wait.
         std::function<void(std::uint64_t at_ps)> taken{};
-        // Where its time went is added, from its start to its end without gap or overlap; the caller's. Null: nobody
-        // wants to know.
+        // Receives the parts of the transfer's time, from its start to its end without gap or overlap. The caller owns
+        // it. With null, the engine records no parts.
         std::vector<tla_time_part> *went = nullptr;
     };
 
@@ -63,8 +63,8 @@ class pe_dma : public instrumented, public resettable {
     initiator_socket<pe_dma> out{"out"};
     initiator_socket<pe_dma> local{"local"};
 
-    // Told of every transfer that has ended, if anybody wants to know: when it started and ended, how, and what its
-    // chunks have met, in the order of issue.
+    // Called with every transfer that has ended: its start and end, its status, and the times of its chunks in the
+    // order of issue. May be empty.
     struct outcome {
         tla_status status;
         std::vector<tla_access_times> chunks;
@@ -74,36 +74,37 @@ class pe_dma : public instrumented, public resettable {
     pe_dma(sc_core::sc_module_name name, const config &settings);
     ~pe_dma() override;
 
-    // Moves everything; delay is where the transfer starts and, on return, where it ends. Calls wait(): from a thread,
-    // and from several at once if need be. TLA_BUS_ERROR when a transaction was answered with an error; no further
-    // chunk is issued then. TLA_RESET when a reset has ended it.
+    // Moves everything; delay is the start of the transfer and, on return, its end. Calls wait(): call it from a
+    // thread. Several threads may call at once. Returns TLA_BUS_ERROR if a transaction was answered with an error; the
+    // engine then issues no further chunk. Returns TLA_RESET if a reset has ended the transfer.
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
-    // The same without a thread that waits: begins at at_ps, not before SystemC's time, behind a transfer() of that
-    // time. `over` is told once of the status and of the end, which may lie ahead; it must not wait. What the request
-    // points to lives until then.
+    // Begins a transfer without a waiting thread, at at_ps, which is not before SystemC's time, and after a transfer()
+    // of that time. The engine calls `over` once, with the status and the end, which may lie in the future; `over` must
+    // not wait. Objects to which the request points must live until then.
     using told_end = std::function<void(tla_status, std::uint64_t end_ps)>;
     void begin(const request &what, std::uint64_t at_ps, told_end over);
 
-    // What threads wait for in transfer() ends early, as in a reset, with TLA_TIMEOUT. What was begun goes on.
+    // Ends the waits of threads in transfer() early, as a reset does, with TLA_TIMEOUT. Transfers that have begun
+    // continue.
     void give_up();
 
     statistics get_statistics() const;
     std::vector<statistics_group> list_statistics() const override;
 
-    // Which transfers concern nobody but the modules of an island (time_queue.hpp), unless somebody comes: the
-    // island is left while they go on.
+    // Describes transfers that concern only the modules of an island (time_queue.hpp), unless another caller arrives.
+    // The queue leaves the island while such transfers continue.
     struct inland {
         std::uint32_t island = 0;
         std::function<bool(const request &what, std::uint64_t at_ps)> stays;
-        // At least what a chunk takes that is not the first.
+        // A lower bound on the time of a chunk that is not the first.
         std::function<std::uint64_t(const request &what, std::uint32_t nbytes)> least_ps;
     };
     void lie_on(inland where) { inland_ = std::move(where); }
 
   private:
-    class mover;   // what a direction has to do
-    struct chunk { // where it is in virtual memory and in the TCM
+    class mover;   // the work of a direction
+    struct chunk { // its place in virtual memory and in the TCM
         std::uint64_t va, tile;
         std::uint32_t nbytes;
     };

@@ -1,4 +1,4 @@
-// A processing element: runs a kernel written in C; its loads, stores, allocations and arithmetic take time.
+// A processing element: runs a kernel written in C, whose loads, stores, allocations and arithmetic take time.
 #ifndef TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 #define TLMALLOC_MODULES_PROCESSING_ELEMENT_HPP
 
@@ -20,15 +20,16 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
-struct tla_operation; // of the vector engine
+struct tla_operation; // an operation of the vector engine
 
 namespace tlmalloc {
 
-// How long an engine of a module works: a signal while it does, and a sum.
+// The working time of an engine of a module: a signal while the engine works, and a sum.
 
 class unit_load {
   public:
-    // The signal counts what the engine has been given and not ended: more than 1 waits for it, as accesses to a port.
+    // The signal counts the work that the engine has received and not completed. A value above 1 means that work waits
+    // for the engine, as accesses wait for a port.
     unit_load(instrumented &of, const char *name) : under_way_(of, name, 4) {}
 
     void begin(std::uint64_t at_ps) { under_way_.add(at_ps, 1); }
@@ -48,17 +49,19 @@ class kernel_stack;
 class pe_ipcq;
 class transfer_queue;
 
-// `control` takes LAUNCH and PE_DMA (command.h). One kernel runs at a time, launch_ps after the arrival or at the
-// target start, on a stack of its own. The completion arrives when the kernel has returned and nothing is in flight:
-// its status, its start and its duration; TLA_BUSY while another runs, TLA_NOT_FOUND for an unknown kernel, TLA_CRASHED
-// for one that does something that no program may do, TLA_TIMEOUT past a limit. Everything that an ended kernel held is
-// freed. `allocator` leads to the PE's memory_controller.control, `local` to its data side; DMA goes through `dma`. A
-// reset (resettable.hpp) ends the kernel with TLA_RESET in its next call, or in the call in which it waits.
+// `control` accepts LAUNCH and PE_DMA (command.h). One kernel runs at a time, on a stack of its own. It starts
+// launch_ps after the arrival of the command, or at the target start. The completion arrives when the kernel has
+// returned and nothing is in flight; it contains the status, the start and the duration. The status is TLA_BUSY while
+// another kernel runs, TLA_NOT_FOUND for an unknown kernel, and TLA_TIMEOUT past a limit. It is TLA_CRASHED if the
+// kernel does something that no program may do. The element frees everything that an ended kernel held.
+//
+// `allocator` leads to the PE's memory_controller.control, `local` to its data side; DMA goes through `dma`. A reset
+// (resettable.hpp) ends the kernel with TLA_RESET in its next call, or in the call in which it waits.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/pe/PROCESSING_ELEMENT.md.
 class processing_element : public instrumented, public resettable, private command_handler {
   public:
-    // Along an axis of tl_program_id: the PE's place, of how many.
+    // Along an axis of tl_program_id: the PE's place, and the number of places.
     struct place {
         std::uint32_t index = 0, count = 1;
     };
@@ -67,32 +70,33 @@ class processing_element : public instrumented, public resettable, private comma
         config() { tla_pe_defaults(this); }
         explicit config(const tla_pe_parameters &parameters) : tla_pe_parameters(parameters) {}
 
-        const tl_kernel *kernels = nullptr; // what LAUNCH can name; outlives the module
+        const tl_kernel *kernels = nullptr; // kernels that LAUNCH can name; the table outlives the module
         std::size_t kernel_count = 0;
-        unsigned allocator_port = 0;    // the control port of the memory controller that is this PE's
+        unsigned allocator_port = 0;    // this PE's control port at the memory controller
         std::uint32_t initiator = 0;    // the PE's number in requester extensions
-        std::uint64_t tcm_reserved = 0; // bytes of the TCM that are never given, for messages
-        bool tcm_segmented = false;     // it has segment_cache in front
-        bool tells_freed = false;       // warn of a tile that is used after its tl_free
-        place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of that in its SIP, TL_SIP: of that in the platform
+        std::uint64_t tcm_reserved = 0; // bytes of the TCM that are never allocated, for messages
+        bool tcm_segmented = false;     // the TCM has segment_cache as its front
+        bool tells_freed = false;       // warn of a tile that the kernel uses after its tl_free
+        place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of the cube in its SIP, TL_SIP: of the SIP in the
+                                // platform
         std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
         unsigned ports = 16;
     };
 
-    // Of the last kernel that ran. The sums are time in which the kernel waited for that kind of work.
+    // Figures of the last kernel that ran. The sums are times in which the kernel waited for that kind of work.
     struct run {
         std::uint64_t start_ps = 0, end_ps = 0;
-        std::uint64_t late_ps = 0; // by which start_ps is after the launch's target start
+        std::uint64_t late_ps = 0; // from the launch's target start to start_ps
         std::uint64_t alloc_ps = 0, dma_ps = 0, compute_ps = 0;
         std::uint64_t message_ps = 0;                               // in messages (kernel/messages.h), waits included
-        std::uint64_t retries = 0;                                  // commands that were sent again
-        std::uint64_t composites = 0, tiles = 0;                    // that were waited for; steps of their plans
-        std::uint64_t composite_begin_ps = 0, composite_end_ps = 0; // of the first stage of them, and of the last
+        std::uint64_t retries = 0;                                  // repeated commands
+        std::uint64_t composites = 0, tiles = 0;                    // awaited composites; steps of their plans
+        std::uint64_t composite_begin_ps = 0, composite_end_ps = 0; // of their first stage, and of their last stage
         tla_status status = TLA_OK;
-        tla_completion refused{};    // of the last tl_alloc that failed; status TLA_OK when none has
-        tla_error problem{};         // why it ended with `status`, where more can be said than that
-        tla_error failed{};          // the first call that returned an error, named; status TLA_OK when none did
-        std::uint64_t failed_ps = 0; // when it returned
+        tla_completion refused{};    // the last tl_alloc that failed; status TLA_OK if no tl_alloc failed
+        tla_error problem{};         // why it ended with `status`, if more details are known
+        tla_error failed{};          // the first call that returned an error, by name; status TLA_OK if no call did
+        std::uint64_t failed_ps = 0; // time of that return
     };
 
     tlm_utils::simple_initiator_socket<processing_element> allocator{"allocator"};
@@ -103,31 +107,33 @@ class processing_element : public instrumented, public resettable, private comma
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
     ~processing_element() override;
 
-    // Kernels send and receive by this unit, which must outlive the element; without one such calls are
+    // Sets the unit by which kernels send and receive; it must outlive the element. Without a unit, such calls return
     // TLA_UNSUPPORTED.
     void send_by(pe_ipcq &unit) { messages_ = &unit; }
 
-    // Who knows why a page between two virtual addresses did not come ("" when none was refused), for the text of a
-    // load or a store that fails; may be empty.
+    // Returns why a page between two virtual addresses did not arrive, or "" if no page was rejected. The error text of
+    // a load or a store contains the result. May be empty.
     std::function<std::string(std::uint64_t begin, std::uint64_t end)> why_no_page;
 
     const run &last_run() const { return run_; }
 
-    // From the next kernel on an account is kept of where its time goes, from start_ps to end_ps of its run; that of
-    // the last one is there until the next begins. Null: none is kept, for want of host memory too.
+    // From the next kernel on, keeps an account of the kernel's time, from start_ps to end_ps of its run. The account
+    // of the last kernel remains until the next kernel begins. account() returns null if no account is kept, also for
+    // lack of host memory.
     void keep_account();
     const tla_time_account *account() const { return account_.get(); }
-    tla_time_account *account() { return account_.get(); } // for who watches it
+    tla_time_account *account() { return account_.get(); } // for observers
 
     struct statistics {
         std::uint64_t launches = 0;                 // kernels that began
-        std::uint64_t late_starts = 0, late_ps = 0; // of them, after their target start, and by how much in all
-        std::uint64_t composites = 0, tiles = 0;    // as of a run, of all
+        std::uint64_t late_starts = 0, late_ps = 0; // kernels that began after their target start, and the sum of these
+                                                    // delays
+        std::uint64_t composites = 0, tiles = 0;    // as in `run`, summed over all kernels
     };
     const statistics &get_statistics() const { return statistics_; }
     std::vector<statistics_group> list_statistics() const override;
 
-    // What the tl_* calls of the kernel that runs on this PE do; see kernel.h. From the kernel only.
+    // The implementation of the tl_* calls (kernel.h). Only the kernel that runs on this PE may call these functions.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
     tla_status take_scratch(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
     tla_status release(const tl_tile &tile);
@@ -186,7 +192,7 @@ class processing_element : public instrumented, public resettable, private comma
     void end_wait();   // a method: the limit of simulated time
     void watch_host(); // the limit of real time
     tla_status problem(tla_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-    // What a call answers that fails without a word, gets one.
+    // Adds a text to the error of a call that fails without a text.
     template <typename Work>
     tla_status in_words(Work work) {
         const std::uint64_t before = problems_;
@@ -194,7 +200,7 @@ class processing_element : public instrumented, public resettable, private comma
         return status && problems_ == before ? problem(status, "%s: %s", call_, tla_status_text(status)) : status;
     }
     tla_status move_by_address();
-    void begin(); // one tl_* call: its dispatch time
+    void begin(); // one tl_* call: charges its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps, tla_time_kind rest);
     void note(tla_time_kind kind, std::uint64_t begin_ps, std::uint64_t end_ps);
     std::vector<tla_time_part> *went() { return account_ ? &parts_ : nullptr; }
@@ -235,7 +241,7 @@ class processing_element : public instrumented, public resettable, private comma
     void forget_freed(const tl_tile &taken);
     bool was_freed(const tl_tile &tile) const;
     tla_status check_use(const tl_tile &tile, bool written, const void *engine = nullptr);
-    // Who needs the accelerator; of those at one time the first goes first.
+    // Users of the accelerator. If several users need it at one time, the first in this list goes first.
     enum asks : unsigned { by_kernel, by_product, by_steps };
     std::uint64_t engine(array which, asks who, std::uint64_t operations, sc_core::sc_time &delay);
     tla_status fetch(const tl_tile &tile, std::vector<std::uint8_t> &bytes, sc_core::sc_time &delay);
@@ -251,37 +257,39 @@ class processing_element : public instrumented, public resettable, private comma
     const config config_;
     requester requester_;
     pe_ipcq *messages_ = nullptr;
-    tla_timeline accelerator_{}; // what multiplies, and the vector engine
+    tla_timeline accelerator_{}; // the multiplier, and the vector engine
     arrival_gate accelerator_gate_{name()};
-    std::unique_ptr<transfer_queue> queues_[2];                      // of the read and of the write engine
-    std::unique_ptr<stage_units> stage_units_;                       // from the first composite on
-    std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // begun and not waited for, by their handles
+    std::unique_ptr<transfer_queue> queues_[2];                      // of the read engine and of the write engine
+    std::unique_ptr<stage_units> stage_units_;                       // exists from the first composite on
+    std::map<std::uint64_t, std::unique_ptr<operation>> operations_; // operations that have begun and are not awaited
+                                                                     // yet, by handle
     std::uint64_t next_handle_ = 1;
     sc_core::sc_event launched_, time_over_;
     bool in_kernel_ = false, host_time_over_ = false;
-    sc_core::sc_time delay_; // how far the kernel is ahead of the SystemC kernel
+    sc_core::sc_time delay_; // the kernel's lead over the SystemC kernel
     bool running_ = false;
     unsigned port_ = 0;
     tla_command launch_{};
     std::uint64_t launch_ps_ = 0, late_ps_ = 0;
     std::uint32_t next_request_ = 1;
-    std::unique_ptr<kernel_stack> stack_;    // from the first kernel on
-    std::vector<tl_tile> held_;              // what the kernel has allocated and not freed, once for each reference
-    std::vector<tl_tile> owed_;              // whose FREE was refused in spite of all retries
-    std::vector<tl_tile> pinned_;            // and pinned, once for each pin
-    std::map<std::uint64_t, tl_tile> freed_; // and freed, where nothing has been allocated since; by address
-    const char *call_ = "";                  // of the kernel, the last one
-    tla_error of_free_{};                    // why the last tl_free failed, where something else had before
-    std::uint64_t problems_ = 0;             // that were told
-    tl_tile scratch_{};                      // the area, from its first use on
-    std::uint64_t scratch_used_ = 0;         // bytes of it
+    std::unique_ptr<kernel_stack> stack_;    // exists from the first kernel on
+    std::vector<tl_tile> held_;              // tiles that the kernel has allocated and not freed, once for each
+                                             // reference
+    std::vector<tl_tile> owed_;              // tiles whose FREE failed in spite of all retries
+    std::vector<tl_tile> pinned_;            // tiles that the kernel has pinned, once for each pin
+    std::map<std::uint64_t, tl_tile> freed_; // freed tiles whose memory has not been allocated since, by address
+    const char *call_ = "";                  // the kernel's last call
+    tla_error of_free_{};                    // why the last tl_free failed, if another call had failed before
+    std::uint64_t problems_ = 0;             // problems that were reported
+    tl_tile scratch_{};                      // the scratch area, from its first use on
+    std::uint64_t scratch_used_ = 0;         // bytes of that area
     statistics statistics_;
     run run_;
     struct destroy_account {
         void operator()(tla_time_account *account) const { tla_time_account_destroy(account); }
     };
     std::unique_ptr<tla_time_account, destroy_account> account_;
-    std::vector<tla_time_part> parts_; // where the time of the call in hand has gone so far
+    std::vector<tla_time_part> parts_; // parts of the current call's time so far
     figure kernel_running_{*this, "kernel_running", 1}, computing_{*this, "computing", 1},
         waits_for_allocator_{*this, "waits_for_allocator", 1}, waits_for_dma_{*this, "waits_for_dma", 1};
     unit_load scheduler_{*this, "engines.scheduler"}, dma_read_{*this, "engines.dma_read"},

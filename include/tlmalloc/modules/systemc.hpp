@@ -1,11 +1,11 @@
-// SystemC and TLM-2.0, for every header of the modules; refuses a C++ standard that would fail at the linker.
+// SystemC and TLM-2.0, for every header of the modules. Rejects a C++ standard that would fail in the linker.
 #ifndef TLMALLOC_MODULES_SYSTEMC_HPP
 #define TLMALLOC_MODULES_SYSTEMC_HPP
 
 // SystemC puts the C++ standard into the name of a symbol that every file refers to (sc_api_version_3_0_2_cxx201703L).
-// Debian compiles libsystemc as C++17, 2.3.4 and 3.x alike. SC_CPLUSPLUS is SystemC's own macro for the standard as
-// which its headers are read: a program in a later standard links if SC_CPLUSPLUS is the standard of libsystemc in all
-// files that include SystemC. The CMake target tlmalloc::modules and the flags of pkg-config define it.
+// Debian compiles libsystemc as C++17, 2.3.4 and 3.x alike. SC_CPLUSPLUS is SystemC's own macro for the standard that
+// its headers assume. A program in a later standard links if all files that include SystemC set SC_CPLUSPLUS to the
+// standard of libsystemc. The CMake target tlmalloc::modules and the flags of pkg-config define it.
 // clang-format off
 #if __cplusplus < 201703L
 #error "tlmalloc's SystemC modules need C++17, but this file is compiled with an earlier standard: use -std=c++17 or later"
@@ -18,7 +18,7 @@
 #include <tlm>
 
 // Names the type of the module, in front of SC_THREAD and SC_METHOD in a constructor without SC_CTOR. IEEE 1666-2011
-// requires SC_HAS_PROCESS for this; IEEE 1666-2023 (SystemC 3) deprecates it and takes the type from `this`.
+// requires SC_HAS_PROCESS for this. IEEE 1666-2023 (SystemC 3) deprecates it and takes the type from `this`.
 #if IEEE_1666_SYSTEMC < 202301L
 #define TLMALLOC_HAS_PROCESS(module_type) SC_HAS_PROCESS(module_type)
 #else
