@@ -21,8 +21,8 @@ namespace tlmalloc {
 // The interface through which a control window passes commands to its module.
 class command_handler {
   public:
-    // Executes a well-formed command for this kind of target, which arrived at a port at arrival_ps. arrival_ps is
-    // local time; it lies before the kernel's time if the command had to wait for earlier commands. The handler calls
+    // Executes a well-formed command for this kind of target, which arrived at a port at arrival_ps. This is local
+    // time; it lies before the kernel's time if the command had to wait for earlier commands. The handler calls
     // control_window::complete for that port, now or later. Returns the time at which the handler accepted the command
     // (>= arrival_ps); the write of the command ends at that time. The handler may wait: the window executes no other
     // command before it returns.

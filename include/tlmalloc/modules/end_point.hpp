@@ -1,5 +1,5 @@
-// The PCIe end point of a SIP as an initiator: it writes and reads memory by physical address, from the node where the
-// host's messages enter.
+// The PCIe end point of a SIP as an initiator: memory access by physical address, from the node where the host's
+// messages enter.
 #ifndef TLMALLOC_MODULES_END_POINT_HPP
 #define TLMALLOC_MODULES_END_POINT_HPP
 

@@ -58,8 +58,8 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
 
     // Access memory by physical address, without a processor on the way (KernBench's MemoryWriteMsg and MemoryReadMsg).
-    // One transaction makes accesses of host.dma_chunk bytes; the bytes lie in one memory. *done, unless null, receives
-    // the ids, the status, the start (value), the duration (service_ps) and the moved bytes (nbytes). Returns
+    // One transaction makes accesses of host.dma_chunk bytes; the bytes lie in one memory. Unless it is null, *done
+    // receives the ids, the status, the start (value), the duration (service_ps) and the moved bytes (nbytes). Returns
     // TLA_BUS_ERROR if an access was answered with an error; accesses that had begun by then have moved their bytes.
     tla_status write_memory(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                             tla_completion *done = nullptr);

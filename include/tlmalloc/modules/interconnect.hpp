@@ -31,9 +31,9 @@ class interconnect : public instrumented, public resettable, private untimed_tar
   public:
     using window = tla_address_window; // of physical addresses; windows must not overlap
 
-    // A group of links that waveforms show together, with two signals. Both signals describe the last whole
-    // meter_window_ps, summed over the links: the time for which the links were busy, and the time that flits waited
-    // for the links (fabric.h). A link that is busy all the time adds a whole window.
+    // A group of links that waveforms show together, with two signals. The signals say how long the links were busy,
+    // and how long flits waited for the links (fabric.h). Both describe the last whole meter_window_ps, summed over the
+    // links. A link that is busy all the time adds a whole window.
     static constexpr std::uint64_t meter_window_ps = 100'000;
     struct link_group {
         std::string name;                 // name of the signals, without "_busy_ps", "_waited_ps"; dots lead into

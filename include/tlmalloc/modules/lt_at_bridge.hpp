@@ -29,6 +29,7 @@ namespace tlmalloc {
 //   request of exactly its bytes
 // - TLM_OK_RESPONSE to TLM_IGNORE, which the bridge does not forward
 // - otherwise the first error among the requests, or OK
+//
 // If a request fails, a read returns no bytes, and the other requests of a write have been executed. DMI is the
 // target's grant, clipped. A reset (resettable.hpp) waits for the requests in flight.
 //
@@ -51,8 +52,8 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
         std::uint64_t smallest = 1; // bytes, a power of two up to `largest`. A shorter access becomes a request of this
                                     // size with byte enables. `base` and `capacity` are multiples of it
         bool byte_enables = true;   // false: the target accepts none. If smallest is 1, runs of enabled bytes become
-                                    // requests. Otherwise the bridge reads, changes and writes back what a write covers
-                                    // in part
+                                    // requests. Otherwise the bridge reads, changes and writes back partly written
+                                    // units
         bool powers_of_two = true;  // requests have power-of-two lengths and natural alignment
         response_end ending = response_end::updated;
         unsigned accepted = 64; // accepted four-phase accesses per initiator without END_RESP

@@ -1,5 +1,5 @@
-// The memory controller: an allocation engine whose free lists own the bytes of an HBM slice and a TCM, of a memory of
-// the cube, or of the host's.
+// The memory controller: an allocation engine. Its free lists own the bytes of an HBM slice and a TCM, of a cube's
+// memory, or of the host's memory.
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
@@ -17,60 +17,62 @@
 
 namespace tlmalloc {
 
-// As tla_engine_maker: makes the engine of parameters.engine. make_engine makes those that this library was built with,
-// and is TLA_UNSUPPORTED, with a text, for another.
+// Like tla_engine_maker: makes the engine of parameters.engine. The function make_engine makes the engines that this
+// library was built with. For other engines it returns TLA_UNSUPPORTED with a text.
 using engine_maker = std::function<tla_status(const tla_controller_parameters &parameters, tla_policy placement,
                                               std::uint64_t units, tla_engine *engine, tla_error *error)>;
 tla_status make_engine(const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
                        tla_engine *engine, tla_error *error);
 
-// `in` takes accesses by physical address and passes each to the memory that it leads to; `control` takes ALLOC, FREE,
-// TRIM, batches, and what counts and caches blocks (command.h), queues them, charges the price of the receipt and
-// answers with a completion. What a command does is decided by tla_controller (controller.h). Commands are carried out
-// one after the other, each with all transactions that it makes to the slice; data accesses go past them.
+// `in` accepts accesses by physical address, and forwards each access to the memory at that address. `control` accepts
+// ALLOC, FREE, TRIM, batches, and commands that count and cache blocks (command.h). It queues commands, charges the
+// price of the receipt, and answers with a completion. tla_controller (controller.h) decides the result of a command.
+// The controller executes commands one after the other, each with all its transactions to the slice; data accesses
+// bypass commands.
 //
-// A memory of 0 bytes is none: its socket may stay unbound. A memory that answers debug accesses must be as large as
-// the configuration says. Data errors: TLM_ADDRESS_ERROR_RESPONSE for an address that is not in these memories or an
-// access that runs off its end; else what the memory answers.
+// A memory of 0 bytes does not exist: its socket may stay unbound. A memory that answers debug accesses must be as
+// large as configured. Data errors: an address outside these memories, or an access that runs past the end of its
+// memory, gets TLM_ADDRESS_ERROR_RESPONSE. Other errors are the memory's answers.
 //
 // Fronts, guard, exclusive accesses, DMI, lists, engines, faults, resets: model/modules/memory/MEMORY_CONTROLLER.md.
 class memory_controller : public instrumented, public resettable, private command_handler {
-    class accesses; // what comes in by `in`
-    class figures;  // what waveforms show
+    class accesses; // accesses through `in`
+    class figures;  // figures of waveforms
     std::unique_ptr<accesses> accesses_;
 
   public:
-    // By default SIP 0, cube 0, PE 0: with a slice and a TCM, and nothing of the cube or of the host.
+    // By default SIP 0, cube 0, PE 0: with a slice and a TCM, without memories of the cube or of the host.
     struct config : tla_controller_parameters {
         config() { tla_controller_defaults(this); }
         explicit config(const tla_controller_parameters &parameters) : tla_controller_parameters(parameters) {}
 
         std::uint64_t latency_ps = 0; // added to every data access
-        unsigned outstanding = 64;    // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;              // pass on DMI
+        unsigned outstanding = 64;    // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
+        bool dmi = true;              // forward DMI
         tla_fault_injection faults{};
-        engine_maker engines = make_engine; // of its free lists, or one of your own
+        engine_maker engines = make_engine; // makes the engine of its free lists; set it to use your own
         static constexpr unsigned no_owner = TLA_CONTROLLER_NO_OWNER;
-        unsigned owner_port = no_owner; // where the owner of the slice's blocks sends its commands
+        unsigned owner_port = no_owner; // port at which the owner of the slice's blocks sends its commands
     };
 
-    // Of one memory.
+    // Statistics of one memory.
     struct statistics : command_counts, tla_controller_counts {
-        std::uint64_t list_reads = 0, list_writes = 0; // nodes, where the list is in memory
-        std::uint64_t list_hits = 0;                   // reads that the node cache served
-        std::uint64_t list_errors = 0;                 // nodes that were not as written, or could not be accessed
-        std::uint64_t list_ps = 0;                     // part of busy_ps that the accesses took
+        std::uint64_t list_reads = 0, list_writes = 0; // nodes, if the list is in memory
+        std::uint64_t list_hits = 0;                   // reads served by the node cache
+        std::uint64_t list_errors = 0;                 // nodes that differed from the written value, or could not be
+                                                       // accessed
+        std::uint64_t list_ps = 0;                     // part of busy_ps spent on these accesses
         std::uint64_t held = 0;                        // bytes of arena.free that a front keeps (stack.h)
-        std::uint64_t peak_reserved = 0;               // bytes that it had from the list below, at most
+        std::uint64_t peak_reserved = 0;               // most bytes that the front had from the list below
         tla_object_stats objects{};                    // counted blocks (object_store.h)
-        // guard: accesses; of not_owner also commands
+        // guard: accesses; not_owner also counts commands
         std::uint64_t use_after_free = 0, out_of_bounds = 0, never_written = 0;
         tla_arena_stats arena{};
     };
 
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
     using memory_socket = optional_initiator_socket<tlm_utils::simple_initiator_socket_tagged<accesses>>;
-    std::deque<memory_socket> memories = one_of_each_kind(); // by tla_memory_kind, named as parts of a platform are
+    std::deque<memory_socket> memories = one_of_each_kind(); // by tla_memory_kind, named like the parts of a platform
     memory_socket &slice = memories[TLA_HBM], &tcm = memories[TLA_TCM], &sram = memories[TLA_SRAM],
                   &m_cpu_memory = memories[TLA_M_CPU_MEMORY], &host_memory = memories[TLA_HOST_MEMORY];
     control_window control;
@@ -78,17 +80,18 @@ class memory_controller : public instrumented, public resettable, private comman
     memory_controller(sc_core::sc_module_name name, const config &settings);
     ~memory_controller() override;
 
-    // Those that it has: of which there are bytes, ascending.
+    // The memories that it has: kinds with bytes, ascending.
     std::vector<tla_memory_kind> memory_kinds() const;
 
-    // Of the memory; the arena's are those of an untouched one before the first command.
+    // Statistics of the memory. Before the first command, the arena's statistics are those of an untouched arena.
     statistics get_statistics(tla_memory_kind kind) const;
     std::uint64_t refused() const { return tla_controller_get_refused(core_.get()); } // commands, by the fault plan
     std::uint64_t data_errors() const;
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
 
-    // Told of every request that a memory has decided (stack.h), and of every command that leaves a block with
-    // this many references; to be set before the first command and before restore(). For recordings.
+    // `decided` is called with every request that a memory has decided (stack.h), `counted` with every command that
+    // leaves a block with this many references. Set the watch before the first command and before restore(). For
+    // recordings.
     struct watch {
         std::function<void(tla_memory_kind, const tla_stack_deed &)> decided;
         std::function<void(tla_memory_kind, std::uint64_t offset, bool one_more, std::uint64_t references,
@@ -97,11 +100,12 @@ class memory_controller : public instrumented, public resettable, private comman
     };
     void set_watch(watch who);
 
-    // Called after every commit of a memory that grows by itself (front `lazy`), with its free list and the time in ps
-    // at which the commit is done. It must neither wait nor send commands. Empty: not called.
+    // Called after every commit of a memory that grows by itself (front `lazy`). Its arguments are the memory, the free
+    // list, and the time in ps at which the commit is done. It must neither wait nor send commands. If it is empty, the
+    // controller makes no call.
     std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
 
-    // Puts a memory's free list into a recorded state (arena.h), before the simulation runs. Errors as
+    // Puts a memory's free list into a recorded state (arena.h). Call it before the simulation runs. Errors as
     // tla_controller_restore.
     tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);
 
@@ -117,7 +121,7 @@ class memory_controller : public instrumented, public resettable, private comman
     bool makes_transactions(const tla_command &) const override;
     void begin_reset() override;
     void make_new() override;
-    class work; // commands and what is due by itself, with their time
+    class work; // commands and spontaneous work, with their time
 
     const config config_;
     std::unique_ptr<tla_controller, void (*)(tla_controller *)> core_{nullptr, tla_controller_destroy};

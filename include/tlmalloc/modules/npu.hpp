@@ -84,11 +84,10 @@ class host_memory : public sc_core::sc_module {
     memory_controller controller;
 };
 
-// The topology of the configuration (topology.h) defines the fabric. Mappings and launches go from the host to the
-// IO_CPU of a SIP, the M_CPU of a cube, and the MMU or element of a PE. Their answers return the same way. A reset
-// (resettable.hpp) resets all parts, from senders to servers. All parts stay in reset until the last part has
-// completed. Then the platform is as one that was never used: without tensors, and without snapshots (age). Counts
-// continue.
+// The topology of the configuration (topology.h) defines the fabric. Mappings and launches go from the host to a SIP's
+// IO_CPU, a cube's M_CPU, and a PE's MMU or element. Their answers return the same way. A reset (resettable.hpp) resets
+// all parts, from senders to servers. All parts stay in reset until the last part has completed. Then the platform is
+// as one that was never used: without tensors, and without snapshots (age). Counts continue.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/NPU.md.
 class npu : public sc_core::sc_module, public resettable {

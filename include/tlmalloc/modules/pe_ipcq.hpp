@@ -1,4 +1,4 @@
-// A PE's message unit: sends tiles to other PEs, and keeps what they send until its kernel takes it.
+// A PE's message unit: sends tiles to other PEs, and keeps received tiles until its kernel reads them.
 #ifndef TLMALLOC_MODULES_PE_IPCQ_HPP
 #define TLMALLOC_MODULES_PE_IPCQ_HPP
 
@@ -34,26 +34,26 @@ namespace tlmalloc {
 
 // --- The ledger ---
 //
-// Which programs of a launch run where, what they have sent each other, and whether any of them can go on.
+// The ledger records the places of a launch's programs, their messages, and whether any program can continue.
 
 class pe_ipcq;
 
-// One for all PEs of a platform. It takes no time and moves nothing: it stands for the tables that a host writes when
-// it sets up a process group, and it looks on. A launch has an id, its correlation id; its programs are known from
-// their LAUNCH on, and all of it is forgotten when the last of them has ended, but for what went wrong. It is told
-// everything from actions of the event queue (time_queue.hpp), in the order of time.
+// One ledger serves all PEs of a platform. It takes no time and moves nothing: it represents the tables that a host
+// writes when it sets up a process group, and it observes. The correlation id of a launch is its id. The programs of a
+// launch are known from their LAUNCH on. When the last program has ended, the ledger forgets the launch except its
+// errors. Actions of the event queue (time_queue.hpp) make all calls, in the order of time.
 class message_ledger {
   public:
     message_ledger() = default;
     message_ledger(const message_ledger &) = delete;
     message_ledger &operator=(const message_ledger &) = delete;
 
-    // What a kernel waits for that is not there.
+    // A message or credit for which a kernel waits.
     struct wait {
         pe_location who, peer;
         std::uint32_t program, peer_program;
-        const char *call; // of the kernel (kernel/messages.h)
-        bool for_credit;  // else for a message
+        const char *call; // the kernel's call (kernel/messages.h)
+        bool for_credit;  // false: for a message
         std::uint64_t nbytes;
     };
     static std::string text(const wait &of);
@@ -64,48 +64,50 @@ class message_ledger {
         std::uint64_t messages, nbytes;
     };
 
-    // All that one PE has sent another, and has received whole there: from the call to the return.
+    // All messages from one PE to another that were received whole. Times are from the call to the return.
     struct path {
         pe_location from, to;
         std::uint64_t messages = 0, nbytes = 0, least_ps = UINT64_MAX, most_ps = 0, sum_ps = 0;
     };
 
-    // A message that has been received whole; to be told, if anybody wants to know.
+    // A message that was received whole. `delivered`, unless empty, is called with it.
     struct delivery {
         pe_location from, to;
         std::uint64_t nbytes, sent_ps, received_ps; // from the call to the return
     };
     std::function<void(const delivery &)> delivered;
 
-    // --- programs ---
+    // --- Programs ---
     void enter(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, pe_ipcq &unit);
     void leave(std::uint32_t launch, std::uint32_t program);
-    // Where a program runs, or ran; null before its LAUNCH.
+    // The unit on which a program runs, or ran; null before its LAUNCH.
     pe_ipcq *unit_of(std::uint32_t launch, std::uint32_t program) const;
-    // Whether the LAUNCH of every program has come; and the program that runs there, `none` where there is no one.
+    // Return whether the LAUNCH of every program has arrived, and the program that runs at a place (`none` if no
+    // program does).
     static constexpr std::uint32_t none = UINT32_MAX;
     bool is_complete(std::uint32_t launch) const;
     std::uint32_t program_at(std::uint32_t launch, const pe_location &where) const;
-    void wait_for_programs(pe_ipcq &unit_that_waits); // which looks again when a LAUNCH has come
-    void forget_launches() { launches_.clear(); }     // a reset of all PEs: none of their programs runs any more
+    void wait_for_programs(pe_ipcq &unit_that_waits); // it looks again after each LAUNCH
+    void forget_launches() { launches_.clear(); }     // after a reset of all PEs, which ends their programs
 
-    // --- what is on its way: a piece, a credit, a request for slots until it is answered ---
+    // --- Operations in flight: a piece, a credit, a request for slots until its answer ---
     void depart(std::uint32_t launch);
     void arrive(std::uint32_t launch);
 
-    // --- waits ---
-    // A program waits; `can_go_on` says whether what it waits for is there meanwhile. When all programs of the launch
-    // that have not ended wait, nothing is on its way and none can go on, it is a deadlock: all are woken.
+    // --- Waits ---
+    // A program waits; `can_go_on` returns whether it can continue now. A launch is deadlocked if all its running
+    // programs wait, nothing is in flight, and no program can continue. The ledger then wakes all programs of the
+    // launch.
     void begin_wait(std::uint32_t launch, const wait &what, std::function<bool()> can_go_on);
     void end_wait(std::uint32_t launch, std::uint32_t program);
     bool is_deadlocked(std::uint32_t launch) const;
 
-    // --- messages ---
+    // --- Messages ---
     void sent(std::uint32_t launch, std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, std::uint64_t at_ps);
     void received(std::uint32_t launch, std::uint32_t from, std::uint32_t to, std::uint64_t at_ps);
 
-    // --- what there is to tell, of all launches so far ---
-    const std::vector<wait> &deadlocked() const { return deadlocked_; } // who waited when nobody could go on
+    // --- Results of all launches so far ---
+    const std::vector<wait> &deadlocked() const { return deadlocked_; } // waits at a deadlock
     const std::vector<lost> &never_received() const { return lost_; }
     std::vector<path> paths() const; // in the order of senders, then of receivers
 
@@ -136,16 +138,16 @@ class message_ledger {
 
 // --- The module ---
 
-// KernBench's IPCQ (ADR-0023). The first tl_send between two programs of a launch asks the receiver for slots, which
-// its unit allocates and answers with credits. The sender's DMA writes pieces of at most a slot each through `in` of
-// the receiver's unit. A piece has arrived when all of its bytes are in the slot; a credit returns when the kernel has
-// read it out. The slots are freed when the receiver's kernel ends. The event queue decides everything
-// (time_queue.hpp); threads wait for that, or send commands to the controller.
+// KernBench's IPCQ (ADR-0023). The first tl_send between two programs of a launch asks the receiver for slots. The
+// receiver's unit allocates the slots and answers with credits. The sender's DMA writes pieces of at most a slot each
+// through `in` of the receiver's unit. A piece has arrived when all its bytes are in the slot; a credit returns when
+// the kernel has read the piece. The unit frees the slots when the receiver's kernel ends. The event queue decides
+// everything (time_queue.hpp). Threads wait for its decisions, or send commands to the controller.
 //
-// `in` is a window of physical addresses: pieces lie in the first half, at slot * slot_size, all other writes after it.
-// Anything else is answered with TLM_COMMAND_ERROR_RESPONSE or TLM_ADDRESS_ERROR_RESPONSE.
+// `in` is a window of physical addresses. Pieces lie in the first half, at slot * slot_size; all other writes lie after
+// that half. Other accesses get TLM_COMMAND_ERROR_RESPONSE or TLM_ADDRESS_ERROR_RESPONSE.
 //
-// A reset (resettable.hpp), also that of its processing_element, ends a call of the kernel with TLA_RESET.
+// A reset (resettable.hpp) of the unit or of its processing_element ends a call of the kernel with TLA_RESET.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/pe/PE_IPCQ.md.
 class pe_ipcq : public instrumented, public resettable, private untimed_target, private in_order_target {
@@ -154,19 +156,20 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
         config() { tla_messages_defaults(this); }
         explicit config(const tla_message_parameters &parameters) : tla_message_parameters(parameters) {}
 
-        pe_location where{};         // which PE this is
-        unsigned allocator_port = 0; // the control port of the controller of the slots' memory that is this unit's
-        std::uint32_t initiator = 0; // its number in requester extensions
+        pe_location where{};         // own PE
+        unsigned allocator_port = 0; // this unit's control port at the controller of the slots' memory
+        std::uint32_t initiator = 0; // own number in requester extensions
     };
 
     struct statistics {
         std::uint64_t sent = 0, sent_bytes = 0, received = 0, received_bytes = 0; // messages, from call to return
-        std::uint64_t credit_waits = 0, credit_wait_ps = 0;                       // of senders, slots' allocation too
-        std::uint64_t polls = 0;                                                  // looks of senders that poll
+        std::uint64_t credit_waits = 0, credit_wait_ps = 0;                       // of senders, including the slots'
+                                                                                  // allocation
+        std::uint64_t polls = 0;                                                  // checks by senders that poll
         std::uint64_t data_waits = 0, data_wait_ps = 0;                           // of receivers
         std::uint64_t slot_allocs = 0, slot_failures = 0;                         // blocks of slots
-        std::uint64_t dropped_bytes = 0; // that came for a kernel that had ended
-        std::uint64_t errors = 0;        // accesses refused at `in`
+        std::uint64_t dropped_bytes = 0; // bytes that arrived for a kernel that had ended
+        std::uint64_t errors = 0;        // accesses rejected at `in`
     };
 
     target_socket<> in;
@@ -178,50 +181,55 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
 
     const pe_location &where() const { return config_.where; }
 
-    // --- from the processing_element ---
-    // A LAUNCH has come at at_ps; and its kernel has ended: waits until nothing of it is on its way, and frees its
-    // slots. delay is when that begins and, on return, when it is over. Returns the first failure of what was sent.
+    // --- Calls from the processing_element ---
+    // begin_kernel: a LAUNCH has arrived at at_ps. end_kernel: the kernel has ended; waits until no operation of the
+    // kernel is in flight, and frees its slots. Its delay is the start of this work and, on return, the end. It returns
+    // the first failure of a send.
     void begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, std::uint64_t at_ps);
     tla_status end_kernel(sc_core::sc_time &delay, tla_error *error);
 
-    // tl_send and tl_recv (kernel/messages.h), within the kernel's thread. TLA_DEADLOCK: the kernel is to be ended. An
-    // exception that is thrown into the thread meanwhile ends the call; drop_receives() before the tile goes.
+    // tl_send and tl_recv (kernel/messages.h), in the kernel's thread. TLA_DEADLOCK: the caller must end the kernel. An
+    // exception that is thrown into the thread meanwhile ends the call; call drop_receives() before the tile is
+    // destroyed.
     tla_status send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
     tla_status receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
 
-    // A message that is taken while the kernel goes on. Those of a program come in the order in which they were begun,
-    // tl_recv among them.
+    // A message that the unit receives while the kernel continues. Messages of a program are received in the order in
+    // which their receives began, tl_recv included.
     struct receiving {
-        const char *call; // of the kernel, for what is said of it
+        const char *call; // the kernel's call, for reports about it
         std::uint32_t peer;
         tl_tile tile;
-        bool waited_for = false; // by a kernel that has called for nothing else
+        bool waited_for = false; // the kernel waits for this message only
         tla_status status = TLA_OK;
-        tla_error why{};                           // of a failure
+        tla_error why{};                           // reason of a failure
         std::uint64_t arrived_ps = 0, sent_ps = 0; // of its last piece
         bool done = false, dropped = false;
     };
     using receiving_ptr = std::shared_ptr<receiving>;
-    // tl_recv_async; on failure nothing has begun. delay is when.
+    // tl_recv_async, which begins at delay; on failure nothing has begun.
     tla_status begin_receive(const receiving_ptr &what, sc_core::sc_time &delay, tla_error *error);
-    // Waits until it is done, in a call of the kernel; returns its status, or TLA_DEADLOCK: it never will be.
+    // Waits until the receive is done, in a call of the kernel. Returns its status, or TLA_DEADLOCK if it can never be
+    // done.
     tla_status wait_for(const receiving_ptr &what, const char *call, sc_core::sc_time &delay, tla_error *error);
-    // What has been begun is taken no further: all of it is done when this returns.
+    // Drops all receives that have begun: all are done when this returns.
     void drop_receives(sc_core::sc_time &delay);
 
-    // The program of this launch that runs on a PE; message_ledger::none where none does. Waits until all have come.
+    // The program of this launch that runs on a PE; message_ledger::none if no program does. Waits until all programs
+    // have arrived.
     std::uint32_t program_at(const pe_location &place, sc_core::sc_time &delay);
 
-    // Where a program of this launch runs; waits until it has come.
+    // The place of a program of this launch; waits until the program has arrived.
     pe_location place_of(std::uint32_t program, sc_core::sc_time &delay);
 
-    // The call in hand, if it waits for anybody else, ends with TLA_TIMEOUT: the kernel's time is over.
+    // Ends the current call with TLA_TIMEOUT if it waits for another unit: the kernel's time is over.
     void give_up();
 
-    // From an action of the queue: what the kernel waits for may be there, or never be.
+    // From an action of the queue: the message or credit for which the kernel waits may have arrived, or may never
+    // arrive.
     void look_again();
 
-    // What sends and receives of the kernel take is charged there (null: nowhere), from now on.
+    // From now on, charges the kernel's sends and receives to this account (null: to none).
     void charge(tla_time_account *account) { account_ = account; }
 
     bool was_used() const { return used_; }
@@ -229,10 +237,10 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     std::vector<statistics_group> list_statistics() const override;
 
   private:
-    // What goes first of what happens to a unit at one time.
+    // The order of events at a unit at one time.
     enum turn : std::uint32_t {
         launch_comes,
-        access_comes, // and then those of further inputs
+        access_comes, // followed by accesses of further inputs
         piece_is_there = 64,
         write_ends,
         slots_are_there,
@@ -247,12 +255,12 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
         std::list<posted>::iterator self;
     };
 
-    // What the kernel has called for and waits for. `go` looks whether it can go on, and is asked whenever something
-    // has changed; it ends the call, in time or later.
+    // A call in which the kernel waits. `go` checks whether the call can continue, after every change; it ends the
+    // call, at that time or later.
     struct kernel_call {
         std::function<void(std::uint64_t at_ps)> go;
         bool begun = false, done = false;
-        bool lasts = false; // neither a reset nor a limit of time ends it
+        bool lasts = false; // neither a reset nor a time limit ends it
         tla_status status = TLA_OK;
         tla_error why{};
         std::uint64_t end_ps = 0;
@@ -262,41 +270,41 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
         tla_message_sender queue{};
         std::uint64_t window = 0; // of the receiver's unit
         struct credit {
-            std::uint64_t there_ps, sent_ps; // sent_ps 0: not by the receiver's kernel
+            std::uint64_t there_ps, sent_ps; // sent_ps 0: the receiver's kernel did not send it
         };
-        std::deque<credit> credits; // since when each is there
+        std::deque<credit> credits; // with the times at which they arrived
         bool gone = false;
-        message_token refusal{};               // status: the slots' allocation
-        std::vector<tla_time_part> allocation; // of the slots, once it is known
+        message_token refusal{};               // status of the slots' allocation
+        std::vector<tla_time_part> allocation; // time of the slots' allocation, once it is known
     };
-    struct reading;   // of a piece, out of its slot
+    struct reading;   // a read of a piece out of its slot
     struct incoming { // from a program
         std::uint32_t peer = 0;
         tla_message_receiver queue{};
         bool has_slots = false;
         tla_paddr slots{};
-        std::uint64_t arrived_ps[TLA_MESSAGE_SLOTS_MAX]{}; // of the pieces that are there
+        std::uint64_t arrived_ps[TLA_MESSAGE_SLOTS_MAX]{}; // of the pieces in the slots
         std::uint64_t sent_ps[TLA_MESSAGE_SLOTS_MAX]{};
         tl_dtype dtype[TLA_MESSAGE_SLOTS_MAX]{};
         std::deque<receiving_ptr> receivings; // begun and not done
-        bool serving = false;                 // a piece of the first is being read
+        bool serving = false;                 // a piece of the first receive is being read
         std::shared_ptr<reading> read;        // the last one
         std::uint64_t since_ps = UINT64_MAX;  // when the kernel has called for the next piece; not yet: UINT64_MAX
-        bool waits = false;                   // whether that was not there
+        bool waits = false;                   // the piece was missing then
     };
     struct errand { // a write to another unit
         std::vector<pe_dma::request> parts;
         message_token token;
-        std::size_t next = 0; // of the parts
+        std::size_t next = 0; // index in parts
         tla_status status = TLA_OK;
-        std::function<void(tla_status, std::uint64_t end_ps)> ended; // in its time; may be empty
+        std::function<void(tla_status, std::uint64_t end_ps)> ended; // called at its end; may be empty
     };
     struct sending { // a message, while the kernel waits for its tile to be read
         std::uint32_t peer;
         tl_tile tile;
         std::uint64_t called_ps = 0, since_ps = 0, look_ps = 0; // of the wait for a credit
         bool begun = false, told = false, waits = false;
-        unsigned unread = 0; // pieces that have not been read out
+        unsigned unread = 0; // pieces not read out yet
     };
     using write = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>; // launch, program, number
 
@@ -307,7 +315,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
 
     void post(std::uint64_t at_ps, std::uint32_t order, step what);
 
-    // the window
+    // --- the window
     void begin(in_order_request &request, unsigned port) override;
     void arrive(in_order_request &request);
     message_token *check(tlm::tlm_generic_payload &payload);
@@ -317,13 +325,13 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     void take_part(const message_token &token, std::uint32_t nbytes, std::uint64_t at_ps);
     void take(const message_token &token, std::uint64_t at_ps);
 
-    // what leaves
+    // --- writes to other units
     void run(const std::shared_ptr<errand> &what, std::uint64_t at_ps);
     void go_on(const std::shared_ptr<errand> &what, std::uint64_t at_ps);
     message_token token_to(std::uint32_t peer, message_token::kind what) const;
     void tell(message_token what, std::uint64_t at_ps, step ended = {});
 
-    // the kernel
+    // --- the kernel
     tla_status perform(const std::shared_ptr<kernel_call> &what, sc_core::sc_time &delay, tla_error *error);
     void end_early(tla_status status);
     void end_call(tla_status status, std::uint64_t at_ps, const tla_error &why = {});
@@ -335,7 +343,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     void wait_for_programs(const std::function<bool()> &known, sc_core::sc_time &delay);
     void charge_wait(std::uint32_t peer, std::uint64_t sent_ps, std::uint64_t arrived_ps, tla_time_kind until_sent);
 
-    // sends
+    // --- sends
     using sending_ptr = std::shared_ptr<sending>;
     outgoing &connect(std::uint32_t peer, std::uint64_t at_ps);
     void go_on(const sending_ptr &what, std::uint64_t at_ps);
@@ -343,7 +351,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     void send_piece(const sending_ptr &what, const tla_message_piece &piece, std::uint64_t at_ps);
     tla_error explain_refusal(std::uint32_t peer);
 
-    // receives
+    // --- receives
     void add_receive(const receiving_ptr &what, std::uint64_t at_ps);
     void go_on(incoming &from, std::uint64_t at_ps);
     bool has_piece(incoming &from, std::uint64_t at_ps, tla_message_piece &piece);
@@ -356,10 +364,10 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     step collecting(const receiving_ptr &what, const char *name);
     void drop_all(std::uint64_t at_ps);
     bool is_taking() const;
-    bool takes_something() const; // an asynchronous receive goes on by itself
+    bool takes_something() const; // an asynchronous receive continues by itself
     static bool front_of(const incoming &from, tla_message_piece &piece);
 
-    // slots
+    // --- slots
     void serve_connections();
     void make_next_slots(std::uint64_t at_ps);
     void slots_came(const tla_completion &completion, message_token answer, std::uint64_t at_ps);
@@ -376,18 +384,18 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     std::optional<shared_resource> resource_; // from the start of the simulation on: it lies on no island
     std::list<posted> posted_;
 
-    bool active_ = false;     // a kernel runs, or is about to
-    bool has_kernel_ = false; // and until all of it has ended
+    bool active_ = false;     // a kernel runs, or will run
+    bool has_kernel_ = false; // until the whole kernel has ended
     std::uint32_t launch_ = 0, program_ = 0, programs_ = 0, next_request_ = 1;
-    std::shared_ptr<kernel_call> call_; // of the kernel, in hand
+    std::shared_ptr<kernel_call> call_; // the kernel's current call
     sc_core::sc_event answered_;
     std::map<std::uint32_t, outgoing> outgoing_; // by program
     std::map<std::uint32_t, incoming> incoming_;
-    std::map<write, std::uint32_t> parts_;       // bytes that have come of writes that have not ended
-    std::uint64_t errands_ = 0, forwarding_ = 0; // on their way
+    std::map<write, std::uint32_t> parts_;       // bytes that have arrived of unfinished writes
+    std::uint64_t errands_ = 0, forwarding_ = 0; // in flight
     std::uint64_t launched_ps_ = 0, next_write_ = 0;
     tla_status send_failure_ = TLA_OK;
-    std::deque<std::uint32_t> asked_; // for slots, by programs; the first has its command under way while
+    std::deque<std::uint32_t> asked_; // programs that asked for slots; the first command is in flight while
     bool making_slots_ = false;
     sc_core::sc_event asked_event_;
     bool used_ = false;

@@ -1,4 +1,4 @@
-// A PE's memory management unit: virtual addresses in, physical addresses out, mappings by command.
+// A PE's memory management unit: translates virtual to physical addresses; commands set the mappings.
 #ifndef TLMALLOC_MODULES_PE_MMU_HPP
 #define TLMALLOC_MODULES_PE_MMU_HPP
 
@@ -24,13 +24,15 @@ namespace tlmalloc {
 
 // --- Page faults ---
 //
-// What an MMU writes to the host when it wants memory for an address: 16 bytes, little-endian.
+// The message that an MMU writes to the host when it needs memory for an address: 16 bytes, little-endian.
 
-//   0 u64 virtual address of the first byte that is not mapped   8 u32 access (TLA_READ, TLA_WRITE; again)   12 u32
-//   asid
+//   0   u64 virtual address of the first byte that is not mapped
+//   8   u32 access (TLA_READ, TLA_WRITE; again)
+//   12  u32 asid
 struct page_fault {
-    // Or-ed to the access: an answer for this byte came before, all that the MMU knows of can be seen, and the byte is
-    // not mapped still. A mapping that was acknowledged before it was visible may have been lost on its way.
+    // Or-ed to the access: the host has already answered a fault for this byte. All mappings that the MMU has received
+    // are visible, and the byte is still unmapped. A mapping that was acknowledged before it was visible may have been
+    // lost on its way.
     static constexpr std::uint32_t again = std::uint32_t{1} << 31;
 
     std::uint64_t va;
@@ -65,17 +67,18 @@ struct page_fault {
 
 class dmi_record;
 
-// Every access through `in` costs a fixed overhead and is translated: in no further time (KernBench ADR-0039), or by
-// TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY walks read over `walk`, and tables are allocated over
-// `allocator`. The address space is that of the `requester` extension, 0 without one.
+// Every access through `in` costs a fixed overhead and is translated. The translation takes no further time (KernBench
+// ADR-0039), or uses a TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY, walks read over `walk`, and the MMU
+// allocates tables over `allocator`. The `requester` extension names the address space; without it, the address space
+// is 0.
 //
-// An access with an unmapped byte is answered with TLM_ADDRESS_ERROR_RESPONSE, an access that the mapping forbids with
-// TLM_COMMAND_ERROR_RESPONSE, a walk that fails with TLM_GENERIC_ERROR_RESPONSE. config::unmapped may use the address
-// as physical instead, or ask the host over `fault`.
+// An access with an unmapped byte gets TLM_ADDRESS_ERROR_RESPONSE, and an access that the mapping forbids gets
+// TLM_COMMAND_ERROR_RESPONSE. A failed walk gets TLM_GENERIC_ERROR_RESPONSE. With config::unmapped the MMU may instead
+// use the address as physical, or ask the host over `fault`.
 //
-// `control` takes MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h). A command that fails changes nothing. An access
-// before a MAP or UNMAP is done uses the old mapping. DMI is what `out` grants, page by page; a MAP or UNMAP withdraws
-// it. A reset (resettable.hpp) forgets all mappings.
+// `control` accepts MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h). A command that fails changes nothing. An access
+// before a MAP or UNMAP is done uses the old mapping. The MMU passes on DMI that `out` grants, page by page; a MAP or
+// UNMAP withdraws it. A reset (resettable.hpp) forgets all mappings.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/translation/PE_MMU.md.
 class pe_mmu : public instrumented,
@@ -88,47 +91,48 @@ class pe_mmu : public instrumented,
         config() { tla_mmu_defaults(this); }
         explicit config(const tla_mmu_parameters &parameters) : tla_mmu_parameters(parameters) {}
 
-        unsigned allocator_port = 0; // memory: the control port that is this MMU's
-        std::uint32_t initiator = 0; // memory: its number (extensions.hpp), trusted hardware that works for every asid
-        unsigned outstanding = 64;   // AT: accepted requests of an initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;             // pass on DMI
-        // How long an access waits for the mapping, once the host has answered its fault with OK: a posted
-        // command is acknowledged before it is there. Then it is an error.
+        unsigned allocator_port = 0; // memory: this MMU's control port
+        std::uint32_t initiator = 0; // memory: own number (extensions.hpp), trusted hardware that works for every asid
+        unsigned outstanding = 64;   // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
+        bool dmi = true;             // forward DMI
+        // How long an access waits for the mapping after the host has answered its fault with OK; a posted command is
+        // acknowledged before it arrives. After that time the access fails.
         std::uint64_t fault_patience_ps = 1'000'000'000;
     };
 
     struct statistics : command_counts {
-        std::uint64_t lookups = 0;          // accesses translated
-        std::uint64_t splits = 0;           // accesses that became more than one
+        std::uint64_t lookups = 0;          // translated accesses
+        std::uint64_t splits = 0;           // accesses that became several accesses
         std::uint64_t maps = 0;             // entries mapped
         std::uint64_t unmaps = 0;           // ranges unmapped
         std::uint64_t faults = 0;           // accesses answered with an error
-        std::uint64_t pa_fallbacks = 0;     // pieces whose virtual address was taken as physical
+        std::uint64_t pa_fallbacks = 0;     // pieces whose virtual address was used as physical
         std::uint64_t invalidates = 0;      // INVALIDATE commands
-        std::uint64_t taken_back = 0;       // MAP and UNMAP commands undone, because another MMU refused them
-        std::uint64_t stale_accesses = 0;   // through mappings that were gone, but not visibly
-        std::uint64_t demand_faults = 0;    // faults that the host was asked about
+        std::uint64_t taken_back = 0;       // MAP and UNMAP commands undone because another MMU rejected them
+        std::uint64_t stale_accesses = 0;   // through removed mappings whose removal was not visible yet
+        std::uint64_t demand_faults = 0;    // faults that the MMU sent to the host
         std::uint64_t hits = 0, misses = 0; // of the TLB
-        std::uint64_t walk_errors = 0;      // walks that read what the table does not say
-        std::uint64_t repeated = 0;         // lookups made again, because a change came during their walk
-        std::uint64_t retries = 0;          // ALLOC and FREE commands that were sent again
+        std::uint64_t walk_errors = 0;      // walks that read something else than the table contains
+        std::uint64_t repeated = 0;         // repeated lookups, because of a change during their walk
+        std::uint64_t retries = 0;          // repeated ALLOC and FREE commands
         tla_walkers_stats walkers{};
         tla_page_table_stats table{};
     };
 
-    // What an access met that is no plain translation.
+    // The events of an access that is not a plain translation.
     enum class trouble {
-        stale,    // it went through a mapping that was gone, but not visibly
-        fault,    // it was answered with an error
-        fallback, // the address of a piece of it was taken as physical
-        demand    // the host was asked for its page
+        stale,    // it used a removed mapping whose removal was not visible yet
+        fault,    // it got an error
+        fallback, // the address of one of its pieces was used as physical
+        demand    // the MMU asked the host for its page
     };
     struct troubled_access {
         trouble what;
-        tla_mmu_access access; // of a demand fault the byte that was not mapped
+        tla_mmu_access access; // for a demand fault: the byte that was not mapped
         std::uint64_t at_ps;
     };
-    // Told of every one, as statistics count them; to be set before the simulation runs. Empty: nobody is told.
+    // Called with every such event, as statistics count them. Set it before the simulation runs. If it is empty, the
+    // MMU makes no call.
     std::function<void(const troubled_access &)> troubled;
 
     target_socket<> in;
@@ -145,13 +149,13 @@ class pe_mmu : public instrumented,
     statistics get_statistics() const;
     std::vector<statistics_group> list_statistics() const override;
 
-    // Whether accesses of an address space to nbytes at va, at at_ps and afterwards, if nobody changes mappings, go to
-    // physical addresses [first, first + room). access: TLA_READ | TLA_WRITE.
+    // Returns whether accesses of an address space to nbytes at va lead to physical addresses [first, first + room).
+    // The result holds at at_ps and afterwards, until a mapping changes. access: TLA_READ | TLA_WRITE.
     bool leads_into(std::uint32_t asid, tla_vaddr va, std::uint64_t nbytes, std::uint32_t access, std::uint64_t at_ps,
                     std::uint64_t first, std::uint64_t room) const;
 
   private:
-    struct route { // where an access goes; most are one piece, for which nothing is allocated or copied
+    struct route { // destination of an access; most are one piece, without allocation or copy
         tla_mmu_piece first;
         std::vector<tla_mmu_piece> rest;
         bool stale = false;
@@ -207,15 +211,15 @@ class pe_mmu : public instrumented,
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
     std::unique_ptr<dmi_record> dmi_told_;
     bool dmi_asked_ = false;
-    std::set<std::uint64_t> dmi_refused_; // addresses, because a change was not visible yet or under way
+    std::set<std::uint64_t> dmi_refused_; // addresses, because a change was in flight or not visible yet
     sc_core::sc_event window_closed_;
-    requester requester_; // of walks and of commands to the allocator
-    struct run {          // of a transfer: what tla_mmu_find_run said last
+    requester requester_; // for walks and for commands to the allocator
+    struct run {          // of a transfer: the latest result of tla_mmu_find_run
         tla_mmu_access transfer;
         std::uint64_t first, end;
     } run_{};
-    std::uint64_t run_from_ps_ = 0; // no change is hidden from then on, so that a run may be remembered
-    std::vector<tla_command> owed_; // FREEs of tables that were refused in spite of all retries
+    std::uint64_t run_from_ps_ = 0; // from then on no change is hidden, and a run may be remembered
+    std::vector<tla_command> owed_; // FREEs of tables that failed in spite of all retries
     std::unique_ptr<steps> steps_;
     statistics statistics_;
     figure lookups_{*this, "lookups", 32}, maps_in_flight_{*this, "maps_in_flight", 16},

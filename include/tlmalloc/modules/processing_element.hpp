@@ -118,8 +118,8 @@ class processing_element : public instrumented, public resettable, private comma
     const run &last_run() const { return run_; }
 
     // From the next kernel on, keeps an account of the kernel's time, from start_ps to end_ps of its run. The account
-    // of the last kernel remains until the next kernel begins. account() returns null if no account is kept, also for
-    // lack of host memory.
+    // of the last kernel remains until the next kernel begins. If no account is kept, also for lack of host memory,
+    // account() returns null.
     void keep_account();
     const tla_time_account *account() const { return account_.get(); }
     tla_time_account *account() { return account_.get(); } // for observers

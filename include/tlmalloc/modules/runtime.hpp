@@ -1,11 +1,12 @@
-// The runtime on the host: tensors, launches and clean-up. What is sent, in which order, what is undone; no sockets.
+// The runtime on the host: tensors, launches and clean-up. It decides which commands to send or undo, and their order;
+// it has no sockets.
 #ifndef TLMALLOC_MODULES_RUNTIME_HPP
 #define TLMALLOC_MODULES_RUNTIME_HPP
 
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/config/parameters.h"
 #include "tlmalloc/kernel/tensor_shards.h"
-#include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it asks for
+#include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it requires
 
 #include <functional>
 #include <list>
@@ -15,11 +16,11 @@
 
 namespace tlmalloc {
 
-using pe_location = tla_pe_location; // which PE
+using pe_location = tla_pe_location; // place of a PE
 using shard = tla_shard;
 using retry_policy = tla_retry_policy;
 
-// How a tensor comes to lie where its placement says (tensor.h).
+// The ways to spread a tensor over its placement (tensor.h).
 enum class spread {
     split = TLA_SPREAD_SPLIT,
     replicate = TLA_SPREAD_REPLICATE,
@@ -32,32 +33,33 @@ struct tensor {
     tla_vaddr va;
     std::uint64_t nbytes;
     std::vector<shard> shards;
-    std::uint64_t alloc_ps, map_ps; // time the host waited for its allocations, and for its mappings
+    std::uint64_t alloc_ps, map_ps; // time that the host waited for allocations, and for mappings
     spread kind;
-    std::uint32_t object = 0;           // of its blocks' ALLOCs (guard.h)
+    std::uint32_t object = 0;           // object of its blocks' ALLOCs (guard.h)
     tla_matrix_layout layout{};         // spread::matrix
-    tla_memory_kind memory = TLA_HBM;   // where its blocks are
-    bool read_only = false;             // to PEs
-    std::uint64_t alloc_service_ps = 0; // of alloc_ps what the engine took whose command was served longest
+    tla_memory_kind memory = TLA_HBM;   // memory of its blocks
+    bool read_only = false;             // for PEs
+    std::uint64_t alloc_service_ps = 0; // part of alloc_ps: time of the engine whose command was served longest
 };
 
-// A tensor of a plan (plan.h): in every PE's slice `nbytes`, `offset` above where the plan begins there.
+// A tensor of a plan (plan.h): `nbytes` in every PE's slice, `offset` above the plan's start in that slice.
 struct planned_tensor {
     std::string name;
     std::uint64_t nbytes, offset;
 };
 
-// A plan in memory. A tensor of it has a part in every PE's slice: it is written and read as any tensor, but its parts
-// do not touch. Its `va` is that of its first part; the next PE's is `height` above.
+// A plan in memory. Each of its tensors has a part in every PE's slice. You write and read such a tensor like any
+// tensor, but its parts do not touch. Its `va` is the address of its first part; the next PE's part is `height` above.
 struct deployment {
-    tensor *arena = nullptr; // of `height` bytes in every slice; free_tensor(arena) ends the deployment
+    tensor *arena = nullptr; // `height` bytes in every slice; free_tensor(arena) ends the deployment
     std::uint64_t height = 0;
     std::vector<tensor> tensors; // in the order of the plan
 };
 
-// Every call blocks its caller until the work is done, by way of the functions below, which whoever derives from it
-// brings: `host` by transactions, a test by calls. Errors come back as a status with a text; a call that fails leaves
-// nothing allocated or mapped. TLA_RESET: a reset of whoever derives from it has ended the call, or is under way.
+// Every call blocks its caller until the work is done. The runtime works through the virtual functions below, which a
+// derived class implements: `host` by transactions, a test by calls. Errors are returned as a status with a text; a
+// call that fails leaves nothing allocated or mapped. TLA_RESET: a reset of the derived class has ended the call, or is
+// in progress.
 class runtime {
   public:
     struct config : tla_host_parameters {
@@ -65,19 +67,20 @@ class runtime {
         explicit config(const tla_host_parameters &parameters) : tla_host_parameters(parameters) {}
 
         std::vector<pe_location> pes; // every PE of the platform, in program order: ascending by SIP, cube and PE
-        unsigned control_port = 0;    // its port in every control window
-        unsigned fault_port = 4;      // its port for what page faults ask for
-        unsigned launch_port = 8;     // its first port for launches
-        unsigned launch_ports = 8;    // how many: launches that can be under way at the same time
+        unsigned control_port = 0;    // own port in every control window
+        unsigned fault_port = 4;      // own port for the commands of page faults
+        unsigned launch_port = 8;     // first own port for launches
+        unsigned launch_ports = 8;    // number of these ports: most launches in flight at one time
     };
 
-    // Where a tensor goes: to which PEs, and there into which memory: a PE's own HBM or TCM, or what the PEs of a cube
-    // share, its SRAM or the memory of its M_CPU, or into the host's, which all share.
+    // The placement of a tensor: its PEs, and the kind of memory at these PEs. The memory is a PE's own HBM or TCM, or
+    // the SRAM or M_CPU memory that the PEs of a cube share. It may also be the host's memory, which all PEs share.
     struct sharding {
         std::vector<pe_location> pes;
         spread kind = spread::split;
         tla_memory_kind memory = TLA_HBM;
-        bool read_only = false; // PEs may not write it: a store by a virtual address is TLA_PERMISSION of the MMU
+        bool read_only = false; // PEs may not write it: a store by a virtual address fails with TLA_PERMISSION of the
+                                // MMU
     };
 
     explicit runtime(config settings);
@@ -86,106 +89,108 @@ class runtime {
     // The sharding that splits a tensor over all PEs.
     sharding everywhere() const { return {settings_.pes}; }
 
-    // A tensor of `elements` elements: a VA range, a block in the memory of each PE that gets a part (whole elements),
-    // and mappings (KernBench ADR-0011: sharded tensors are broadcast, replicated ones mapped cube by cube). A PE may
-    // get several parts; one that is not in the configuration is TLA_INVALID_ARGUMENT.
+    // Creates a tensor of `elements` elements: a VA range, a block in the memory of each PE that gets a part (whole
+    // elements), and mappings. Sharded tensors are broadcast, replicated tensors are mapped cube by cube (KernBench
+    // ADR-0011). A PE may get several parts. A PE outside the configuration is TLA_INVALID_ARGUMENT.
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const sharding &where, tensor **made, tla_error *error);
 
-    // A matrix over cubes and PEs of one SIP by policy (tensor_shards.h), in the order of its shards: bytes that are
-    // written and read are in that order too (tla_matrix_layout_pack). TLA_NOT_FOUND for a PE that is not in the
-    // configuration.
+    // Creates a matrix over cubes and PEs of one SIP by policy (tensor_shards.h), in the order of its shards. Written
+    // and read bytes are in that order too (tla_matrix_layout_pack). A PE outside the configuration is TLA_NOT_FOUND.
     tla_status create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made, tla_error *error);
 
-    // Memory for a plan of `height` bytes, in a single block of each PE's slice that is mapped once; its tensors have
-    // fixed addresses until the arena is freed, and cost no command. Whether tensors overlap is up to the plan
-    // (tla_plan_check). TLA_INVALID_ARGUMENT for a plan of no height or no tensor, a tensor of no bytes, and anything
-    // but spread::split; TLA_OUT_OF_RANGE for a tensor that ends above the height; and as create_tensor.
+    // Allocates memory for a plan of `height` bytes: a single block in each PE's slice, which is mapped once. The
+    // plan's tensors have fixed addresses until the arena is freed, and cost no command. The plan decides whether
+    // tensors overlap (tla_plan_check). TLA_INVALID_ARGUMENT: a plan without height or tensors, a tensor of 0 bytes, or
+    // another spread than spread::split. TLA_OUT_OF_RANGE: a tensor that ends above the height. Other errors as
+    // create_tensor.
     tla_status deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
                       const sharding &where, deployment *made, tla_error *error);
 
-    // Unmaps, waits until every MMU has said so, and frees. A block whose FREE is refused in spite of all retries is
-    // freed by cleanup().
+    // Unmaps the tensor, waits for the answers of all MMUs, and frees the blocks. If a FREE fails in spite of all
+    // retries, cleanup() frees the block.
     tla_status free_tensor(tensor *which, tla_error *error);
 
-    // A block in a memory of a PE, of its cube, or of the host, for whoever keeps its own: of `made`, where, pa and
-    // nbytes. As of a tensor's parts, it comes from the pool (host.pool) if there is one, else from the memory's
-    // controller, by a call of the driver (host.driver) if there is one; to both the host's memory is one of SIP 0's.
-    // Several threads may allocate and free at a time.
-    // TLA_INVALID_ARGUMENT for a PE or a memory that is not in the configuration and for 0 bytes.
+    // Allocates a block in a memory of a PE, of its cube, or of the host, for callers that manage their own blocks. It
+    // sets where, pa and nbytes of `made`. As for tensors, the block comes from the pool (host.pool) if a pool exists.
+    // Otherwise it comes from the memory's controller, by a call of the driver (host.driver) if a driver exists. The
+    // pool and the driver treat the host's memory as a memory of SIP 0. Several threads may allocate and free at a
+    // time. TLA_INVALID_ARGUMENT: a PE or a memory outside the configuration, or 0 bytes.
     tla_status allocate(const pe_location &pe, tla_memory_kind memory, std::uint64_t nbytes, shard *made,
                         tla_error *error);
 
-    // Gives it back to where it came from: where, pa and nbytes as they were made.
+    // Releases a block to its origin. where, pa and nbytes must be unchanged.
     tla_status release(const shard &block, tla_error *error);
 
-    // What the pool did, of all memories; all zero without one. misses: those that asked the driver.
+    // Counters of the pool, over all memories; all zero without a pool. misses: allocations that asked the driver.
     struct pool_counts {
         std::uint64_t hits = 0, misses = 0, driver_frees = 0, cached_bytes = 0, peak_reserved_bytes = 0;
     };
     pool_counts pool_statistics() const;
 
-    // When the kernels of a launch began (the last of them), and how long the longest took.
+    // The start of the last kernel of a launch to begin, and the duration of the longest kernel.
     struct launched {
         std::uint64_t start_ps = 0, duration_ps = 0;
         std::uint32_t correlation_id = 0;
     };
 
-    // Runs a kernel as one program on each of these PEs, whatever their order is here: program 0 is on the first in
+    // Runs a kernel as one program on each of these PEs, whatever their order here. Program 0 runs on the first PE in
     // ascending order of SIP, cube and PE, program 1 on the second. One message for each SIP goes to its IO_CPU, which
-    // has the M_CPUs pass it on. All begin at one time: the IO_CPU says when, or the host, where there are several SIPs
-    // and their ways are known (expect_way). Returns when the last has answered; the first failure in program order is
-    // the status, and the text says which PE's. Several threads may have a launch under way each, also beside calls of
-    // other kinds.
+    // makes the M_CPUs forward it. All programs begin at one time. The IO_CPU sets the time; the host sets it if there
+    // are several SIPs and their ways are known (expect_way). The call returns after the last answer. The status is the
+    // first failure in program order, and the text names its PE. Several threads may each have a launch in flight, also
+    // beside calls of other kinds.
     //
-    // Nothing is sent for no PE, one twice (TLA_INVALID_ARGUMENT), one that is not in the configuration
-    // (TLA_NOT_FOUND), one on which a launch of this host is under way (TLA_BUSY), too many arguments
-    // (TLA_INVALID_ARGUMENT) or launches (TLA_LIMIT).
+    // In these cases the call sends nothing:
+    // - TLA_INVALID_ARGUMENT: no PE, a PE that is named twice, or too many arguments
+    // - TLA_NOT_FOUND: a PE outside the configuration
+    // - TLA_BUSY: a PE on which a launch of this host is in flight
+    // - TLA_LIMIT: too many launches
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments,
                       const std::vector<pe_location> &pes, tla_error *error, launched *result = nullptr);
 
-    // The DMA engine of each of these PEs writes `nbytes` of `pattern` at a physical address, or reads what is there,
-    // which is dropped (KernBench's PeDmaMsg). Goes and begins as a launch does, with its errors; a PE that runs a
-    // kernel is busy. The result's duration is from the engine's first access to its last answer.
+    // The DMA engine of each of these PEs writes `nbytes` of `pattern` at a physical address, or reads and drops the
+    // bytes there (KernBench's PeDmaMsg). The command travels and begins as a launch does, with the same errors; a PE
+    // that runs a kernel is busy. The result's duration is from the engine's first access to its last answer.
     tla_status pe_dma(tla_paddr pa, std::uint64_t nbytes, bool write, std::uint8_t pattern,
                       const std::vector<pe_location> &pes, tla_error *error, launched *result = nullptr);
 
-    // On every PE.
+    // Runs a kernel on every PE.
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments, tla_error *error,
                       launched *result = nullptr) {
         return launch(kernel, arguments, settings_.pes, error, result);
     }
 
-    // How long it takes from the sending of a launch to a SIP until the farthest PE there is ready to begin.
+    // Sets the time from the sending of a launch to a SIP until the SIP's farthest PE is ready to begin.
     void expect_way(unsigned sip, std::uint64_t way_ps);
 
-    // Has the fronts of a memory (stack.h) at these PEs, or in their cubes, give what they keep free back to the lists
-    // below them; the lists of memories without a front are as they were.
+    // Makes the fronts of a memory (stack.h), at these PEs or in their cubes, release their free blocks to the lists
+    // below. Lists of memories without a front do not change.
     tla_status trim(tla_memory_kind memory, const std::vector<pe_location> &where, tla_error *error);
 
-    // Frees every living tensor and trims every front; then every free list that was used must be one block again:
-    // TLA_LEAK if not (that is not looked at after expect_many_free_blocks).
+    // Frees every living tensor and trims every front. Every free list that was used must then be one block again;
+    // otherwise the call returns TLA_LEAK. After expect_many_free_blocks the call skips this check.
     tla_status cleanup(tla_error *error);
 
-    // The controllers do not begin with one free block each: their heaps are aged, buddies of a capacity that is no
-    // power of two, slots, or two regions.
+    // Declares that the controllers do not begin with one free block each. Such heaps are aged, have two regions, are
+    // slots, or are buddies of a capacity that is not a power of two.
     void expect_many_free_blocks(bool many = true) { many_free_blocks_ = many; }
 
-    // Why the last page fault of a PE at a byte from `begin` on and before `end` was refused; "" when none was, or none
-    // of a tensor.
+    // Why the last page fault of a PE at a byte in [begin, end) failed; "" if no fault failed, or no fault of a tensor.
     std::string why_no_page(const pe_location &pe, std::uint64_t begin, std::uint64_t end) const;
 
     const std::list<tensor> &tensors() const { return tensors_; }
-    std::uint64_t retries() const { return retries_; } // commands that were sent again
+    std::uint64_t retries() const { return retries_; } // repeated commands
 
   protected:
-    // A call of somebody begins, ends; and whether those under way are to end, with TLA_RESET, and others not to begin.
-    // What is asked for below is refused with TLA_RESET then.
+    // call_begins and call_ends mark a call of the runtime. ends_calls returns whether calls in progress must end with
+    // TLA_RESET, and new calls must not begin. The functions below then fail with TLA_RESET.
     virtual void call_begins() {}
     virtual void call_ends() {}
     virtual bool ends_calls() const { return false; }
 
-    // One call, from beginning to end, also of a thread that is killed; `what` is for the error of one that is ended.
+    // One call, from its beginning to its end, also in a thread that is killed. `what` is for the error text of a call
+    // that a reset ends.
     class call {
       public:
         call(runtime &host, std::string what, tla_error *error);
@@ -195,7 +200,7 @@ class runtime {
 
         bool may_begin() const;
 
-        // The status of the call, which did its work with `status`: TLA_RESET, with a text, if it is ended.
+        // The status of a call whose work ended with `status`: TLA_RESET, with a text, if a reset has ended the call.
         tla_status result(tla_status status) const;
 
       private:
@@ -204,25 +209,25 @@ class runtime {
         tla_error *const error_;
     };
 
-    // Drops tensors, blocks and what the pool keeps, and numbers commands from 1 again; nobody is told. No call is
-    // under way. What has been counted goes on, but for the pool's counts.
+    // Drops tensors, blocks and the pool's contents without sending a command, and numbers commands from 1 again. No
+    // call is in progress. Counters continue, except the pool's counters.
     void forget_all();
 
-    // Where a command goes: to a port of the physical address space, or of the VA manager.
+    // The destination of a command: a port of the physical address space, or a port of the VA manager.
     enum class way { fabric, addresses };
 
     virtual std::uint64_t now_ps() const = 0;
     virtual void wait_for_ps(std::uint64_t duration_ps) = 0;
 
-    // Sends commands to different ports, all now; returns when all have been answered.
+    // Sends commands to different ports, all now. Returns when all commands have been answered.
     virtual void post(way to, const std::vector<tla_sent_command *> &commands) = 0;
 
-    // Sends one for a page fault, at *at_ps of its own, and again if it is refused for now; *at_ps becomes the time of
-    // the answer. Errors of send_command (command_sender.hpp).
+    // Sends a command for a page fault, at its own time *at_ps, and repeats it if it is rejected for now. On return,
+    // *at_ps is the time of the answer. Errors as send_command (command_sender.hpp).
     virtual tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                             std::uint64_t &at_ps) = 0;
 
-    // Calls `change` while no page fault is being served.
+    // Calls `change` while no page fault is served.
     virtual void between_faults(const std::function<void()> &change) = 0;
 
     // Runs `work`, which sends commands to controllers of a SIP, as a call of the driver.
@@ -239,22 +244,23 @@ class runtime {
         work();
     }
 
-    // Returns when a SIP has done what the driver has posted to it.
+    // Returns when a SIP has completed all work that the driver has posted to it.
     virtual void wait_for_driver(std::uint32_t sip) { (void)sip; }
 
-    // How many launches have been sent to a SIP and not been answered; a launch has been answered.
+    // launches_on: number of launches that were sent to a SIP and not answered yet. launch_ended: called after a
+    // launch's answer.
     unsigned launches_on(std::uint32_t sip) const;
     virtual void launch_ended() {}
 
-    // Serves a page fault of a PE, which is known at *at_ps; it is answered at *at_ps then. One at a time. Allocates
-    // and maps the page of a tensor on demand, unless another PE's fault did it before; `again` as pe_mmu.hpp has
-    // it.
+    // Serves a page fault of a PE, which is known at *at_ps; on return *at_ps is the time of the answer. The runtime
+    // serves one fault at a time. It allocates and maps the page of a tensor on demand, unless another PE's fault has
+    // already done this. `again` as in pe_mmu.hpp.
     tla_status bring_page(const pe_location &pe, std::uint64_t va, bool again, std::uint64_t &at_ps);
 
-    // The tensor as tensor.h has it, while its shards stay.
+    // The tensor as tensor.h describes it, valid while its shards stay.
     tla_tensor view(const tensor &t) const;
 
-    // For messages of whoever derives from it.
+    // Ids for messages of a derived class.
     std::uint32_t new_correlation() { return next_correlation_++; }
     std::uint32_t new_request() { return next_request_++; }
 
@@ -264,14 +270,14 @@ class runtime {
     struct addressed_command {
         std::uint64_t port_address;
         tla_command command;
-        std::uint32_t sip; // whose memory it is about: a device of the driver
+        std::uint32_t sip; // SIP of the memory: a device of the driver
     };
     struct refused_page {
         pe_location pe;
-        std::uint64_t va; // of the byte
+        std::uint64_t va; // address of the byte
         std::string why;
     };
-    struct free_list { // what a memory controller last said of a memory
+    struct free_list { // the latest report of a memory controller about a memory
         tla_memory_kind memory;
         pe_location where;
         std::uint64_t total_free, largest_free;
@@ -283,19 +289,19 @@ class runtime {
     tla_status dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what, tla_error *error,
                         launched *result);
 
-    // A command of the call with this number.
+    // Creates a command of the call with this number.
     static tla_command new_command(tla_opcode opcode, tla_target target, std::uint32_t correlation_id);
 
-    // One about a block, to a port of the controller of its memory; `object` is for an ALLOC (guard.h).
+    // Creates a command about a block, for a port of its memory's controller; `object` is for an ALLOC (guard.h).
     static addressed_command to_controller(unsigned port, tla_opcode opcode, tla_memory_kind memory, const shard &s,
                                            std::uint32_t correlation_id, std::uint32_t object = 0);
 
-    // Numbers the commands and sends them all at once, but for those to one port: the second is sent when the first is
-    // answered. Those that are refused for now are sent again. Completions in their order; the status of one whose
-    // write was refused is TLA_BUS_ERROR.
+    // Numbers the commands and sends all at once, except commands to one port: the second is sent after the answer to
+    // the first. Commands that are rejected for now are repeated. Returns the completions in the order of the commands.
+    // If a write is rejected, the status of its command is TLA_BUS_ERROR.
     std::vector<tla_completion> send_commands(way to, std::vector<addressed_command> commands);
 
-    // One ALLOC or FREE as a call of the driver; without a driver, when its port is free.
+    // Sends one ALLOC or FREE as a call of the driver; without a driver, when its port is free.
     tla_completion call_driver(const addressed_command &what);
     bool has_driver() const { return settings_.driver.kind != TLA_HOST_DRIVER_NONE; }
     tla_status va_command(const tla_command &command, tla_completion &completion);
@@ -341,12 +347,12 @@ class runtime {
     class launch_pads;
     class launch_under_way;
     class pool;
-    std::unique_ptr<pool> pool_;         // host.pool; or none
-    std::unique_ptr<launch_pads> pads_;  // what launches are under way
-    std::uint64_t faults_served_ps_ = 0; // when the last page fault was answered
+    std::unique_ptr<pool> pool_;         // host.pool; or null
+    std::unique_ptr<launch_pads> pads_;  // launches in flight
+    std::uint64_t faults_served_ps_ = 0; // time of the last page fault's answer
     std::vector<refused_page> refused_pages_;
     bool many_free_blocks_ = false;
-    std::vector<shard> owed_; // blocks whose FREE was refused in spite of all retries, or for want of a list node
+    std::vector<shard> owed_; // blocks whose FREE failed in spite of all retries, or for lack of a list node
 };
 
 // "sip0.cube3.pe5"

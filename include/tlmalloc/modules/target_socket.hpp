@@ -1,4 +1,5 @@
-// One way to be a target: the socket that serves accesses in both coding styles, and where foreign initiators enter.
+// The common way to be a target: a socket that serves accesses in both coding styles, and the entry of foreign
+// initiators.
 #ifndef TLMALLOC_MODULES_TARGET_SOCKET_HPP
 #define TLMALLOC_MODULES_TARGET_SOCKET_HPP
 
@@ -26,27 +27,28 @@ namespace tlmalloc {
 
 // Serves nb_transport_fw by the base protocol (IEEE 1666-2011 15.2) on behalf of a module:
 //
-//   BEGIN_REQ  is kept until its annotated time. Then END_REQ is sent, unless `outstanding` accepted requests of this
-//              initiator have no END_RESP yet: it is held back till one has (back-pressure), and so the initiator.
-//   service    an accepted request is served at once, in the order of acceptance, by the module's b_transport called
-//              from a thread of this object. Data moves here; the annotated delay says when the response is due. A
+//   BEGIN_REQ  The object keeps it until its annotated time, then sends END_REQ. If `outstanding` accepted requests
+//              of this initiator have no END_RESP yet, the object holds END_REQ, and so the initiator, back until a
+//              response has ended (back-pressure).
+//   service    The object serves an accepted request at once, in the order of acceptance: one of its threads calls the
+//              module's b_transport. Data moves here; the annotated delay determines the time of the response. A
 //              b_transport that waits holds up its own request only.
-//   BEGIN_RESP is sent when the response is due, so responses leave in the order of their times, whatever the order of
-//              the requests; one at a time for each initiator, the next after END_RESP.
-//   END_RESP   is taken as a call, as a return value, or as TLM_COMPLETED; answered with TLM_COMPLETED.
+//   BEGIN_RESP The object sends it when the response is due. Responses leave in the order of their times, whatever the
+//              order of the requests. Each initiator has one response at a time; the next follows END_RESP.
+//   END_RESP   The object accepts a call, a return value, or TLM_COMPLETED. It answers with TLM_COMPLETED.
 //
-// A payload with a memory manager is acquired with BEGIN_REQ and released when its response has ended. No wait() is
-// called in the non-blocking calls. Phases that are not the base protocol's are answered with TLM_ACCEPTED; what breaks
-// the protocol (a second BEGIN_REQ before END_REQ, an END_RESP that nobody waits for) is a warning
-// /tlmalloc/at/protocol. Without a non-blocking call this object costs nothing at run time.
+// The object acquires a payload with a memory manager at BEGIN_REQ, and releases it when its response has ended. The
+// non-blocking calls never call wait(). Phases outside the base protocol get TLM_ACCEPTED. A protocol error is a
+// warning /tlmalloc/at/protocol: a second BEGIN_REQ before END_REQ, or an END_RESP without an open response. Without a
+// non-blocking call this object costs nothing at run time.
 class at_target {
   public:
-    // As b_transport and nb_transport_bw; the first argument is the initiator's number at a multi socket, else 0.
+    // As b_transport and nb_transport_bw. The first argument is the initiator's number at a multi socket, otherwise 0.
     using serve_function = std::function<void(int, tlm::tlm_generic_payload &, sc_core::sc_time &)>;
     using backward_function =
         std::function<tlm::tlm_sync_enum(int, tlm::tlm_generic_payload &, tlm::tlm_phase &, sc_core::sc_time &)>;
 
-    // To be made while the owning module is constructed. `name` is the prefix of the processes; outstanding >= 1.
+    // Create it while the owning module is constructed. `name` is the prefix of the processes; outstanding >= 1.
     at_target(const char *name, unsigned outstanding, serve_function serve, backward_function backward);
     at_target(const at_target &) = delete;
     at_target &operator=(const at_target &) = delete;
@@ -65,8 +67,8 @@ class at_target {
         std::deque<tlm::tlm_generic_payload *> requests; // arrived, not accepted (one, unless the protocol is broken)
         std::deque<tlm::tlm_generic_payload *> due;      // responses that wait for their turn
         tlm::tlm_generic_payload *responding = nullptr;  // BEGIN_RESP sent, no END_RESP yet
-        bool ending = false;                             // its END_RESP has been taken
-        unsigned arriving = 0;                           // BEGIN_REQ taken, annotated time not reached
+        bool ending = false;                             // its END_RESP has arrived
+        unsigned arriving = 0;                           // BEGIN_REQ received, annotated time not reached
         unsigned outstanding = 0;                        // accepted, no END_RESP yet
     };
     enum class step { arrive, respond, end_response };
@@ -90,7 +92,7 @@ class at_target {
     const backward_function backward_;
     std::deque<initiator_state> initiators_;
     std::multimap<sc_core::sc_time, scheduled> agenda_; // by absolute time; equal times in order of insertion
-    std::deque<access> accepted_;                       // waits for a worker
+    std::deque<access> accepted_;                       // requests that wait for a worker
     std::size_t idle_workers_ = 0;
     sc_core::sc_event agenda_changed_, work_to_do_;
     std::uint64_t protocol_errors_ = 0;
@@ -98,38 +100,39 @@ class at_target {
 
 // --- Sockets ---
 
-// What a module does with the accesses that take no time.
+// The functions of a module for accesses that take no time.
 class untimed_target {
   public:
-    // As transport_dbg: how many bytes were moved.
+    // As transport_dbg: returns the number of moved bytes.
     virtual unsigned debug(tlm::tlm_generic_payload &) { return 0; }
 
-    // As get_direct_mem_ptr. Nothing is granted unless a module says so.
+    // As get_direct_mem_ptr. A module grants nothing unless it overrides this function.
     virtual bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi);
 
   protected:
     ~untimed_target() = default;
 };
 
-// A module that serves within the call: it may wait.
+// A module that serves an access within the call; it may wait.
 class access_target : public untimed_target {
   public:
-    // As b_transport, from initiator `input` of the socket: answers the payload, and adds to the delay what that takes.
+    // As b_transport, from initiator `input` of the socket: answers the payload, and adds the time of the access to the
+    // delay.
     virtual void serve(unsigned input, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) = 0;
 
   protected:
     ~access_target() = default;
 };
 
-// Takes b_transport, the four phases, DMI and debug accesses for a module. At most `Initiators` may be bound (0: any
-// number); they are numbered in the order of their binding. Of accesses of one time that of the initiator goes first
-// whose name comes first as text. The socket is a tlm_base_target_socket with TLM's default arguments, and can be bound
-// as one.
+// Accepts b_transport, the four phases, DMI and debug accesses for a module. At most `Initiators` may be bound (0: any
+// number), numbered in the order of their binding. If accesses arrive at one time, the initiator whose name is first as
+// text goes first. The socket is a tlm_base_target_socket with TLM's default arguments, and can be bound as such a
+// socket.
 //
-// To an in_order_target, accesses go as requests, in the order of their arrival at now + delay. A b_transport returns
-// at once, with the delay of the answer, if no process is due before that; otherwise it waits, and the delay is zero. A
-// caller that would have to wait and is no thread process gets an error /tlmalloc/time/thread and
-// TLM_GENERIC_ERROR_RESPONSE. So does an access after end_of_accesses_ps (time.hpp), without the report.
+// An in_order_target receives accesses as requests, in the order of their arrival at now + delay. A b_transport returns
+// at once, with the delay of the answer, if no process is due before the answer. Otherwise it waits, and the delay is
+// zero. A caller that would have to wait, and is not a thread process, gets an error /tlmalloc/time/thread and
+// TLM_GENERIC_ERROR_RESPONSE. An access after end_of_accesses_ps (time.hpp) gets the same response without the report.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/TARGET_SOCKET.md.
 template <int Initiators = 1, sc_core::sc_port_policy Policy = sc_core::SC_ONE_OR_MORE_BOUND>
@@ -139,7 +142,8 @@ class target_socket : public tlm::tlm_target_socket<32>,
     using backward = tlm::tlm_bw_transport_if<>;
 
   public:
-    // `outstanding`: approximately timed, accepted requests of an initiator without END_RESP; more wait for END_REQ.
+    // `outstanding`: accepted requests per initiator without END_RESP (approximately timed); more requests wait for
+    // END_REQ.
     target_socket(const char *name, access_target &target, unsigned outstanding)
         : target_socket(name, target, &target, nullptr, outstanding) {}
     target_socket(const char *name, in_order_target &target, untimed_target &untimed, unsigned outstanding)
@@ -149,36 +153,38 @@ class target_socket : public tlm::tlm_target_socket<32>,
             leave_in_order(e);
     }
 
-    // How far a b_transport may run ahead of what is due elsewhere: 0 unless it is set. Until the end of elaboration.
+    // Sets how far a b_transport may run ahead of events elsewhere; 0 by default. Call it before the end of
+    // elaboration.
     void look_ahead(const sc_core::sc_time &at_most) { look_ahead_ps_ = at_most.value(); }
 
-    // Who asks is what the reader says (extensions.hpp), of accesses that do not come from our own modules. One with
-    // less privilege, or an asid of TLA_ASID_HARDWARE and above, is answered with TLM_COMMAND_ERROR_RESPONSE. The
-    // reader stands at the first of our sockets that an access meets, and must outlive it.
+    // The reader identifies the requester (extensions.hpp) of accesses that do not come from tlmalloc's own modules. An
+    // access with less privilege, or an asid of TLA_ASID_HARDWARE and above, gets TLM_COMMAND_ERROR_RESPONSE. Set the
+    // reader at the first tlmalloc socket that an access meets; the reader must outlive the socket.
     void read_rights(const rights_reader &reader, std::uint32_t least_privilege = 0) {
         rights_ = &reader;
         least_privilege_ = least_privilege;
     }
 
-    // What is served within the call of it (not in order) is under way in this module, which refuses it during a reset.
+    // An access that is served within the call (not in order) counts as outstanding in this module. The module rejects
+    // such accesses during a reset.
     void serve_for(resettable &module) { module_ = &module; }
 
-    // Every initiator loses its pointers to [first, last].
+    // Withdraws every initiator's pointers to [first, last].
     void withdraw_dmi(std::uint64_t first, std::uint64_t last) {
         for (int i = 0; i < this->size(); i++)
             (*this)[i]->invalidate_direct_mem_ptr(first, last);
     }
 
-    // From the end of elaboration on: the initiators.
+    // The initiators; valid from the end of elaboration on.
     int size() const { return initiators_.size(); }
     backward *operator[](int input) { return initiators_[input]; }
     backward *operator->() { return initiators_.operator->(); }
 
-    // Whoever is bound, by whatever type of this socket, is bound here.
+    // Every initiator that binds to any base type of this socket is bound here.
     sc_core::sc_port_b<backward> &get_base_port() override { return initiators_; }
     const sc_core::sc_port_b<backward> &get_base_port() const override { return initiators_; }
 
-    // A socket of another width cannot be bound: says so when somebody tries.
+    // Binding a socket of another width is a compile-time error, which says what to do.
     template <unsigned bits>
     operator tlm::tlm_base_target_socket_b<bits> &() {
         static_assert(bits == 32, "the sockets of tlmalloc are 32 bits wide: connect a tlmalloc::width_adapter<64> "
@@ -186,14 +192,14 @@ class target_socket : public tlm::tlm_target_socket<32>,
         return *this;
     }
 
-    // Asked for once by every initiator that is bound.
+    // Every initiator that is bound calls this once.
     tlm::tlm_fw_transport_if<> &get_base_interface() override {
         if (bound_ == entries_.size()) entries_.emplace_back(*this, bound_);
         return entries_[bound_++];
     }
     const tlm::tlm_fw_transport_if<> &get_base_interface() const override { return entries_.front(); }
 
-    // A multi initiator socket asks here what it has just been bound to; else it takes the first entry for it.
+    // A multi initiator socket asks here for its latest binding; otherwise it would use the first entry.
     tlm::tlm_fw_transport_if<> *get_last_binder(tlm::tlm_bw_transport_if<> *) override { return &entries_[bound_ - 1]; }
 
     void end_of_elaboration() override {
@@ -208,9 +214,9 @@ class target_socket : public tlm::tlm_target_socket<32>,
             if (in_order_) announce_in_order(e, *in_order_, e.place);
     }
 
-    // From the end of elaboration on: the ports that an in_order_target is told are places in the order of the
-    // initiators' names, compared as text, so that ties do not follow the order of binding. An initiator that is bound
-    // several times has them in the order of its bindings.
+    // From the end of elaboration on: the ports of an in_order_target are places in the order of the initiators' names,
+    // compared as text. Ties therefore do not follow the order of binding. An initiator that is bound several times has
+    // its places in the order of its bindings.
     unsigned input_at(unsigned place) const { return by_name_[place]; }
     unsigned place_of(unsigned input) const { return entries_[input].place; }
 
@@ -222,7 +228,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
               name, outstanding,
               [this](int input, auto &payload, auto &delay) {
                   entry &from = entries_[to_index(input)];
-                  const acting_for initiator({from.initiator}, nullptr); // whose accesses keep their order
+                  const acting_for initiator({from.initiator}, nullptr); // its accesses keep their order
                   from.b_transport(payload, delay);
               },
               [this](int input, auto &payload, auto &phase, auto &delay) {
@@ -234,7 +240,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
         this->m_port.bind(nobody_);
     }
 
-    // What one initiator is bound to.
+    // The interface to which one initiator is bound.
     struct entry final : tlm::tlm_fw_transport_if<> {
         entry(target_socket &of, std::size_t number) : socket(of), input(static_cast<unsigned>(number)) {}
 
@@ -279,7 +285,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
                                   : socket.untimed_.untimed_target::grant_dmi(input, payload, dmi);
         }
 
-        // By the port that leads here, when it is bound to the end.
+        // Records the name of the port that leads here, when its binding is complete.
         void register_port(sc_core::sc_port_base &port, const char *) override { initiator = port.name(); }
 
         target_socket &socket;
@@ -288,7 +294,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
         std::string initiator;
     };
 
-    // TLM's own port of the socket, which is for one initiator, leads here.
+    // The target of TLM's own port of the socket, which is for one initiator.
     struct no_initiator final : backward {
         tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload &, tlm::tlm_phase &, sc_core::sc_time &) override {
             return tlm::TLM_ACCEPTED;
@@ -310,7 +316,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
     sc_core::sc_port<backward, Initiators, Policy> initiators_;
     std::deque<entry> entries_;
     std::size_t bound_ = 0;
-    std::vector<unsigned> by_name_; // the inputs
+    std::vector<unsigned> by_name_; // the inputs, in the order of the initiators' names
 };
 
 } // namespace tlmalloc

@@ -1,4 +1,4 @@
-// Serving in the order of arrival: requests that pass through modules as continuations instead of blocking calls.
+// Service in the order of arrival: requests pass through modules as continuations instead of blocking calls.
 #ifndef TLMALLOC_MODULES_DETAIL_IN_ORDER_HPP
 #define TLMALLOC_MODULES_DETAIL_IN_ORDER_HPP
 
@@ -19,17 +19,17 @@
 
 namespace tlmalloc {
 
-// A transaction on its way through modules that serve in order of arrival. `at_ps` says where it is in time: at
-// in_order_target::begin when it arrives at that module, and when it comes back when its answer does. Whoever passes it
-// on and wants to see the answer pushes a frame, as a caller does on a stack; finish() gives it to the latest one. It
-// belongs to whoever made it, who keeps it until its own frame has been resumed.
+// A transaction in flight through modules that serve in order of arrival. `at_ps` is its place in time: at
+// in_order_target::begin the arrival at that module, on return the time of the answer. A module that forwards a request
+// and needs the answer pushes a frame, as a caller does on a stack. The latest frame receives the answer by finish().
+// The request belongs to its creator, which keeps it until its own frame has been resumed.
 class in_order_request {
   public:
     struct frame {
         void (*resume)(void *module, in_order_request &request) = nullptr;
         void *module = nullptr;
 
-        // What the module wants to find again: a plain struct of its own, as it left it.
+        // State that the module needs again: a plain struct of its own, which returns unchanged.
         template <typename State>
         State &state() {
             static_assert(sizeof(State) <= sizeof saved_ && std::is_trivially_copyable_v<State> &&
@@ -42,10 +42,10 @@ class in_order_request {
     };
     static constexpr unsigned frames_max = 12;
 
-    // Who keeps more of a payload than the pointer to it here, while the request stays with him.
+    // A module that keeps more of a payload than this pointer, while the module has the request.
     class holder {
       public:
-        // The bytes and extensions that the payload had go when this returns; the request has others already.
+        // The payload's old bytes and extensions are destroyed after this returns; the request already has copies.
         virtual void payload_goes(in_order_request &request) = 0;
 
       protected:
@@ -55,10 +55,11 @@ class in_order_request {
     tlm::tlm_generic_payload *payload = nullptr;
     holder *held_by = nullptr;
     std::uint64_t at_ps = 0;
-    // Nothing is done after the call of begin() that brings it, up to the queue: it may go on at once, ahead of the
-    // time of the action. A module that does something after it has passed a request on, clears this before.
+    // No code runs after the call of begin() with this request, up to the queue. The request may therefore continue at
+    // once, ahead of the time of the action. A module that does more work after forwarding a request clears this flag
+    // first.
     bool comes_last = false;
-    const requester *called_for = nullptr; // who asked for the call, of a foreign target, within which this was made
+    const requester *called_for = nullptr; // requester of the call, of a foreign target, within which this was made
 
     frame &push(void (*resume)(void *, in_order_request &), void *module) {
         sc_assert(depth_ < frames_max);
@@ -68,20 +69,21 @@ class in_order_request {
         return added;
     }
     frame &top() { return frames_[depth_ - 1]; }
-    // The frame is gone when the next is pushed: who wants more of it copies that first.
+    // The next push overwrites the frame: copy all needed contents first.
     frame &pop() { return frames_[--depth_]; }
 
-    // The answer is there at at_ps (which may lie ahead of the queue's time): resumes the latest frame. The resumed
+    // The answer is ready at at_ps (which may lie ahead of the queue's time): resumes the latest frame. The resumed
     // module pops it.
     void finish() {
         const frame &latest = frames_[depth_ - 1];
         latest.resume(latest.module, *this);
     }
 
-    // The payload's owner goes while the request is on its way: it goes on with a copy of payload, bytes and
-    // extensions, of which it tells its holder. The payload is as it was but for its address.
+    // Call it when the payload's owner ends while the request is in flight. The request continues with a copy of
+    // payload, bytes and extensions, and notifies its holder of the copy. The original payload is unchanged except for
+    // its address.
     void keep_payload();
-    void forget_kept() { // no longer on its way
+    void forget_kept() { // no longer in flight
         if (kept_) drop_kept();
     }
 
@@ -90,7 +92,7 @@ class in_order_request {
     in_order_request(const in_order_request &) = delete;
     in_order_request &operator=(const in_order_request &) = delete;
 
-    // Lets (module.*Arrive)(*this) come at `at_ps`, in the turn of a resource. What a module does last.
+    // Calls (module.*Arrive)(*this) at `at_ps`, in the turn of a resource. It must be the module's last operation.
     template <auto Arrive, typename Module>
     void arrive_at(std::uint32_t resource, std::uint32_t port, Module &module) {
         push(nullptr, &module);
@@ -101,7 +103,7 @@ class in_order_request {
             queue.post(at_ps, resource, port, arrived<Arrive, Module>, this);
     }
 
-    // Likewise, but the queue is always asked.
+    // Like arrive_at(), but always through the queue.
     template <auto Arrive, typename Module>
     void wait_to_arrive(std::uint32_t resource, std::uint32_t port, Module &module) {
         push(nullptr, &module);
@@ -118,15 +120,15 @@ class in_order_request {
     struct kept;
     void drop_kept();
     std::unique_ptr<kept> kept_;
-    unsigned depth_ = 0; // with all above in one line of a cache
+    unsigned depth_ = 0; // with all members above in one line of a cache
     std::array<frame, frames_max> frames_;
 };
 
-// A module, or a socket of it, that takes requests without being waited for.
+// A module, or a socket of a module, that accepts requests without blocking their callers.
 class in_order_target {
   public:
-    // The request arrives at request.at_ps, which is not before the queue's time, at input `port`. It is answered by
-    // request.finish(), at once or later, from an action of the queue.
+    // Accepts a request, which arrives at request.at_ps, not before the queue's time, at input `port`. The module
+    // answers by request.finish(), at once or later, from an action of the queue.
     void take(in_order_request &request, unsigned port) {
         if (island_) time_queue::of_simulation().come_to(island_);
         begin(request, port);
@@ -141,28 +143,28 @@ class in_order_target {
     const std::uint32_t island_ = time_queue::island_being_built();
 };
 
-// Says that what is bound to `interface` (socket.get_base_interface()) is served by `target` as `port`: for the modules
-// that are bound directly to it. leave_in_order() undoes this, and ignores an interface that
-// was not announced.
+// Announces that `target` serves, as `port`, everything bound to `interface` (socket.get_base_interface()). It is for
+// modules that are bound directly to it. The inverse function leave_in_order() ignores an interface that was not
+// announced.
 void announce_in_order(const tlm::tlm_fw_transport_if<> &interface, in_order_target &target, unsigned port);
 void leave_in_order(const tlm::tlm_fw_transport_if<> &interface);
 
-class blocking_caller; // calls b_transport of a target that is not ours, or serves at once, from threads
+class blocking_caller; // calls b_transport of foreign targets, or serves at once, from threads
 
-// Where a module's requests leave it, in order of arrival.
+// The exit of a module for its requests, in order of arrival.
 class outlet {
   public:
     outlet();
     ~outlet();
     outlet(outlet &&) noexcept;
 
-    // What the socket of this name is bound to; when elaboration is over (start_of_simulation). Behind a foreign target
-    // the name decides between requests of one time.
+    // Sets the interface to which the socket of this name is bound. Call it after elaboration (start_of_simulation).
+    // For a foreign target, the name decides between requests of one time.
     void lead_to(tlm::tlm_fw_transport_if<> &interface, const std::string &name);
 
-    // The request goes to the target at request.at_ps. The caller has pushed a frame, which is resumed from an action
-    // of the queue. A module with several inputs that lets requests through, the only one bound to its target, says at
-    // which it came in: of several at one time the one from the lower input goes first.
+    // Sends the request to the target at request.at_ps. The caller has pushed a frame, which an action of the queue
+    // resumes. A module with several inputs that forwards requests, and is alone at its target, passes the input of the
+    // request. Among requests of one time, the request from the lower input goes first.
     void send(in_order_request &request, unsigned input = 0) {
         if (target_)
             target_->take(request, port_ + input);
@@ -170,7 +172,8 @@ class outlet {
             call(request);
     }
 
-    // Whether requests become calls of b_transport, since the target does not serve in order: it may make callers wait.
+    // Returns whether requests become calls of b_transport, because the target does not serve in order. Such a target
+    // may make callers wait.
     bool calls() const { return caller_ != nullptr; }
 
   private:
@@ -178,47 +181,48 @@ class outlet {
 
     in_order_target *target_ = nullptr;
     unsigned port_ = 0;
-    std::unique_ptr<blocking_caller> caller_; // where the target is none of ours
+    std::unique_ptr<blocking_caller> caller_; // for a foreign target
 };
 
-// b_transport for a target that serves in order, from a thread. Where no process can do anything before the answer is
-// there, or only within look_ahead_ps from now, the call returns at once, and delay says when that is. Else it waits,
-// and delay is zero then.
+// b_transport for a target that serves in order, from a thread. The call returns at once if no process can do anything
+// before the answer, or only within look_ahead_ps from now. Then delay is the time of the answer. Otherwise the call
+// waits, and delay is zero.
 void enter(in_order_target &target, unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay,
            std::uint64_t look_ahead_ps);
 
 // --- Threads ---
 //
-// On whose behalf a thread calls: what decides between threads that come at one time.
+// The initiators for which threads call: they decide between threads that arrive at one time.
 
-// As long as it exists, the calls of the current thread are those of another initiator. A foreign target that is called
-// may call our modules in turn, from the same thread.
+// While this object exists, the calls of the current thread count as calls of another initiator. A foreign target that
+// is called may in turn call tlmalloc's modules from the same thread.
 class acting_for {
   public:
-    // `payload`: of the call, or NULL. It must live as long as this.
+    // `payload`: payload of the call, or NULL. It must outlive this object.
     acting_for(time_queue::caller who, const tlm::tlm_generic_payload *payload);
     ~acting_for();
     acting_for(const acting_for &) = delete;
     acting_for &operator=(const acting_for &) = delete;
 
-    // Of the current thread. A thread that acts for nobody else is known by its own name.
+    // The caller of the current thread. A thread that acts for no other initiator has its own name.
     static time_queue::caller current_caller();
-    // Who asked for the call within which the current thread calls; NULL: unknown. What a foreign target asks for
-    // meanwhile, it may ask for with payloads of its own, and they say nothing of that.
+    // The requester of the call within which the current thread calls; NULL: unknown. A foreign target may make its own
+    // accesses meanwhile, with payloads that do not name this requester.
     static const requester *current_requester() { return threads_ == 0 ? nullptr : requester_of_current(); }
 
   private:
     static const requester *requester_of_current();
 
-    static inline std::size_t threads_ = 0; // that act for others
+    static inline std::size_t threads_ = 0; // threads that act for others
     const sc_core::sc_process_handle thread_;
 };
 
-// --- Writes under way ---
+// --- Writes in flight ---
 //
-// Which bytes writes will still change that have been sent and have not arrived: for what must not overtake them.
+// The bytes that writes in flight will still change, for accesses that must not overtake these writes.
 
-// Of one initiator, in the order of sending. Mostly few, and the first to be sent is mostly the first to arrive.
+// The writes of one initiator, in the order of sending. In most cases they are few, and the first write sent arrives
+// first.
 class writes_under_way {
   public:
     void add(const in_order_request &write) {
@@ -230,7 +234,7 @@ class writes_under_way {
         all_.erase(std::find_if(all_.begin(), all_.end(), [&](const entry &e) { return e.write == &write; }));
     }
 
-    // The latest that touches bytes of the payload; null: none.
+    // The latest write that touches bytes of the payload; null if no write does.
     const in_order_request *before(const tlm::tlm_generic_payload &payload) const {
         if (all_.empty()) return nullptr;
         const auto [first, last] = bytes_of(payload);
