@@ -1,4 +1,4 @@
-// Stands between an initiator and a target and writes down what breaks the TLM-2.0 base protocol.
+// Observes the calls between an initiator and a target, and records violations of the TLM-2.0 base protocol.
 #ifndef TLMALLOC_TESTING_BASE_PROTOCOL_CHECKER_HPP
 #define TLMALLOC_TESTING_BASE_PROTOCOL_CHECKER_HPP
 
@@ -15,19 +15,23 @@
 
 namespace tlmalloc::testing {
 
-// Bind the initiator to `in` and `out` to the target; calls pass through unchanged and without time. The rules are
-// those of IEEE 1666-2011 clauses 11, 14 and 15; each violation is a text "<rule>: <what was seen>", where the rule is:
-//   I1  a request begins with status TLM_INCOMPLETE_RESPONSE and without the DMI hint
-//   I4  a payload in flight is not used for b_transport
-//   I5  a non-blocking request has a memory manager and is referenced
-//   T1  an answer has a status            T8  attributes are the initiator's
-//   T9  time does not go back in b_transport
-//   A1  phases come in order              A2  one open request and one open response
-//   A3  the return value says what the arguments show
-//   A4  the times of a payload do not go back
-//   G2  debug moves at most what was asked for
-//   D1  a DMI region that is granted contains the address, has a pointer, allows the access that was asked for
-// It knows one hop: bind one to each initiator that is watched.
+// Bind the initiator to `in` and `out` to the target; calls pass through unchanged and in no time. The rules are those
+// of IEEE 1666-2011 clauses 11, 14 and 15. Each violation is a text "<rule>: <observation>" with one of these rules:
+// - I1: a request begins with status TLM_INCOMPLETE_RESPONSE and without the DMI hint
+// - I4: a payload in flight is not used for b_transport
+// - I5: a non-blocking request has a memory manager and is referenced
+// - T1: an answer has a status
+// - T8: the target does not change the initiator's attributes
+// - T9: time does not go back in b_transport
+// - A1: phases arrive in order
+// - A2: at most one request and one response are open
+// - A3: the return value agrees with the arguments
+// - A4: the times of a payload do not go back
+// - G2: a debug access moves at most the requested bytes
+// - D1: a granted DMI region contains the address, has a pointer, and allows the requested access
+// - D5: an invalidated range does not end before it starts
+//
+// The checker knows one hop: bind a checker to each initiator that you observe.
 class base_protocol_checker : public sc_core::sc_module {
   public:
     tlm_utils::simple_target_socket<base_protocol_checker> in{"in"};
@@ -44,7 +48,7 @@ class base_protocol_checker : public sc_core::sc_module {
 
     const std::vector<std::string> &violations() const { return violations_; }
 
-    // All violations, a line each; "" is good.
+    // All violations, one per line; "" without violations.
     std::string report() const {
         std::string text;
         for (const std::string &v : violations_)
@@ -52,7 +56,7 @@ class base_protocol_checker : public sc_core::sc_module {
         return text;
     }
 
-    std::uint64_t transactions() const { return transactions_; } // blocking calls, and responses that have ended
+    std::uint64_t transactions() const { return transactions_; } // blocking calls, and ended responses
     std::size_t in_flight() const { return open_.size(); }       // non-blocking transactions that have not ended
     std::size_t most_in_flight() const { return most_open_; }
 
@@ -70,7 +74,7 @@ class base_protocol_checker : public sc_core::sc_module {
               enables(p.get_byte_enable_ptr()), length(p.get_data_length()), enable_length(p.get_byte_enable_length()),
               width(p.get_streaming_width()) {}
 
-        // The address is the interconnect's to change.
+        // An interconnect may change the address.
         bool same(const attributes &o) const {
             return command == o.command && data == o.data && enables == o.enables && length == o.length &&
                    enable_length == o.enable_length && width == o.width;
@@ -83,8 +87,8 @@ class base_protocol_checker : public sc_core::sc_module {
         attributes sent;
     };
 
-    // An initiator's own mistakes are the target's to answer, so they are written down only where they break the rules
-    // for calls, not for values: a length of 0 is a bad transaction, a status that is already OK is a broken call.
+    // The target answers an initiator's mistakes. The checker therefore records a mistake only if it breaks the rules
+    // for calls, not for values. A length of 0 is a bad transaction; a status that is already OK is a broken call.
     void check_request(const payload_type &payload) {
         if (payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE)
             violation("I1", "the request's status is not TLM_INCOMPLETE_RESPONSE");
@@ -219,7 +223,7 @@ class base_protocol_checker : public sc_core::sc_module {
         transactions_++;
     }
 
-    // The payload's next phase; false when it is not in flight or not where this phase may follow.
+    // Records the payload's next phase. Returns false if the payload is not in flight, or if this phase may not follow.
     bool advance(const payload_type &payload, tlm::tlm_phase_enum next, const sc_core::sc_time &delay) {
         const auto found = open_.find(&payload);
         if (found == open_.end()) {

@@ -1,4 +1,4 @@
-// A battery of TLM-2.0 rules for memory-like targets: anyone's, in both coding styles.
+// A battery of TLM-2.0 rules for any memory-like target, in both coding styles.
 //
 //   struct my_target : tlmalloc::testing::conformance_target {
 //       my_memory memory_under_test{"memory"};
@@ -9,9 +9,9 @@
 //       return tlmalloc::testing::report_conformance([] { return std::make_unique<my_target>(); }, std::cout);
 //   }
 //
-// Each rule runs in a process of its own (fork), in a simulation of its own, behind a base_protocol_checker; a rule
-// whose process dies or takes too long has failed. Call it before any module is made in the calling process. Rule names
-// are those of model/testing/README.md, which says what in IEEE 1666-2011 each rests on.
+// Each rule runs in a process of its own (fork), in a simulation of its own, with a base_protocol_checker in front of
+// the target. A rule fails if its process dies or takes too long. Call the battery before the calling process creates
+// any module. model/testing/README.md lists the rules by name, with the source of each rule in IEEE 1666-2011.
 #ifndef TLMALLOC_TESTING_CONFORMANCE_HPP
 #define TLMALLOC_TESTING_CONFORMANCE_HPP
 
@@ -240,12 +240,12 @@ inline void a7(probe &p) {
     sc_core::sc_event sent;
     sc_core::sc_spawn(
         [&] {
-            p.from.begin(payload); // a wait() in here is an error
+            p.from.begin(payload); // a wait() in this call is an error
             sent.notify(sc_core::SC_ZERO_TIME);
         },
         nullptr, &method);
     sc_core::wait(sent);
-    p.from.ending = response_end::call; // END_RESP comes from a method as well
+    p.from.ending = response_end::call; // a method sends END_RESP too
     p.from.finish(payload);
     p.from.give_back(payload);
 }
@@ -292,7 +292,7 @@ inline void a11(probe &p) {
     }
 }
 
-// Requests that touch the same bytes, all under way together, each of another length: what each read must bring.
+// Requests for the same bytes, all outstanding together, each with another length: checks the bytes of each read.
 inline void a12(probe &p) {
     if (!p.target->writable) throw not_applicable{"the target is read only"};
     for (unsigned round = 0; round < 8; round++)
@@ -323,7 +323,7 @@ inline void a13(probe &p) {
     std::vector<bytes> buffers(8, bytes(32, 0xa5));
     if (p.target->writable) p.write(p.first(), probe::pattern(3));
     std::vector<tlm::tlm_generic_payload *> sent;
-    p.from.style = coding::loosely_timed; // what is not said to begin
+    p.from.style = coding::loosely_timed; // for accesses without begin()
     for (bytes &b : buffers) {
         sent.push_back(&p.from.make(tlm::TLM_READ_COMMAND, p.first(), b.data(), b.size()));
         p.from.begin(*sent.back());
@@ -349,7 +349,7 @@ namespace tlmalloc::testing {
 
 struct conformance_rule {
     const char *name, *text;
-    bool loosely_timed, approximately_timed; // where it is checked
+    bool loosely_timed, approximately_timed; // coding styles in which it is checked
     void (*check)(conformance::probe &);
 };
 
@@ -416,7 +416,7 @@ inline verdict check_conformance(const conformance_rule &rule, coding style, con
     if (child < 0) return {outcome::failed, "cannot create a process"};
     if (child == 0) {
         close(channel[0]);
-        // A test runner's handlers would go on in the caller's place.
+        // Otherwise a test runner's handlers would continue in place of the caller.
         for (const int signal : {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTERM})
             std::signal(signal, SIG_DFL);
         alarm(timeout_seconds);
@@ -453,7 +453,8 @@ inline verdict check_conformance(const conformance_rule &rule, coding style, con
     return {static_cast<outcome>(answer[0] - '0'), answer.substr(1)};
 }
 
-// Checks all rules and writes a table: name, coding style, result, rule, what was found. Returns how many have failed.
+// Checks all rules and writes a table: name, coding style, result, rule, observation. Returns the number of failed
+// rules.
 inline int report_conformance(const make_target &make, std::ostream &table) {
     int failed = 0;
     for (const conformance_rule &rule : conformance_rules())

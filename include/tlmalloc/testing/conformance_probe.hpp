@@ -1,5 +1,5 @@
-// What the rules of the battery (conformance.hpp) are written with: the target's description, one rule's simulation,
-// and the calls that a rule makes.
+// The tools of the battery's rules (conformance.hpp): the target's description, one rule's simulation, and the calls
+// that a rule makes.
 #ifndef TLMALLOC_TESTING_CONFORMANCE_PROBE_HPP
 #define TLMALLOC_TESTING_CONFORMANCE_PROBE_HPP
 
@@ -18,7 +18,7 @@
 
 namespace tlmalloc::testing {
 
-// What the battery must know about a target. It is made anew for each rule.
+// The target's description for the battery, which makes a new target for each rule.
 class conformance_target {
   public:
     struct range {
@@ -27,19 +27,19 @@ class conformance_target {
 
     virtual ~conformance_target() = default;
 
-    // Binds the initiator to the target, which is built here or in the constructor.
+    // Binds the initiator to the target, which this function or the constructor builds.
     virtual void bind(tlm::tlm_initiator_socket<> &initiator) = 0;
 
-    // Runs in a thread before the rule: whatever makes the addresses legal, such as a mapping.
+    // Makes the addresses legal, for example by a mapping. The battery calls it in a thread before the rule.
     virtual void prepare() {}
 
-    // Makes the target withdraw DMI, as by freeing or unmapping; returns what must be withdrawn at least. From a
-    // thread.
+    // Makes the target withdraw DMI, as by freeing or unmapping. Returns the smallest range that the target must
+    // withdraw. The battery calls it in a thread.
     virtual std::optional<range> withdraw_dmi() { return std::nullopt; }
 
-    range memory{0, 0};   // at least 512 bytes that any access may touch; 256 when only reads are tried
-    bool writable = true; // by transport; else only reads are tried
-    bool bounded = true;  // the 64 bytes behind `memory` are not legal, nor are the last 64 of all addresses
+    range memory{0, 0};   // at least 512 bytes that any access may touch; 256 if the battery only reads
+    bool writable = true; // by transport; otherwise the battery only reads
+    bool bounded = true;  // the 64 bytes after `memory` are illegal, and so are the last 64 of all addresses
 };
 
 using make_target = std::function<std::unique_ptr<conformance_target>()>;
@@ -48,7 +48,7 @@ enum class outcome { passed, failed, not_applicable };
 
 struct verdict {
     outcome result;
-    std::string text; // what was found; why it does not apply
+    std::string text; // the observation, or why the rule does not apply
 };
 
 namespace conformance {
@@ -84,7 +84,7 @@ inline std::vector<const void *> extensions(const tlm::tlm_generic_payload &payl
     return all;
 }
 
-// One rule's simulation: initiator -> checker -> target, and calls that a rule is written with.
+// One rule's simulation, initiator -> checker -> target, and the calls that a rule makes.
 class probe : public sc_core::sc_module {
   public:
     initiator from{"from"};
@@ -106,17 +106,17 @@ class probe : public sc_core::sc_module {
     std::uint64_t last() const { return target->memory.last; }
     bool lt() const { return from.style == coding::loosely_timed; }
 
-    // An access that may go wrong.
+    // An access that may fail.
     struct request {
         tlm::tlm_command command = tlm::TLM_READ_COMMAND;
         std::uint64_t address = 0;
         bytes data;
-        std::optional<unsigned> length{}, width{}; // not those of data
+        std::optional<unsigned> length{}, width{}; // if they differ from those of `data`
         std::optional<bytes> enables{};
         sc_core::sc_time delay{};
     };
 
-    // Waits for the end of the access.
+    // Makes the access and waits for its end.
     tlm::tlm_response_status send(request &r) {
         tlm::tlm_generic_payload &payload = make(r);
         transport(payload, r.delay);
@@ -125,7 +125,7 @@ class probe : public sc_core::sc_module {
         return status;
     }
 
-    // An access that begins `delay` from now, and its end.
+    // Makes an access that begins `delay` from now, and waits for its end.
     void transport(tlm::tlm_generic_payload &payload, sc_core::sc_time delay = {}) {
         from.transport(payload, delay);
         sc_core::wait(delay);
@@ -175,29 +175,29 @@ class probe : public sc_core::sc_module {
         return granted;
     }
 
-    // A region that is granted for the address; else the rule does not apply.
+    // Returns a region that the target grants for the address. Without a grant, the rule does not apply.
     tlm::tlm_dmi granted(std::uint64_t address) {
         tlm::tlm_dmi data;
         if (!dmi(tlm::TLM_READ_COMMAND, address, data)) throw not_applicable{"DMI is not granted"};
         return data;
     }
 
-    // Requests with which something is wrong; each may be sent once.
+    // Invalid requests; send each request once at most.
     std::vector<request> bad_requests(tlm::tlm_command command) {
         const bytes data(8, 0x5a);
         std::vector<request> all;
         all.push_back({command, first(), data, 0u, 8u});          // no length
         all.push_back({command, first(), data, {}, 0u});          // no streaming width
-        all.push_back({command, first(), data, {}, {}, bytes()}); // enables below: a pointer, no length
+        all.push_back({command, first(), data, {}, {}, bytes()}); // in send_bad(): a pointer, no length
         if (target->bounded) {
-            all.push_back({command, last() - 3, data});                           // runs off the end
-            if (last() != UINT64_MAX) all.push_back({command, last() + 1, data}); // begins behind the end
+            all.push_back({command, last() - 3, data});                           // runs past the end
+            if (last() != UINT64_MAX) all.push_back({command, last() + 1, data}); // begins after the end
             all.push_back({command, UINT64_MAX - 3, data});                       // wraps
         }
         return all;
     }
 
-    // Sends a request that may be bad: enables that are there but empty become a pointer without a length.
+    // Sends a request that may be invalid: empty enables become a pointer without a length.
     tlm::tlm_response_status send_bad(request &r) {
         if (!r.enables || !r.enables->empty()) return send(r);
         static std::uint8_t enable = TLM_BYTE_ENABLED;
@@ -216,8 +216,8 @@ class probe : public sc_core::sc_module {
         return result;
     }
 
-    // `count` accesses of 32 bytes under way together (approximately timed): writes of different data to different
-    // places where the target can be written, then reads; each must come back, with the right data.
+    // Makes `count` accesses of 32 bytes, all outstanding together (approximately timed). Writes different data to
+    // different places if the target is writable, then reads. Each access must complete, with the right data.
     void many(unsigned count) {
         for (const tlm::tlm_command command : {tlm::TLM_WRITE_COMMAND, tlm::TLM_READ_COMMAND}) {
             if (command == tlm::TLM_WRITE_COMMAND && !target->writable) continue;
@@ -231,7 +231,7 @@ class probe : public sc_core::sc_module {
             for (unsigned i = 0; i < count; i++) {
                 from.finish(*sent[i]);
                 require(sent[i]->is_response_ok(), "one of several requests fails");
-                const bool latest = i + places() >= count; // what a later request has not written over
+                const bool latest = i + places() >= count; // no later request has written over it
                 if (command == tlm::TLM_READ_COMMAND && target->writable && latest)
                     require(data[i] == pattern(i), "one of several reads returns wrong bytes");
                 from.give_back(*sent[i]);
@@ -256,7 +256,7 @@ class probe : public sc_core::sc_module {
         try {
             target->prepare();
             rule_(*this);
-            sc_core::wait(sc_core::sc_time(10, sc_core::SC_US)); // what the target still has to say
+            sc_core::wait(sc_core::sc_time(10, sc_core::SC_US)); // for late calls of the target
             require(checker.violations().empty(),
                     "the protocol checker found " + checker.report().substr(0, checker.report().find('\n')));
             verdict_result = outcome::passed;

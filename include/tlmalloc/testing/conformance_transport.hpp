@@ -1,4 +1,4 @@
-// The battery's rules T1 to T12: responses, addresses, byte enables, streaming, and what belongs to the initiator.
+// The battery's rules T1 to T12: responses, addresses, byte enables, streaming, and the initiator's property.
 #ifndef TLMALLOC_TESTING_CONFORMANCE_TRANSPORT_HPP
 #define TLMALLOC_TESTING_CONFORMANCE_TRANSPORT_HPP
 
@@ -35,7 +35,7 @@ inline void t2_untouched(probe &p) {
         if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
         for (probe::request &r : p.bad_requests(command)) {
             const bytes data = r.data;
-            if (!is_error(p.send_bad(r))) continue; // T3, T5 to T7 say that it must be
+            if (!is_error(p.send_bad(r))) continue; // T3, T5 to T7 require an error
             require(r.data == data, "a failed read changed the buffer");
             require(p.both_ends() == before, "a failed write changed the memory");
         }
@@ -81,7 +81,7 @@ inline void t4(probe &p) {
 
 // --- byte enables ----------------------------------------------------------------------------------------------------
 
-// Writes or reads `length` bytes under the pattern and compares with what each byte should have become.
+// Writes or reads `length` bytes under the pattern, and compares each byte with its expected value.
 inline void enabled(probe &p, tlm::tlm_command command, std::size_t length, const bytes &enables) {
     const std::uint64_t at = p.first() + 8;
     if (p.target->writable) p.write(at, probe::pattern(1, length));
@@ -165,7 +165,8 @@ inline void t7(probe &p) {
     require(is_error(p.send(r)), "a length of 0 does not return an error");
 }
 
-// --- what belongs to the initiator -----------------------------------------------------------------------------------
+// --- the initiator's property
+// -----------------------------------------------------------------------------------------
 
 inline void t8(probe &p) {
     for (const tlm::tlm_command command : {tlm::TLM_READ_COMMAND, tlm::TLM_WRITE_COMMAND}) {
@@ -253,7 +254,7 @@ inline void t12(probe &p) {
         for (const tlm::tlm_command command : {tlm::TLM_WRITE_COMMAND, tlm::TLM_READ_COMMAND}) {
             if (command == tlm::TLM_WRITE_COMMAND && !p.target->writable) continue;
             bytes buffer = command == tlm::TLM_WRITE_COMMAND ? data : bytes(32, 0xa5);
-            tlm::tlm_generic_payload payload; // nobody's: gone after the call
+            tlm::tlm_generic_payload payload; // without a manager: destroyed after the call
             payload.set_command(command);
             payload.set_address(p.first() + 7);
             payload.set_data_ptr(buffer.data());

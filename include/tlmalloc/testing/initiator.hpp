@@ -1,4 +1,4 @@
-// An initiator for tests: the same access as a blocking call or in four phases.
+// An initiator for tests: it makes the same access as a blocking call or in four phases.
 #ifndef TLMALLOC_TESTING_INITIATOR_HPP
 #define TLMALLOC_TESTING_INITIATOR_HPP
 
@@ -16,11 +16,11 @@ namespace tlmalloc::testing {
 
 enum class coding { loosely_timed, approximately_timed };
 
-// How an initiator ends a response: TLM_COMPLETED, END_RESP as a return value (TLM_UPDATED), or END_RESP as a call.
+// The ways to end a response: TLM_COMPLETED, END_RESP as a return value (TLM_UPDATED), or END_RESP as a call.
 enum class response_end { completed, updated, call };
 
-// Payloads come from the initiator (it is their memory manager) and go back to it: make() ... give_back(). All calls
-// that may wait are for threads.
+// The initiator is the memory manager of its payloads: make() provides a payload, give_back() returns it. Call all
+// functions that may wait from threads.
 class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
   public:
     tlm_utils::simple_initiator_socket<initiator> out{"out"};
@@ -29,7 +29,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
     response_end ending = response_end::completed;
     sc_core::sc_time response_delay; // from BEGIN_RESP to END_RESP, unless `completed`
 
-    std::function<void(std::uint64_t, std::uint64_t)> on_invalidate; // DMI is withdrawn
+    std::function<void(std::uint64_t, std::uint64_t)> on_invalidate; // called when a target withdraws DMI
 
     explicit initiator(sc_core::sc_module_name name) : sc_module(name) {
         out.register_nb_transport_bw(this, &initiator::nb_transport_bw);
@@ -40,7 +40,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         dont_initialize();
     }
 
-    // A payload as it must be when a call begins; referenced once.
+    // Returns a payload in the state that the beginning of a call requires, with one reference.
     tlm::tlm_generic_payload &make(tlm::tlm_command command, std::uint64_t address, void *data, std::size_t length) {
         if (free_.empty()) {
             all_.push_back(std::make_unique<tlm::tlm_generic_payload>(static_cast<tlm::tlm_mm_interface *>(this)));
@@ -63,8 +63,8 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
 
     void give_back(tlm::tlm_generic_payload &payload) { payload.release(); }
 
-    // The whole access in the coding style that is set. Loosely timed the delay grows; approximately timed the access
-    // begins `delay` from now and is over on return (delay 0).
+    // Makes the whole access in the selected coding style. Loosely timed, the delay grows. Approximately timed, the
+    // access begins `delay` from now and is over on return (delay 0).
     void transport(tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
         if (style == coding::loosely_timed) {
             out->b_transport(payload, delay);
@@ -75,7 +75,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         delay = sc_core::SC_ZERO_TIME;
     }
 
-    // Sends BEGIN_REQ `delay` from now, once the request before has its END_REQ.
+    // Sends BEGIN_REQ `delay` from now, after the END_REQ of the previous request.
     void begin(tlm::tlm_generic_payload &payload, const sc_core::sc_time &delay = sc_core::SC_ZERO_TIME) {
         while (request_)
             sc_core::wait(request_ended_);
@@ -97,7 +97,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         }
     }
 
-    // Waits for the end of the response. Returns when it began (BEGIN_RESP with its annotated time).
+    // Waits for the end of the response. Returns the time of its beginning (BEGIN_RESP with its annotated time).
     sc_core::sc_time finish(tlm::tlm_generic_payload &payload) {
         progress &state = *states_.at(&payload);
         while (!state.ended)
@@ -107,8 +107,8 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         return responded;
     }
 
-    std::uint64_t in_use() const { return all_.size() - free_.size(); }         // payloads that somebody still holds
-    std::uint64_t requests_ended() const { return requests_ended_; }            // END_REQ, or what implies it
+    std::uint64_t in_use() const { return all_.size() - free_.size(); }         // payloads that are still held
+    std::uint64_t requests_ended() const { return requests_ended_; }            // END_REQ, or a phase that implies it
     tlm::tlm_sync_enum last_end_response_answer() const { return end_answer_; } // to END_RESP as a call
 
   private:
@@ -124,7 +124,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;
         end_request(payload);
         const auto found = states_.find(&payload);
-        if (found == states_.end() || found->second->ended) return tlm::TLM_ACCEPTED; // a target's mistake
+        if (found == states_.end() || found->second->ended) return tlm::TLM_ACCEPTED; // a mistake of the target
         found->second->responded = sc_core::sc_time_stamp() + delay;
         if (ending == response_end::call) {
             to_end_.notify(payload, delay + response_delay);
@@ -165,7 +165,7 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
     }
 
     void free(tlm::tlm_generic_payload *payload) override {
-        payload->reset(); // extensions that were to go with it
+        payload->reset(); // also clears the payload's extensions
         free_.push_back(payload);
     }
 
