@@ -13,7 +13,7 @@
 namespace tlmalloc {
 
 // `in` serves the four phases as every tlmalloc target does (target_socket.hpp). Threads call b_transport at `out` with
-// the unchanged payloads, and the target may wait. Blocking calls, DMI and debug accesses pass through unchanged. If
+// the unchanged payloads, so the target may wait. Blocking calls, DMI and debug accesses pass through unchanged. If
 // several initiators call at one time, the bridge serves first the initiator whose name is first as text.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/kit/AT_LT_BRIDGE.md.

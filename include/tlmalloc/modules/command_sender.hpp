@@ -44,7 +44,7 @@ tla_status send_command(forward_path target, std::uint64_t port_address, const t
 
 using retry_policy = tla_retry_policy;
 
-// Sends a command, again and again as the policy allows; `retried` grows by the number of repetitions.
+// Sends a command and repeats it as the policy says; `retried` grows by the number of repetitions.
 tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
                         std::uint64_t &retried, requester *who = nullptr);

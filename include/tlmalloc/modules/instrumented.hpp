@@ -87,7 +87,7 @@ class instrumented : public sc_core::sc_module {
     virtual std::vector<statistics_group> list_statistics() const { return {}; }
 
     // Prints a table for readers: module, name, value, unit, meaning. If posts arrived late in the simulation
-    // (time_queue.hpp), they are at its end, as "order". A table of several modules has one end.
+    // (time_queue.hpp), the table ends with these posts, as "order". A table of several modules has one such end.
     static void print_statistics(std::ostream &out, std::initializer_list<const instrumented *> modules);
     void print_statistics(std::ostream &out) const { print_statistics(out, {this}); }
 

@@ -93,7 +93,7 @@ class processing_element : public instrumented, public resettable, private comma
         std::uint64_t composites = 0, tiles = 0;                    // awaited composites; steps of their plans
         std::uint64_t composite_begin_ps = 0, composite_end_ps = 0; // of their first stage, and of their last stage
         tla_status status = TLA_OK;
-        tla_completion refused{};    // the last tl_alloc that failed; status TLA_OK if no tl_alloc failed
+        tla_completion refused{};    // of the last tl_alloc that failed; status TLA_OK if no tl_alloc failed
         tla_error problem{};         // why it ended with `status`, if more details are known
         tla_error failed{};          // the first call that returned an error, by name; status TLA_OK if no call did
         std::uint64_t failed_ps = 0; // time of that return
