@@ -28,8 +28,8 @@ namespace tlmalloc {
 // Serves nb_transport_fw by the base protocol (IEEE 1666-2011 15.2) on behalf of a module:
 //
 //   BEGIN_REQ  The object keeps it until its annotated time, then sends END_REQ. If `outstanding` accepted requests
-//              of this initiator have no END_RESP yet, the object holds END_REQ, and so the initiator, back until a
-//              response has ended (back-pressure).
+//              of this initiator have no END_RESP yet, END_REQ waits until a response has ended. This holds back the
+//              initiator (back-pressure).
 //   service    The object serves an accepted request at once, in the order of acceptance: one of its threads calls the
 //              module's b_transport. Data moves here; the annotated delay determines the time of the response. A
 //              b_transport that waits holds up its own request only.
