@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_filled_from_files_and_compared_with_them) {
     BOOST_CHECK(contains(run_kernel(file).out, "result verified"));
     y[9] = 5;
     scratch.write("y.bin", bytes_of(y));
-    check_says(run_kernel(file), 1, "wrong result: y[9] is 0x40800000, expected 0x40a00000 as y.bin has it");
+    check_says(run_kernel(file), 1, "wrong result: y[9] is 0x40800000, expected 0x40a00000 as in y.bin");
     scratch.write("y.bin", bytes_of(y) + "more");
     check_says(run_kernel(file), 2, "y.bin: found more than 256 bytes, expected 256");
     scratch.write("x.bin", "short");
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_kernel_is_stopped_and_reported) {
         {"", "status = tl_load_masked(tl, &tile, (tla_vaddr){tl_argument(tl, 0)}, 64, 1, 17, 0);",
          "tl_load_masked: a mask of 1 x 17 for a tile of 1 x 16: must not exceed the tile"},
         {"", "tile.dtype = (tl_dtype)99; status = tl_fill(tl, &tile, 0); tile.dtype = TL_F32;",
-         "found a tile of type 99, expected a tl_dtype"},
+         "a tile of type 99: must be a tl_dtype"},
         {"",
          "tl_tile t; status = tl_scratch(tl, 512, 1, TL_F64, &t); if (!status) status = tl_scratch(tl, 1, 1, TL_U8, "
          "&t);",

@@ -51,7 +51,7 @@ inline void check_commands(const logged &l) {
     for (const auto &[module, of] : told)
         if (of.count("refused")) refused += of.at("refused");
     BOOST_CHECK_EQUAL(refused, l.r.sum("controllers", "refused_commands"));
-    BOOST_CHECK_EQUAL(refused > 0, contains(l.r.run.err, "was refused"));
+    BOOST_CHECK_EQUAL(refused > 0, contains(l.r.run.err, "rejected by the fault plan"));
     sums of_all;
     for (const json_t *mapping : l.log.of("mapping")) {
         const std::string module = l.log.name("modules", number(mapping, "module"));

@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(reports_of_modules_are_on_standard_error) {
     BOOST_CHECK_EQUAL(run.status, 1);
     BOOST_CHECK_EQUAL(run.out, "");
     BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc probe: warning: /tlmalloc/hbm_slice/"), run.err);
-    BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc probe: h2d, 32768 bytes: the transfer: "), run.err);
+    BOOST_CHECK_MESSAGE(contains(run.err, "tlmalloc probe: h2d, 32768 bytes: the transfer failed: "), run.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_platform_too_large_for_the_host_names_the_part) {

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(streams_and_settings_of_the_recording_are_used_by_its_cache
     BOOST_CHECK_EQUAL(number_of(plain.report, "reserved_bytes"), 24 * MiB);
     replayed other = replay(to_json(snapshot), {"--capacity", "1 GiB"});
     BOOST_CHECK_MESSAGE(contains(other.text, "settings expandable_segments:True"), other.text);
-    BOOST_CHECK_MESSAGE(contains(other.text, "settings and streams are for segment_cache"), other.text);
+    BOOST_CHECK_MESSAGE(contains(other.text, "only segment_cache uses settings and streams"), other.text);
 }
 
 // The cycle of #123548, 20 times; without the proposal every one reserves 138 MiB and more.

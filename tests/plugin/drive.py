@@ -41,7 +41,7 @@ def late(name):
 # Another version, and settings that are none, are refused in words, and nothing is half made.
 assert plugin.tlmc_version() == tlmc.VERSION
 why = refused(tlmc.VERSION + 1, SETTINGS)
-assert "made for version 2" in why and "has version 1" in why, why
+assert "built for version 2" in why and "has version 1" in why, why
 for settings, expected in [(b"hbm.base", 'line 1: found "hbm.base", expected KEY = VALUE'),
                            (b"\nhbm.base = 12x", 'line 2: found hbm.base = "12x", expected an address below 2^64'),
                            (b"hbm.base = -1", 'line 1: found hbm.base = "-1", expected an address'),
