@@ -8,8 +8,10 @@
 #include "replay/segment_option.h"
 #include "trace/trace.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct explain_options {
     const char *path, *json_path, *map_path;
@@ -102,6 +104,26 @@ void explain_recordings_by(explain_recording *explainer) {
     recording = explainer;
 }
 
+/* An arena, and text that is no JSON, are no recordings: their errors name what the command explains instead. A file
+ * that cannot be read, is empty or compressed is left to the reader of recordings. */
+static tla_status check_kind(const char *path, tla_error *error) {
+    char begin[16] = "";
+    struct stat what;
+    FILE *const file = stat(path, &what) == 0 && S_ISREG(what.st_mode) ? fopen(path, "rb") : NULL;
+    const size_t length = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
+    if (file) fclose(file);
+    if (strcmp(begin, "tlmalloc-arena ") == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%.200s: found an arena of `tlmalloc age`, expected --request SIZE with it", path);
+    if (length && isgraph((unsigned char)begin[0]) && begin[0] != '{' && begin[0] != '[')
+        return tla_error_set(
+            error, TLA_SYNTAX,
+            "%.200s:1:1: found '%c', expected a report of `tlmalloc run --json`, an arena of `tlmalloc "
+            "age` or a memory snapshot of PyTorch",
+            path, begin[0]);
+    return TLA_OK;
+}
+
 static tla_status explain_the_recording(const explain_options *o, FILE *map, FILE *json, tla_error *error) {
     if (!recording)
         return tla_error_set(error, TLA_UNSUPPORTED, "%.200s: not a report of a run, and no recording can be read: %s",
@@ -134,6 +156,7 @@ static tla_status explain(const explain_options *o, tla_error *error) {
         status = explain_run(o->path, o->kernel, o->pe, output_table(), json, error);
         return status ? status : output_commit(error);
     }
+    if (!status) status = check_kind(o->path, error);
     return status ? status : explain_the_recording(o, map, json, error);
 }
 

@@ -162,7 +162,8 @@ static void try_for_commands(trials *t, const topic_share *share) {
 static void try_for_walks(trials *t) {
     if (sum_of(t->e, "mmus", "demand_faults") > 0) try_value(t, "mmu.unmapped", "error");
     if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
-    try_scaled(t, "mmu.tlb_l2.entries", 4, 1);
+    try_scaled(t, is_set_to(t->e, "mmu.tlb_l2.entries", "0") ? "mmu.tlb_l1.entries" : "mmu.tlb_l2.entries", 4, 1);
+    if (is_set_to(t->e, "mmu.walkers.merge_slots", "0")) try_value(t, "mmu.walkers.merge_slots", "32");
     try_faster(t, "mmu.walkers.count");
     try_value(t, "mmu.walkers.path_registers", "true");
 }
@@ -309,7 +310,8 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
         return sum_of(e, "mmus", "demand_faults") > 0
                    ? "each page is mapped by the host at its first access: map tensors before the launch, or request "
                      "larger pages"
-                   : "TLBs miss: use larger pages, more entries and walkers, or walkers that cache the upper levels";
+                   : "TLBs miss: use larger pages, more entries and walkers, or walkers that merge misses of a page or "
+                     "cache the upper levels";
     case TOPIC_LOOKUPS:
         return "the TLB looks up every chunk: use larger chunks, or a faster TLB";
     case TOPIC_ISSUE:

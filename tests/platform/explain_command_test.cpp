@@ -304,5 +304,21 @@ BOOST_AUTO_TEST_CASE(a_used_arena_explains_a_failed_request) {
     command_result run = run_tlmalloc({"explain", arena, "--request", "2 KiB", "--json", scratch.path("r.json")});
     BOOST_CHECK(contains(read_text(scratch.path("r.json")), "\"class\": \"fragmented\""));
     BOOST_CHECK_EQUAL(run_tlmalloc({"explain", events, "--request", "1 KiB"}).status, 2);
+    run = run_tlmalloc({"explain", arena});
+    BOOST_CHECK_EQUAL(run.status, 2);
+    BOOST_CHECK(contains(run.err, "arena: found an arena of `tlmalloc age`, expected --request SIZE with it"));
     BOOST_CHECK_EQUAL(run_tlmalloc({"explain", arena, "--request", "1 KiB", "--compare"}).status, 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_another_kind_is_rejected_with_all_kinds_that_are_explained) {
+    scratch_directory scratch;
+    for (const char *text : {"time_ns,op,id,bytes\n0,alloc,1,64\n", "# keys\nmmu:\n", "$timescale 1 ps $end\n"}) {
+        const command_result run = run_tlmalloc({"explain", scratch.write("file", text)});
+        BOOST_CHECK_EQUAL(run.status, 2);
+        BOOST_CHECK(contains(run.err, std::string("file:1:1: found '") + text[0] +
+                                          "', expected a report of `tlmalloc run --json`, an arena of `tlmalloc age` "
+                                          "or a memory snapshot of PyTorch"));
+    }
+    // White space may begin a recording.
+    BOOST_CHECK(contains(run_tlmalloc({"explain", scratch.write("file", " \n{}")}).err, "without 'device_traces'"));
 }

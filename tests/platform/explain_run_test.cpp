@@ -123,6 +123,20 @@ BOOST_AUTO_TEST_CASE(walks_are_named_first) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_small_tlb_and_walkers_that_merge_nothing_are_named) {
+    const settings one_entry{"mmu.walk=flat", "mmu.tlb_l1.entries=1", "mmu.tlb_l2.entries=0"};
+    const auto key_of = [&](const char *kernel, settings keys) {
+        const auto json = explained_run(kernel, keys).json({"--pe", "1"}); // without the inputs from the host
+        BOOST_CHECK_EQUAL(text_of(first_change(json), "topic"), "walks");
+        return text_of(first_change(json), "key");
+    };
+    BOOST_CHECK_EQUAL(key_of("transformer_block", one_entry), "mmu.tlb_l1.entries");
+    BOOST_CHECK_EQUAL(key_of("softmax", one_entry), "mmu.tlb_l1.entries");
+    BOOST_CHECK_EQUAL(key_of("mlp", one_entry), "mmu.walkers.merge_slots"); // more entries do not help it
+    BOOST_CHECK_EQUAL(key_of("gemm", {"mmu.walk=flat", "mmu.tlb_l1.entries=2", "mmu.tlb_l2.entries=0"}),
+                      "mmu.walkers.merge_slots");
+}
+
 BOOST_AUTO_TEST_CASE(a_hot_slice_is_named_first_and_its_bank) {
     const scratch_directory scratch;
     const std::string hot = scratch.write("hot.c", hot_kernel);
