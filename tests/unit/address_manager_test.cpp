@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(no_memory_and_no_size_leave_the_state_as_it_was) {
     BOOST_CHECK(m.consistent());
 }
 
-BOOST_AUTO_TEST_CASE(a_request_for_nothing_leaves_no_empty_block_behind) { // an LMCache regression
+BOOST_AUTO_TEST_CASE(a_request_for_zero_bytes_leaves_no_empty_block) { // an LMCache regression
     address_manager m(1 << 20);
     tla_block first = m.alloc(4096), none{};
     BOOST_CHECK_EQUAL(m.try_alloc(0, &none), TLA_INVALID_ARGUMENT);

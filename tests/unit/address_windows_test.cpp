@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_window_holds_what_lies_in_it_to_the_last_byte) {
     BOOST_CHECK(tla_address_windows_find(nullptr, 0, 0, 1) == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(windows_that_overlap_lead_nowhere_or_go_past_the_end_are_refused) {
+BOOST_AUTO_TEST_CASE(windows_that_overlap_have_no_target_or_pass_the_end_are_rejected) {
     const auto sorted = [](std::vector<tla_address_window> w) {
         return tla_address_windows_sort(w.data(), w.size(), 2);
     };

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(configurations_outside_their_range_make_no_arena) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(sizes_of_zero_and_of_more_than_2_to_the_63_are_refused) {
+BOOST_AUTO_TEST_CASE(sizes_of_zero_and_of_more_than_2_to_the_63_are_rejected) {
     for (int p = 0; p < TLA_POLICY_COUNT; p++) {
         any_arena a(static_cast<tla_policy>(p));
         tla_block block{1, 2};
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(sizes_of_zero_and_of_more_than_2_to_the_63_are_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_alignment_that_is_no_power_of_two_is_refused) {
+BOOST_AUTO_TEST_CASE(an_alignment_that_is_not_a_power_of_two_is_rejected) {
     any_arena a(TLA_FIRST_FIT);
     tla_block block{};
     for (uint64_t alignment : {uint64_t{0}, uint64_t{3}, uint64_t{4095}, UINT64_MAX}) {
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(an_alignment_beyond_the_arena_fits_only_where_a_multiple_li
     BOOST_CHECK_EQUAL(tla_arena_alloc_aligned(a.arena, 1, 16384, &block, nullptr), TLA_FRAGMENTED);
 }
 
-BOOST_AUTO_TEST_CASE(growth_past_2_to_the_63_is_refused) {
+BOOST_AUTO_TEST_CASE(growth_past_2_to_the_63_is_rejected) {
     for (int p = 0; p < TLA_POLICY_COUNT; p++) {
         any_arena a(static_cast<tla_policy>(p));
         BOOST_CHECK_EQUAL(tla_arena_grow(a.arena, 0, nullptr), TLA_INVALID_ARGUMENT);

@@ -30,7 +30,7 @@ bool same(const tla_work &a, const tla_work &b) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_batch_larger_than_the_capacity_costs_what_a_refused_request_of_its_size_costs) {
+BOOST_AUTO_TEST_CASE(a_batch_above_the_capacity_costs_as_much_as_a_failed_request_of_its_size) {
     for (int policy = 0; policy < TLA_POLICY_COUNT; policy++)
         BOOST_TEST_CONTEXT(tla_policy_name(static_cast<tla_policy>(policy))) {
             any_arena a(policy, 1 << 16);

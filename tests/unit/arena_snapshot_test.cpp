@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_is_the_text_that_its_header_shows) {
     BOOST_CHECK_EQUAL(text_of(again.get()), small);
 }
 
-BOOST_AUTO_TEST_CASE(an_aged_arena_of_any_policy_goes_on_from_its_snapshot_as_the_original) {
+BOOST_AUTO_TEST_CASE(an_aged_arena_of_any_policy_continues_from_its_snapshot_as_the_original) {
     for (int p = 0; p < TLA_POLICY_COUNT; p++)
         for (bool validate : {false, true}) {
             tla_arena_config config{4096, 100000, static_cast<tla_policy>(p), 4, validate};
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_tells_its_configuration) {
     BOOST_CHECK(config.validate);
 }
 
-BOOST_AUTO_TEST_CASE(a_snapshot_that_does_not_suit_the_arena_is_refused) {
+BOOST_AUTO_TEST_CASE(a_snapshot_that_does_not_suit_the_arena_is_rejected) {
     tla_error error{};
     std::size_t n = std::strlen(small);
     arena_pointer smaller = make({0, 4096, TLA_FIRST_FIT});

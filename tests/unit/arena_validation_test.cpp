@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_size_names_who_allocated_the_block) {
     BOOST_CHECK_EQUAL(tla_arena_free(a.arena, {block.offset, 250}, nullptr), TLA_OK); // rounds up to 256 as alloc did
 }
 
-BOOST_AUTO_TEST_CASE(a_partial_free_and_an_overlapping_one_are_told_apart) {
+BOOST_AUTO_TEST_CASE(a_partial_free_and_an_overlapping_free_give_different_errors) {
     checked_arena a;
     tla_block first = a.alloc(256, {1, 11, 5});
     a.alloc(256, {2, 12, 6});
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_partial_free_and_an_overlapping_one_are_told_apart) {
     BOOST_CHECK_EQUAL(a.refused({first.offset + 1024, 64}), TLA_NOT_ALLOCATED);
 }
 
-BOOST_AUTO_TEST_CASE(a_foreign_range_is_refused_with_and_without_validation) {
+BOOST_AUTO_TEST_CASE(a_foreign_range_is_rejected_with_and_without_validation) {
     for (bool validate : {false, true}) {
         checked_arena a(TLA_FIRST_FIT, 0x10000, validate);
         BOOST_CHECK_EQUAL(a.refused({0, 64}), TLA_OUT_OF_RANGE);

@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(a_release_from_any_thread_goes_to_the_device_of_origin) { /
     BOOST_CHECK_EQUAL(pool.acquire(0, 4096).address, a.address);
 }
 
-BOOST_AUTO_TEST_CASE(a_second_release_is_refused_and_changes_nothing) { // claim (v)
+BOOST_AUTO_TEST_CASE(a_second_release_is_rejected_and_changes_nothing) { // claim (v)
     devices d(1, GiB);
     pool pool(d);
     tla_pool_buffer a = pool.acquire(0, 512), foreign = a, resized = pool.acquire(0, 512), elsewhere = a;
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(trim_gives_back_the_largest_first_until_little_enough_is_ca
     BOOST_CHECK_EQUAL(d.used(0), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_byte_limit_refuses_what_the_driver_would_give) {
+BOOST_AUTO_TEST_CASE(a_byte_limit_fails_requests_that_the_driver_would_serve) {
     devices d(1, GiB);
     pool pool({d.driver(), 4096, false});
     tla_pool_buffer a = pool.acquire(0, 2048), b{};

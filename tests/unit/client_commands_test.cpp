@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(every_command_goes_out_by_mapped_words_as_the_encoder_write
         }
 }
 
-BOOST_AUTO_TEST_CASE(addresses_come_back_with_success_and_the_status_without) {
+BOOST_AUTO_TEST_CASE(the_client_returns_addresses_on_success_and_the_status_on_failure) {
     device d;
     tla_port_client client = d.client();
     tla_paddr pa{1};
@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(addresses_come_back_with_success_and_the_status_without) {
     BOOST_CHECK_EQUAL(va.value, 0xABC000u);
 }
 
-BOOST_AUTO_TEST_CASE(what_no_descriptor_can_say_is_refused_before_a_word_is_written) {
+BOOST_AUTO_TEST_CASE(commands_that_no_descriptor_can_encode_are_rejected_before_any_word_is_written) {
     device d;
     tla_port_client client = d.client(), unreachable{};
     const std::vector<tla_map_entry> entries = entries_of(TLA_COMMAND_MAX_ENTRIES + 1);
@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(an_eviction_that_finds_nothing_is_sent_again_so_many_times_
     BOOST_CHECK_EQUAL(d.received.size(), 10u);
 }
 
-BOOST_AUTO_TEST_CASE(what_batches_and_gets_leave_is_read_word_by_word) {
+BOOST_AUTO_TEST_CASE(the_client_reads_results_of_batches_and_gets_word_by_word) {
     device d;
     tla_port_client client = d.client();
     const tla_stack_request request{100, 0, TLA_FORMAT_UNDEFINED};

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_place_is_these_40_bytes) {
     BOOST_CHECK_EQUAL(back.object, 77u);
 }
 
-BOOST_AUTO_TEST_CASE(batches_and_keys_come_back_as_they_were_sent) {
+BOOST_AUTO_TEST_CASE(batches_and_keys_are_decoded_as_they_were_encoded) {
     tla_command back;
     auto command = command_of(TLA_OP_ALLOC_BATCH, TLA_TARGET_MEMORY_CONTROLLER);
     command.memory = TLA_SRAM, command.format = TLA_FORMAT_KV_MLA, command.stream = 5, command.object = 6;
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_completion_is_these_64_bytes) {
     BOOST_CHECK_EQUAL(back.service_ps, completion.service_ps);
 }
 
-BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
+BOOST_AUTO_TEST_CASE(scalar_commands_are_decoded_as_they_were_encoded) {
     for (tla_opcode opcode : {TLA_OP_ALLOC, TLA_OP_FREE, TLA_OP_VA_ALLOC, TLA_OP_VA_FREE}) {
         auto sent = command_of(opcode, TLA_TARGET_VA_MANAGER, 7);
         sent.nbytes = 0xFEDCBA9876543210;
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(scalar_commands_come_back_as_they_were_sent) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_come_back_as_they_were_sent) {
+BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_are_decoded_as_they_were_encoded) {
     for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK}) {
         for (uint32_t count = 1; count <= TLA_COMMAND_MAX_ENTRIES; count++) {
             auto sent = map_of(count, opcode);
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_come_back_as_they_were_sent
     }
 }
 
-BOOST_AUTO_TEST_CASE(launches_come_back_as_they_were_sent) {
+BOOST_AUTO_TEST_CASE(launches_are_decoded_as_they_were_encoded) {
     for (uint32_t count = 0; count <= TLA_COMMAND_MAX_ARGUMENTS; count++) {
         auto sent = launch_of(count);
         tla_command received;
@@ -361,7 +361,7 @@ BOOST_AUTO_TEST_CASE(launches_come_back_as_they_were_sent) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_dma_of_pes_comes_back_as_it_was_sent) {
+BOOST_AUTO_TEST_CASE(a_dma_of_pes_is_decoded_as_it_was_encoded) {
     for (const bool write : {false, true}) {
         auto sent = command_of(TLA_OP_PE_DMA, TLA_TARGET_IO_CPU);
         sent.pa.value = 0x7FFFFFFFFFFFF;
@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(damaged_bodies_are_rejected_with_value_and_range) {
     check_refused(short_launch, "71 bytes", "at least 72");
 }
 
-BOOST_AUTO_TEST_CASE(a_refused_body_still_tells_whom_to_answer) {
+BOOST_AUTO_TEST_CASE(a_rejected_body_still_identifies_its_sender) {
     auto alloc = encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER, 0xCAFE));
     tla_command command;
     BOOST_REQUIRE_EQUAL(decode(with(alloc, 16, {9}), command), TLA_BAD_COMMAND);
@@ -476,7 +476,7 @@ BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_well_formed) {
     BOOST_CHECK_EQUAL(command.target, TLA_TARGET_PE_MMU);
 }
 
-BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
+BOOST_AUTO_TEST_CASE(damaged_completions_are_rejected) {
     const tla_completion completion{2, 1, TLA_OK, TLA_OP_FREE, {}, 0, 0, 0, 0, 0, 0};
     bytes good(TLA_COMPLETION_BYTES), none(TLA_COMPLETION_BYTES);
     tla_completion_encode(&completion, good.data());
@@ -496,7 +496,7 @@ BOOST_AUTO_TEST_CASE(damaged_completions_are_refused) {
     BOOST_CHECK_EQUAL(back.correlation_id, 2u);
 }
 
-BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_refused_with_a_text) {
+BOOST_AUTO_TEST_CASE(random_damage_is_decoded_or_rejected_with_a_text) {
     std::mt19937 random(2);
     std::vector<bytes> good{encode(command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER)),
                             encode(map_of(3)),

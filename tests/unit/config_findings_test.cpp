@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(invalid_yaml_is_reported_with_its_place) {
                     "parsing a flow node"});
 }
 
-BOOST_AUTO_TEST_CASE(yaml_that_means_nothing_here_is_refused) {
+BOOST_AUTO_TEST_CASE(yaml_without_a_meaning_here_is_rejected) {
     check_findings("- 1\n- 2\n", {"f:1:1: found a sequence, expected a mapping of sections"});
     check_findings("\n  text\n", {"f:2:3: found \"text\", expected a mapping of sections"});
     check_findings("*a\n", {"f:1:1: found the alias \"a\", expected a mapping of sections"});
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(bad_overrides_are_found_and_quoted) {
         {"tcm.scheduler_reserve=8 KiB", "tcm.latency=3 ns"});
 }
 
-BOOST_AUTO_TEST_CASE(a_file_cut_anywhere_is_read_or_refused_without_harm) {
+BOOST_AUTO_TEST_CASE(a_file_truncated_at_any_length_is_read_or_rejected_without_harm) {
     for (const char *name : {"npu_small.yaml", "kernbench.yaml"}) {
         string text = read_text(configs + name);
         for (size_t length = 0; length <= text.size(); length++) {

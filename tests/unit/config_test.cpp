@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(every_unit_has_its_factor) {
     BOOST_CHECK_EQUAL(c.hbm.pseudo_channel_bandwidth, 25600000000u); // HBM3 per pseudo-channel
 }
 
-BOOST_AUTO_TEST_CASE(a_size_that_is_none_says_what_was_expected) {
+BOOST_AUTO_TEST_CASE(the_error_of_an_invalid_size_names_the_expected_form) {
     const std::vector<std::pair<const char *, const char *>> bad{
         {"", "found \"\", expected a size with a unit (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)"},
         {"6", "found \"6\", which has no unit, expected a size with a unit (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)"},
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(each_key_sets_the_member_it_names) {
     BOOST_CHECK_EQUAL(c.controller.cost.metadata_line_ps, 5u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_printed_reads_back_to_the_same_configuration) {
+BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) {
     const unsigned seed = 20260101;
     BOOST_TEST_MESSAGE("seed " << seed);
     std::mt19937_64 random(seed);

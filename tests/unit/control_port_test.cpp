@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_completion_without_a_command_is_ignored) {
     BOOST_CHECK_EQUAL(p.state(), unsigned(TLA_PORT_IDLE));
 }
 
-BOOST_AUTO_TEST_CASE(writes_outside_the_command_area_are_refused_and_change_nothing) {
+BOOST_AUTO_TEST_CASE(writes_outside_the_command_area_are_rejected_and_change_nothing) {
     port p;
     auto descriptor = alloc_descriptor();
     p.write(0, bytes(descriptor.begin(), descriptor.begin() + 16));

@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_growing_pool) {
 }
 
 // Descriptors cannot say them, callers in C can.
-BOOST_AUTO_TEST_CASE(a_command_with_a_memory_or_a_count_out_of_range_is_refused_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_command_with_a_memory_or_a_count_out_of_range_is_rejected_and_changes_nothing) {
     commander c;
     BOOST_REQUIRE_EQUAL(c.alloc(TLA_HBM, {100, 0, TLA_FORMAT_UNDEFINED}).status, TLA_OK);
     const tla_arena_stats before = tla_pe_memory_get_stats(c.memory, TLA_HBM);

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_batch_and_a_key_are_their_blocks_one_by_one) {
     BOOST_CHECK_EQUAL(batched.used(TLA_TCM), 2000u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_freed_is_told_wherever_its_plain_address_lies) {
+BOOST_AUTO_TEST_CASE(the_controller_reports_freed_blocks_at_every_plain_address) {
     for (const std::uint64_t base : {std::uint64_t{0}, std::uint64_t{0x8000'0000}, std::uint64_t{1} << 41,
                                      std::uint64_t{1} << 50, std::uint64_t{1} << 63}) {
         tla_pe_memory_config config = object_memory();
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_trusted_free_of_a_plain_range_takes_all_its_blocks_whatev
     BOOST_CHECK_EQUAL(c.stats(TLA_HBM).references, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(an_address_of_no_memory_is_refused_by_every_command_that_names_one) {
+BOOST_AUTO_TEST_CASE(every_command_with_an_address_rejects_an_address_outside_all_memories) {
     commander c;
     for (const tla_opcode opcode : {TLA_OP_FREE, TLA_OP_REF, TLA_OP_UNREF, TLA_OP_PIN, TLA_OP_UNPIN}) {
         BOOST_CHECK_EQUAL(c.about(opcode, UINT64_MAX, 8).status, TLA_OUT_OF_RANGE);

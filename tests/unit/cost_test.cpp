@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_price_is_the_fixed_part_and_a_unit_for_each_event) {
     BOOST_CHECK_EQUAL(tla_cost_price(&all_units, &all_work), expected);
 }
 
-BOOST_AUTO_TEST_CASE(the_length_of_the_list_is_told_but_not_charged) {
+BOOST_AUTO_TEST_CASE(the_receipt_reports_the_length_of_the_list_and_the_price_excludes_it) {
     tla_work work{};
     work.list_length = 100;
     tla_cost_profile units{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(the_cycles_of_an_engine_take_the_place_of_what_it_walked_an
     BOOST_CHECK_EQUAL(tla_cost_price(&units, &work), UINT64_MAX);
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_on_behind_the_answer_is_not_in_its_price) {
+BOOST_AUTO_TEST_CASE(the_price_of_an_answer_excludes_work_after_it) {
     tla_cost_profile units{};
     units.walk_ps = 10;
     units.walk_node_ps = 100;

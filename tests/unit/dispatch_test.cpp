@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(all_begin_when_the_farthest_can_unless_the_command_says_whe
 }
 
 // All or none: whichever PE it is that cannot, nobody is sent anything, and the answer says which one it was.
-BOOST_AUTO_TEST_CASE(whichever_pe_refuses_none_begins) {
+BOOST_AUTO_TEST_CASE(no_pe_begins_whichever_pe_rejects_the_launch) {
     const std::uint32_t cubes = 3, in_cube = 4;
     pes all;
     for (std::uint32_t cube = 0; cube < cubes; cube++)
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(whichever_pe_refuses_none_begins) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(no_pe_and_a_kernel_that_is_none_are_refused) {
+BOOST_AUTO_TEST_CASE(a_launch_without_a_pe_or_with_an_unknown_kernel_is_rejected) {
     bench b = bench::of_cubes(2, 2, 3);
     tla_dispatch *begun = nullptr;
     BOOST_CHECK_EQUAL(b.begin(*bench::launch({}, 0, 1), 0, &begun), TLA_INVALID_ARGUMENT);
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(the_answer_of_all_is_the_latest_start_and_the_longest_kerne
     BOOST_CHECK_EQUAL(answer.service_ps, 30u);
 }
 
-BOOST_AUTO_TEST_CASE(routes_that_share_a_pe_or_lie_between_each_other_are_refused) {
+BOOST_AUTO_TEST_CASE(routes_that_share_a_pe_or_lie_between_each_other_are_rejected) {
     tla_dispatcher *made = nullptr;
     const auto create = [&made](const pes &a, const pes &b) {
         const tla_dispatch_route routes[] = {{window(0), set_of(a), 0, 0}, {window(1), set_of(b), 0, 0}};

@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_list_has_so_many_nodes_and_what_needs_one_more_changes_no
         }
 }
 
-BOOST_AUTO_TEST_CASE(a_memory_of_a_controller_has_an_engine_behind_what_keeps_a_list_with_a_guard_too) {
+BOOST_AUTO_TEST_CASE(a_memory_of_a_controller_has_an_engine_for_its_list_with_a_guard_too) {
     naive_engine engine;
     tla_pe_memory_config config{};
     config.of[TLA_HBM].bytes = 1 << 20;

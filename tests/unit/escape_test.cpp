@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(control_characters_and_what_is_no_utf8_are_written_in_hexad
     BOOST_CHECK(!tla_is_utf8("ab\xc2", 3));
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_is_cut_between_characters) {
+BOOST_AUTO_TEST_CASE(text_that_does_not_fit_is_truncated_between_characters) {
     BOOST_CHECK_EQUAL(escaped("abc", 1), "");
     BOOST_CHECK_EQUAL(escaped("abc", 3), "ab");
     BOOST_CHECK_EQUAL(escaped("a\xe2\x82\xac", 4), "a");

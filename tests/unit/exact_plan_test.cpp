@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(an_empty_problem_has_an_empty_plan) {
     BOOST_CHECK_EQUAL(range.height, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_problem_or_no_plan_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_problems_and_plans_are_rejected) {
     const plan_problem bad[] = {
         {{{3, 3, 1}}, {1}, {TLA_PLAN_ANYWHERE}, {}},
         {{{0, 1, 0}}, {1}, {TLA_PLAN_ANYWHERE}, {}},

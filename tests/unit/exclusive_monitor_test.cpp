@@ -15,7 +15,7 @@ struct monitor : tla_exclusive_monitor {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(of_two_who_have_read_the_same_bytes_one_can_write) {
+BOOST_AUTO_TEST_CASE(only_one_of_two_masters_that_reserve_the_same_bytes_can_write) {
     monitor m;
     BOOST_CHECK(!tla_exclusive_monitor_holds(&m, 1, 0, 7));
     BOOST_REQUIRE_EQUAL(tla_exclusive_monitor_reserve(&m, 1, 0, 7), TLA_OK);
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(of_two_who_have_read_the_same_bytes_one_can_write) {
     BOOST_CHECK(!tla_exclusive_monitor_holds(&m, 1, 0, 7) && !tla_exclusive_monitor_holds(&m, 2, 0, 7));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_around_a_reservation_is_free) {
+BOOST_AUTO_TEST_CASE(bytes_around_a_reservation_are_free) {
     monitor m;
     uint64_t first = 0, last = UINT64_MAX;
     BOOST_CHECK(tla_exclusive_monitor_cut(&m, 50, &first, &last));

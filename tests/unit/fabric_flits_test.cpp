@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_is_alone_puts_its_bytes_on_every_link_and_w
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_two_transfers_that_share_a_link_each_waits_for_the_other) {
+BOOST_AUTO_TEST_CASE(two_transfers_that_share_a_link_wait_for_each_other) {
     // Both bring a flit a nanosecond to a link that takes one a nanosecond, so that they take turns and the queue
     // grows.
     const std::vector<tla_fabric_link> links = {{0, 2, 0, 256 * GB, 0}, {2, 0, 0, 256 * GB, 0}, {1, 2, 0, 256 * GB, 0},
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(of_two_transfers_that_share_a_link_each_waits_for_the_other
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_write_that_nobody_waits_for_ends_with_its_data) {
+BOOST_AUTO_TEST_CASE(a_posted_write_ends_with_its_data) {
     driver d(local_nodes, local_links, 256, UINT64_MAX, true);
     BOOST_CHECK_EQUAL(d.run({stream(0, 2, true, 64, 8000)}).front(), 75'000u);
 }
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_stores_and_forwards_waits_for_the_whole_transac
     BOOST_CHECK_EQUAL(d.run({stream(0, 2, true, 64, 8000)}).front(), 64'000u + 5000 + 64'000 + 8000 + 5000);
 }
 
-BOOST_AUTO_TEST_CASE(a_window_that_is_full_lets_a_store_go_on) {
+BOOST_AUTO_TEST_CASE(a_store_continues_after_a_full_window) {
     const std::vector<tla_fabric_node> nodes = {{0, false}, {0, true}, {0, false}};
     driver d(nodes, local_links, 256, 16);
     BOOST_CHECK_EQUAL(d.run({stream(0, 2, true, 64, 0)}).front(), 64'000u + 16'000); // the last 16 are sent again

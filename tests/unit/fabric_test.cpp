@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(no_path_and_no_node_are_errors) {
     BOOST_CHECK_EQUAL(carried(fabric, 1), 0u); // no such link
 }
 
-BOOST_AUTO_TEST_CASE(bad_links_are_refused) {
+BOOST_AUTO_TEST_CASE(bad_links_are_rejected) {
     const std::vector<tla_fabric_node> nodes = {{UINT64_MAX, false}, {0, false}};
     const auto refused = [&](const tla_fabric_node *first, std::vector<tla_fabric_link> links, uint32_t flit) {
         int dummy;

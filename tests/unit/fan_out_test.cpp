@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_port_gets_the_next_command_when_the_last_was_answered) {
     BOOST_CHECK((b.rounds[0] == messages{{0, TLA_OP_UNMAP, 110}, {1, TLA_OP_UNMAP, 50}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_scope_that_reaches_nobody_is_refused) {
+BOOST_AUTO_TEST_CASE(a_scope_without_a_target_is_rejected) {
     bench b(2);
     for (const bool gather : {true, false}) {
         const tla_fan_out_result r = b.send(TLA_OP_MAP, 0b100, 7, gather);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_scope_that_reaches_nobody_is_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_one_refuses_the_others_take_back_when_the_last_has_answered) {
+BOOST_AUTO_TEST_CASE(targets_undo_a_command_that_one_target_fails_after_the_last_answer) {
     bench b(3);
     b.answer = [](unsigned target, const tla_command &c) {
         return target == 1 && c.opcode == TLA_OP_MAP ? TLA_EXHAUSTED : TLA_OK;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(what_one_refuses_the_others_take_back_when_the_last_has_ans
     BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_says_where_as_deep_as_it_is_known) {
+BOOST_AUTO_TEST_CASE(a_failure_names_its_place_as_deep_as_it_is_known) {
     bench b(3);
     b.answer = [](unsigned target, const tla_command &c) {
         return c.opcode == TLA_OP_MAP && target > 0 ? TLA_OVERLAP : TLA_OK;
@@ -148,14 +148,14 @@ BOOST_AUTO_TEST_CASE(a_refusal_says_where_as_deep_as_it_is_known) {
     tla_fan_out_destroy(made);
 }
 
-BOOST_AUTO_TEST_CASE(an_invalidation_that_is_refused_is_not_taken_back) {
+BOOST_AUTO_TEST_CASE(an_invalidation_that_fails_is_not_undone) {
     bench b(2);
     b.answer = [](unsigned target, const tla_command &) { return target == 0 ? TLA_BUS_ERROR : TLA_OK; };
     BOOST_CHECK_EQUAL(b.send(TLA_OP_INVALIDATE, 0b11, 0, true).status, TLA_BUS_ERROR);
     BOOST_CHECK_EQUAL(b.rounds.size(), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_busy_is_told_to_take_back_again_and_given_up_after_so_many_times) {
+BOOST_AUTO_TEST_CASE(a_busy_target_gets_the_undo_command_again_up_to_a_limit) {
     bench b(3);
     unsigned busy = 3, asked = 0;
     b.answer = [&](unsigned target, const tla_command &c) {
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(who_is_busy_is_told_to_take_back_again_and_given_up_after_s
     BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_posted_is_settled_before_the_next_command) {
+BOOST_AUTO_TEST_CASE(posted_commands_are_settled_before_the_next_command) {
     bench b(3);
     b.answer = [](unsigned target, const tla_command &c) {
         return target == 1 && c.opcode == TLA_OP_MAP ? TLA_EXHAUSTED : TLA_OK;
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_was_posted_is_settled_before_the_next_command) {
     BOOST_CHECK_EQUAL(b.run().done_ps, 2000u); // nothing is left
 }
 
-BOOST_AUTO_TEST_CASE(a_round_that_nobody_ended_is_forgotten) {
+BOOST_AUTO_TEST_CASE(a_round_that_was_not_ended_is_dropped) {
     bench b(2);
     auto command = std::make_unique<tla_command>();
     command->opcode = TLA_OP_MAP;
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_round_that_nobody_ended_is_forgotten) {
 }
 
 // Targets that refuse at random, and have done a command or not: whatever is refused leaves them as they were.
-BOOST_AUTO_TEST_CASE(random_refusals_leave_all_targets_alike) {
+BOOST_AUTO_TEST_CASE(random_failures_leave_all_targets_alike) {
     for (const unsigned seed : {1u, 2u, 3u}) {
         BOOST_TEST_MESSAGE("seed " << seed);
         std::mt19937 random(seed);

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_read) {
     BOOST_CHECK_EQUAL(plan.faults[2].channel, 7u);
 }
 
-BOOST_AUTO_TEST_CASE(bad_plans_are_refused_with_what_was_found_and_expected) {
+BOOST_AUTO_TEST_CASE(bad_plans_are_rejected_with_the_found_and_expected_text) {
     check_refused("", "found \"\", expected a fault: correctable, uncorrectable, channel_out or refuse");
     check_refused("corectable",
                   "found \"corectable\", expected a fault: correctable, uncorrectable, channel_out or refuse");

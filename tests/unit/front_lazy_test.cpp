@@ -24,7 +24,7 @@ tla_status alloc(tla_stack *stack, std::uint64_t nbytes, tla_block *granted, tla
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(memory_comes_when_it_is_pinned_and_somebody_lets_it_in) {
+BOOST_AUTO_TEST_CASE(memory_arrives_after_it_is_pinned_and_admitted) {
     const stack_pointer stack = make(growing(TLA_FIRST_FIT));
     tla_block block{};
     std::uint64_t when = 0;

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_block_belongs_to_an_address_space_and_the_unknown_are_hel
     BOOST_CHECK_EQUAL(g.write(nobodys, 64, tla_who(2, 3)), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(a_write_that_was_refused_has_written_nothing) {
+BOOST_AUTO_TEST_CASE(a_write_that_was_denied_has_written_nothing) {
     guarded g;
     const uint64_t mine = g.alloc(64, {0, tla_who(1, 3), 1000});
     BOOST_CHECK_EQUAL(g.write(mine, 64, tla_who(2, 3)), TLA_NOT_OWNER);

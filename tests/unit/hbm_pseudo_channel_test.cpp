@@ -538,7 +538,7 @@ BOOST_AUTO_TEST_CASE(contradicting_parameters_are_named) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(accesses_that_are_not_possible_are_refused) {
+BOOST_AUTO_TEST_CASE(impossible_accesses_are_rejected) {
     auto hbm = make(profile("hbm2"));
     BOOST_CHECK_EQUAL(tla_hbm_capacity(hbm.get()), uint64_t{1} << 28);
     tla_hbm_transfer t{};

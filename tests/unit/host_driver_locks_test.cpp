@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(an_asynchronous_driver_lets_everybody_in_and_its_device_wor
     BOOST_CHECK_EQUAL(tla_host_driver_get_stats(driver.get(), 0).waits, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_gives_up_while_it_waits_leaves_its_place_to_those_behind_it) {
+BOOST_AUTO_TEST_CASE(a_caller_that_gives_up_while_it_waits_leaves_its_place_to_the_next_callers) {
     const owner driver = make(TLA_HOST_DRIVER_SERIAL, 1);
     tla_host_driver_call a{}, b{}, c{};
     enter(driver, 0, 0, a);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(who_gives_up_while_it_waits_leaves_its_place_to_those_behin
     BOOST_CHECK_EQUAL(tla_host_driver_get_stats(driver.get(), 0).waited_ps, 8u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_driver_and_no_device_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_drivers_and_devices_are_rejected) {
     tla_host_driver_parameters parameters{TLA_HOST_DRIVER_SERIAL, 0, 0, false};
     tla_host_driver *made = nullptr;
     BOOST_CHECK_EQUAL(tla_host_driver_create(&parameters, 0, &made), TLA_INVALID_ARGUMENT);

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_least_recently_used_entry_goes_first) {
     BOOST_CHECK_EQUAL(b.used(), 3u);
 }
 
-BOOST_AUTO_TEST_CASE(what_others_hold_or_pin_is_passed_over) {
+BOOST_AUTO_TEST_CASE(eviction_skips_objects_that_are_held_or_pinned) {
     backend b(3);
     for (std::uint64_t key : {1u, 2u, 3u})
         b.store(key);

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_slice_has_the_elements_that_it_had_in_its_tensor) {
     BOOST_CHECK_EQUAL(tl_slice(tl, &tensor, 0, 6, 0, &part), TLA_OK); // nothing, at the end
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_that_is_not_inside_is_refused_in_words) {
+BOOST_AUTO_TEST_CASE(a_slice_outside_its_tensor_is_rejected_with_a_text) {
     const tl_tensor tensor = tl_ref({64}, 6, 4, TL_F32, 0);
     tl_tensor part{};
     BOOST_CHECK_EQUAL(tl_slice(tl, &tensor, 1, 2, 3, &part), TLA_INVALID_ARGUMENT);

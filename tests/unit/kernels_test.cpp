@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(kernels_with_parameters_are_right_in_every_size_on_any_numb
         }
 }
 
-BOOST_AUTO_TEST_CASE(causal_attention_of_more_queries_than_keys_is_refused_in_words) {
+BOOST_AUTO_TEST_CASE(causal_attention_of_more_queries_than_keys_is_rejected_with_a_text) {
     run r("attention", 4, 0, 1, {"queries=9", "keys=8"});
     plain_program tl = r.context(0);
     BOOST_CHECK_EQUAL(r.kernel.run(&tl), TLA_INVALID_ARGUMENT);

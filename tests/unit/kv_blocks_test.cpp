@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_hit_leaves_the_middle_of_the_queue_and_shares_a_block_in_
     BOOST_CHECK(d.held() == ids({5, 3, 4}));
 }
 
-BOOST_AUTO_TEST_CASE(of_two_blocks_with_one_hash_the_first_entered_is_found_while_it_is_there) {
+BOOST_AUTO_TEST_CASE(a_lookup_of_two_blocks_with_one_hash_finds_the_first_while_it_exists) {
     const manager m(4);
     table a(m), b(m), c(m);
     BOOST_REQUIRE_EQUAL(a.allocate(1), TLA_OK);

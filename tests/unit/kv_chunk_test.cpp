@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_is_rounded_up_to_the_alignment_and_there_is_no_marg
     BOOST_CHECK_EQUAL(chunks, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(products_that_overflow_and_alignments_that_are_none_are_refused) {
+BOOST_AUTO_TEST_CASE(products_that_overflow_and_invalid_alignments_are_rejected) {
     std::uint64_t result = 7;
     tla_kv_shape huge{std::uint64_t{1} << 40, 2, std::uint64_t{1} << 40, 1, 1, 1}, zero{32, 2, 0, 8, 128, 2};
     BOOST_CHECK_EQUAL(tla_kv_chunk_bytes(&huge, false, &result), TLA_INVALID_ARGUMENT);

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_have_left_a_window_are_given_back) {
     BOOST_CHECK_EQUAL(tla_kv_layers_grow(l.get(), 6, &fewer, &work), TLA_OUT_OF_RANGE);
 }
 
-BOOST_AUTO_TEST_CASE(configurations_of_layers_outside_their_ranges_are_refused) {
+BOOST_AUTO_TEST_CASE(configurations_of_layers_outside_their_ranges_are_rejected) {
     const auto refused = [](void (*change)(tla_kv_layers_config &)) {
         tla_kv_layers_config config = three_types();
         change(config);
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(configurations_of_layers_outside_their_ranges_are_refused) 
 
 // After every call: no byte has two owners, every block that is needed is there and no other, a refusal is one that the
 // free pages explain.
-BOOST_AUTO_TEST_CASE(random_sequences_over_layers_share_no_byte_and_are_refused_for_want_of_pages_alone) {
+BOOST_AUTO_TEST_CASE(random_sequences_over_layers_share_no_byte_and_fail_only_for_lack_of_pages) {
     seeded_random random(5);
     const tla_kv_layers_config config = three_types();
     const std::uint64_t small[] = {48, 32, 16};

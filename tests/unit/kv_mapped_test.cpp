@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_page_in_every_tensor_is_mapped_when_the_first_of_its_toke
     BOOST_CHECK_EQUAL(tla_kv_mapped_get_stats(m.get()).free_groups, 10u);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_leaves_everything_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_growth_that_does_not_fit_changes_nothing) {
     const mapped m = make(small);
     tla_work work{};
     BOOST_CHECK_EQUAL(tla_kv_mapped_grow(m.get(), 0, 100, &work), TLA_OK);
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_leaves_everything_as_it_was) {
     BOOST_CHECK_EQUAL(stats.refused, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(configurations_of_mapped_cache_outside_their_ranges_are_refused) {
+BOOST_AUTO_TEST_CASE(configurations_of_mapped_cache_outside_their_ranges_are_rejected) {
     for (int member = 0; member < 6; member++) {
         std::uint64_t values[] = {10, 64, 16, 2, 3, 200};
         values[member] = 0;

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(first_fit_takes_no_more_than_the_rule_says) {
     BOOST_CHECK_EQUAL(stats.regions, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(configurations_outside_their_ranges_are_refused) {
+BOOST_AUTO_TEST_CASE(configurations_outside_their_ranges_are_rejected) {
     tla_kv_reservations *made;
     const auto refused = [&](const tla_kv_reservations_config &config) {
         BOOST_CHECK_EQUAL(tla_kv_reservations_create(&config, &made), TLA_INVALID_ARGUMENT);

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(capacity_grows_by_whole_commits_and_the_rest_at_the_end) {
     BOOST_CHECK_EQUAL(l.capacity_at(~std::uint64_t{0}), 256u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_committed_joins_the_free_end) { // sbrk coalesces: free space spans commits
+BOOST_AUTO_TEST_CASE(committed_memory_joins_the_free_end) { // sbrk coalesces: free space spans commits
     lazy l;
     tla_block block{};
     BOOST_CHECK_EQUAL(l.alloc(0, 16 * MiB, &block), TLA_OK);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(it_may_begin_with_nothing) {
     BOOST_CHECK_EQUAL(l.alloc(45 * ms, 64 * MiB, &block), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(a_configuration_out_of_range_is_refused) {
+BOOST_AUTO_TEST_CASE(a_configuration_out_of_range_is_rejected) {
     std::vector<tla_lazy_arena_config> bad(7, growing());
     bad[0].chunk_bytes = 0;
     bad[1].commit_bytes = 24 * MiB;

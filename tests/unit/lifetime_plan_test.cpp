@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_tensors_are_planned_and_checked) {
     BOOST_CHECK_EQUAL(heights[TLA_PLAN_SIZE_ORDER], UINT64_MAX); // n^2: not tried
 }
 
-BOOST_AUTO_TEST_CASE(problems_out_of_range_are_refused_and_nothing_is_written) {
+BOOST_AUTO_TEST_CASE(problems_out_of_range_are_rejected_and_nothing_is_written) {
     const lifetimes bad{{3, 3, 10}, {0, 1, 0}, {0, 1, ~std::uint64_t{0}}};
     tla_plan_options options{0, 1, false}, odd{0, 3000, false};
     std::uint64_t at = 7, height = 7;

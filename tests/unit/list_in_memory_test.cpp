@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_holds_the_list_serves_every_read_and_a_smaller
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_free_without_a_node_for_it_is_refused_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_free_without_a_node_for_it_fails_and_changes_nothing) {
     listed l(4);
     uint64_t blocks[8];
     for (uint64_t &b : blocks)

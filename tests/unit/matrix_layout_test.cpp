@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(mapping_commands_hold_the_shards_that_the_same_pes_see) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(placements_that_cannot_be_are_refused_with_what_was_expected) {
+BOOST_AUTO_TEST_CASE(impossible_placements_are_rejected_with_the_expected_placement) {
     const tla_matrix_layout good = placement_of(TLA_ROW_WISE, TLA_COLUMN_WISE, 2, 2, 4, 4, 4);
     const auto refused = [](const tla_matrix_layout &p, const char *text) {
         tla_error error{};

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_run_is_compared_by_equal_work_and_by_the_clock) {
     BOOST_CHECK_CLOSE(d.ttft_median_s, 0.625, 1e-9);
 }
 
-BOOST_AUTO_TEST_CASE(other_requests_than_those_that_were_measured_are_refused) {
+BOOST_AUTO_TEST_CASE(requests_that_differ_from_the_measured_requests_are_rejected) {
     const measurement measured(seconds_header + "5,0,1,1,0,20\n", requests_header + "0,0,0,1,2\n1,0,0,1,2\n");
     BOOST_REQUIRE(!measured.status);
     std::vector<tla_serving_request> items(2);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(other_requests_than_those_that_were_measured_are_refused) {
     BOOST_CHECK_EQUAL(refused(requests_of(items), 1), "the run has 2 requests, the trace 1");
 }
 
-BOOST_AUTO_TEST_CASE(tables_of_a_measurement_are_refused_with_their_place) {
+BOOST_AUTO_TEST_CASE(tables_of_a_measurement_are_rejected_with_their_place) {
     const std::string second = "5,0,1,1,0,20\n", request = "0,0,0,1,2\n";
     check_refused("until_s\n", requests_header + request, "seconds.csv:1:1: ");
     check_refused(seconds_header, requests_header + request, "seconds.csv: the file has no per-second rows");

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_pin_keeps_memory_without_references) {
     BOOST_CHECK_EQUAL(p.freed.size(), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(only_what_nobody_but_the_cache_holds_can_be_evicted) {
+BOOST_AUTO_TEST_CASE(only_objects_that_the_cache_alone_holds_can_be_evicted) {
     parent p;
     object o(p.config());
     BOOST_CHECK(o.can_evict());
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_bytes_object_counts_no_references) { // BytesBufferMemory
     BOOST_CHECK(!o.can_evict());
 }
 
-BOOST_AUTO_TEST_CASE(a_parent_that_refuses_changes_no_count) {
+BOOST_AUTO_TEST_CASE(a_parent_that_fails_a_free_changes_no_count) {
     parent p;
     object o(p.config());
     p.answer = TLA_BUSY;
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(ending_the_pins_gives_back_what_has_no_references) {
     BOOST_CHECK_EQUAL(m.forced(), 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_parent_that_refuses_keeps_the_pin_and_the_others_go) {
+BOOST_AUTO_TEST_CASE(a_parent_that_fails_a_free_keeps_the_pin_and_the_other_pins_expire) {
     parent refuses, p;
     refuses.answer = TLA_BUSY;
     monitor m(60 * second);

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(the_format_decides_where_an_object_lies) {
     BOOST_CHECK_EQUAL(m.stats().buffers, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_format_is_refused_on_allocate_and_on_free) { // ValueError on both
+BOOST_AUTO_TEST_CASE(an_unknown_format_is_rejected_on_allocate_and_on_free) { // ValueError on both
     mixed m;
     tla_mixed_pool_block block{}, tensor = m.alloc(100);
     for (tla_memory_format format : {TLA_FORMAT_UNDEFINED, TLA_FORMAT_BINARY, TLA_FORMAT_COUNT}) {
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_second_free_does_no_harm) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(tensors_and_byte_strings_in_one_batch_are_refused) { // LMCache goes by the first one
+BOOST_AUTO_TEST_CASE(tensors_and_byte_strings_in_one_batch_are_rejected) { // LMCache goes by the first one
     mixed m;
     tla_mixed_pool_block both[2] = {m.alloc(100), m.alloc(100, TLA_FORMAT_BINARY_BUFFER)};
     BOOST_CHECK_EQUAL(tla_mixed_pool_free(m.m, both, 2, nullptr), TLA_INVALID_ARGUMENT);

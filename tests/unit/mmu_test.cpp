@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_taken_back_leaves_everything_as_it_was) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_another_sender_has_changed_since_is_not_taken_back) {
+BOOST_AUTO_TEST_CASE(an_undo_keeps_mappings_that_another_sender_has_changed_since) {
     fixture f(TLA_WALK_IDEAL, true);
     const auto map = [&](uint32_t sender, uint64_t va, uint64_t pa) {
         BOOST_REQUIRE_EQUAL(tla_mmu_command(f.mmu, sender, 5), TLA_OK);
@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(the_run_at_the_end_of_the_address_space_ends_there) {
     BOOST_CHECK_EQUAL(nbytes, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(pieces_are_joined_where_physical_memory_goes_on) {
+BOOST_AUTO_TEST_CASE(pieces_are_joined_where_physical_memory_is_contiguous) {
     const auto piece = [](std::uint64_t pa, std::uint64_t nbytes, bool fallback = false) {
         tla_mmu_piece p{};
         p.pa.value = pa;

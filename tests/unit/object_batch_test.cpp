@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(guarded_memory_knows_the_blocks_of_a_batch) {
     BOOST_CHECK_EQUAL(look(100, 100, asid(1)), TLA_USE_AFTER_FREE);
 }
 
-BOOST_AUTO_TEST_CASE(a_followed_list_walks_for_every_block_and_refuses_what_could_need_too_many_nodes) {
+BOOST_AUTO_TEST_CASE(a_followed_list_walks_for_every_block_and_fails_batches_that_could_need_too_many_nodes) {
     object_bench b;
     BOOST_REQUIRE_EQUAL(tla_pe_memory_follow(b.memory, TLA_HBM, 6, 0), TLA_OK);
     tla_list_in_memory *list = tla_pe_memory_traffic(b.memory, TLA_HBM);

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(an_array_that_grows_by_one_doubles_so_that_few_elements_mov
     BOOST_TEST(array.room < 2 * 100'000 + 4);
 }
 
-BOOST_AUTO_TEST_CASE(what_needs_no_more_than_there_is_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_request_within_the_existing_room_changes_nothing) {
     grown array;
     BOOST_REQUIRE(array.to(10));
     const std::uint64_t *const items = array.items;
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_more_than_there_is_changes_nothing) {
     BOOST_TEST(array.room == room);
 }
 
-BOOST_AUTO_TEST_CASE(more_than_any_host_has_is_refused_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_request_above_the_memory_of_any_host_fails_and_changes_nothing) {
     grown array;
     BOOST_REQUIRE(array.to(3));
     array.items[2] = 17;

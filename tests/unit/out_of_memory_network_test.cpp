@@ -35,7 +35,7 @@ outcome use(const std::string &path, network_method method) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_network_without_host_memory_is_placed_or_refused_at_every_allocation) {
+BOOST_AUTO_TEST_CASE(a_network_without_host_memory_is_placed_or_fails_at_every_allocation) {
     scratch_directory scratch;
     const std::string path = scratch.write("net.yaml", text);
     for (const network_method method : {NETWORK_PLAN, NETWORK_RECORD_TABLE}) {

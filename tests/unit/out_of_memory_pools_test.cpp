@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_caching_pool_serves_keeps_and_trims_or_says_that_there_is
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_trim_or_flush_that_runs_out_of_host_memory_goes_on_when_it_is_called_again) {
+BOOST_AUTO_TEST_CASE(a_second_call_continues_a_trim_or_flush_that_ran_out_of_host_memory) {
     const auto make = [] { // every other of 200 buffers is cached: giving them back leaves the driver many pieces
         auto p = std::make_unique<caching>(true, 200 * 512);
         for (int i = 0; i < 200; i++)

@@ -27,7 +27,7 @@ std::size_t post(tla_event_queue *queue, unsigned seed, std::uintptr_t first, li
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(without_host_memory_events_are_refused_or_stay_in_order) {
+BOOST_AUTO_TEST_CASE(events_fail_or_stay_in_order_without_host_memory) {
     const std::size_t before = host_memory::live();
     std::size_t refused = 0, not_joined = 0;
     for (std::size_t n = 0; n < 14; n++) {

@@ -8,7 +8,7 @@
 
 using schedule_ptr = std::unique_ptr<tla_tile_schedule, void (*)(tla_tile_schedule *)>;
 
-BOOST_AUTO_TEST_CASE(a_schedule_without_host_memory_is_none_or_stays_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_schedule_without_host_memory_is_not_created_or_stays_unchanged) {
     for (std::size_t n = 0; n < 2; n++) {
         const std::size_t before = host_memory::live();
         host_memory::fail_from(n, false);

@@ -33,7 +33,7 @@ outcome use(const std::string &settings_path, const char *law_text, const char *
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_serving_engine_without_host_memory_serves_or_refuses_at_every_allocation) {
+BOOST_AUTO_TEST_CASE(a_serving_engine_without_host_memory_serves_or_fails_at_every_allocation) {
     const scratch_directory scratch;
     write_small_profile(scratch);
     const std::string settings = scratch.write("settings.json", small_settings),

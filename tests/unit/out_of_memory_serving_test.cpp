@@ -33,7 +33,7 @@ std::size_t exhaust(const std::function<tla_status()> &act) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(requests_without_host_memory_are_read_or_refused_at_every_allocation) {
+BOOST_AUTO_TEST_CASE(requests_without_host_memory_are_read_or_fail_at_every_allocation) {
     const scratch_directory scratch;
     for (const std::string &text : {measured, azure}) {
         const std::string path = scratch.write("requests", text);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(requests_without_host_memory_are_read_or_refused_at_every_a
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_measured_run_without_host_memory_is_compared_or_refused_at_every_allocation) {
+BOOST_AUTO_TEST_CASE(a_measured_run_without_host_memory_is_compared_or_fails_at_every_allocation) {
     const scratch_directory scratch;
     const std::string seconds =
         scratch.write("seconds", "until_s,prompt_tokens,generated_tokens,running,waiting,kv_cache_pct\n"
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_measured_run_without_host_memory_is_compared_or_refused_a
                    6u);
 }
 
-BOOST_AUTO_TEST_CASE(studies_without_host_memory_come_to_their_end_or_are_refused_at_every_allocation) {
+BOOST_AUTO_TEST_CASE(studies_without_host_memory_complete_or_fail_at_every_allocation) {
     tla_serving_requests requests;
     BOOST_REQUIRE_EQUAL(tla_serving_requests_parse(measured.data(), measured.size(), "m", &requests, nullptr), TLA_OK);
     BOOST_CHECK_GT(exhaust([&] {

@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(page_tables_change_as_a_whole_or_not_at_all) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_translates_and_cannot_be_made_is_none) {
+BOOST_AUTO_TEST_CASE(translation_objects_that_cannot_be_created_stay_null) {
     tla_page_table_config pages{};
     pages.page_size = 4 * KiB;
     pages.asids = 4;

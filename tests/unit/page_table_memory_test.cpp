@@ -143,7 +143,7 @@ struct fixture {
 };
 } // namespace
 
-BOOST_AUTO_TEST_CASE(entries_round_trip_and_reserved_ones_are_refused) {
+BOOST_AUTO_TEST_CASE(entries_round_trip_and_reserved_ones_are_rejected) {
     const unsigned seed = 20260112;
     BOOST_TEST_MESSAGE("seed " << seed);
     std::mt19937_64 random(seed);

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(address_spaces_do_not_see_each_other) {
     BOOST_CHECK_MESSAGE(std::strstr(f.error.text, "asid 3 must be 0 .. 2"), f.error.text);
 }
 
-BOOST_AUTO_TEST_CASE(addresses_past_the_configured_width_are_refused) {
+BOOST_AUTO_TEST_CASE(addresses_past_the_configured_width_are_rejected) {
     tla_page_table_config config = sizes({4 * KiB});
     config.va_bits = 40;
     table_fixture f(config);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(remaps_are_counted) {
     CHECK_PAGES(f, 0, 5, 0, 0);
 }
 
-BOOST_AUTO_TEST_CASE(page_sizes_that_do_not_rise_and_widths_that_do_not_fit_are_refused) {
+BOOST_AUTO_TEST_CASE(page_sizes_that_do_not_rise_and_widths_that_do_not_fit_are_rejected) {
     tla_page_table_config bad[9];
     bad[0] = sizes({4 * KiB, 4 * KiB});
     bad[1] = sizes({64 * KiB, 4 * KiB});

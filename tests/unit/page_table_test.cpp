@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(permissions_are_checked) {
     BOOST_CHECK_EQUAL(f.at(0x1000).flags, static_cast<uint32_t>(TLA_READ));
 }
 
-BOOST_AUTO_TEST_CASE(overlap_is_refused_names_both_ranges_and_leaves_nothing) {
+BOOST_AUTO_TEST_CASE(a_map_that_overlaps_is_rejected_names_both_ranges_and_changes_nothing) {
     table_fixture f;
     BOOST_REQUIRE_EQUAL(f.map({entry(0x2000, 0x90000, 0x1000)}), TLA_OK);
     BOOST_CHECK_EQUAL(f.map({entry(0x8000, 0x50000, 0x1000), entry(0x2800, 0x60000, 0x1000)}), TLA_OVERLAP);
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(every_region_that_an_unmap_touches_is_an_entry_written) {
     BOOST_CHECK_EQUAL(f.stats().regions, 3u);
 }
 
-BOOST_AUTO_TEST_CASE(entries_that_mean_nothing_are_refused) {
+BOOST_AUTO_TEST_CASE(entries_without_a_meaning_are_rejected) {
     table_fixture f;
     const uint64_t top = uint64_t{1} << TLA_PADDR_BITS;
     for (const tla_map_entry &bad :
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(entries_that_mean_nothing_are_refused) {
     BOOST_CHECK_EQUAL(f.map({entry(0x1000, top - 0x1000, 0x1000)}), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(page_sizes_outside_4_kib_to_1_gib_or_no_power_of_two_are_refused) {
+BOOST_AUTO_TEST_CASE(page_sizes_outside_4_kib_to_1_gib_or_not_a_power_of_two_are_rejected) {
     for (uint64_t page : {uint64_t{0}, uint64_t{2048}, uint64_t{4096 + 512}, uint64_t{2} << 30}) {
         tla_page_table_config config{};
         config.page_size = page;

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
 }
 
 // A profile, a fault plan and a guard reach the parts that they concern.
-BOOST_AUTO_TEST_CASE(what_follows_from_several_keys_is_worked_out) {
+BOOST_AUTO_TEST_CASE(the_configuration_derives_values_from_several_keys) {
     const tla_config c = good("system: {pes_per_cube: 8}\nhbm: {capacity_per_cube: 16 GiB}\ntcm: {capacity: 2 MiB}\n"
                               "controller: {guard: report, free_list: hbm, list_reserve: 4 KiB}\n"
                               "mmu: {page_size: 64 KiB, pages_2m: true, pages_1g: true}\nva: {page_size: 2 MiB}\n"

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_local_transfer_takes_its_flits_a_fill_and_an_overhead) {
 }
 
 // Behind a link of half the bandwidth flits come every 2 ns: the second waits 1 ns less at a node that keeps the first.
-BOOST_AUTO_TEST_CASE(what_is_paid_behind_the_slowest_link_is_hidden) {
+BOOST_AUTO_TEST_CASE(delays_after_the_slowest_link_are_hidden) {
     const hops path{{0, false, 5, 128 * GB}, {2000, false, 0, 256 * GB}, {0, false, 0, 0}};
     BOOST_CHECK_EQUAL(terms_of(path, 256).end_ps, 2000u + 5 + 2000 + 1000);
     BOOST_CHECK_EQUAL(terms_of(path, 512).end_ps, 2000u + 5 + 2000 + 2000); // one behind the other
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(random_paths_take_what_the_reference_says_and_their_terms_s
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_path_is_refused) {
+BOOST_AUTO_TEST_CASE(invalid_paths_are_rejected) {
     tla_path_terms terms{};
     const hops path{{0, false, 0, 0}, {0, false, 0, 0}}, good{{0, false, 0, 1}, {0, false, 0, 0}};
     BOOST_CHECK_EQUAL(tla_path_terms_of(path.data(), 0, 256, 1, &terms), TLA_INVALID_ARGUMENT);

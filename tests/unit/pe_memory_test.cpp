@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_failure_names_memory_pe_and_largest_block) {
     BOOST_CHECK(std::strstr(error.text, "TCM of sip1.cube2.pe3") != nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(configurations_that_no_address_can_name_are_refused) {
+BOOST_AUTO_TEST_CASE(configurations_that_no_address_can_name_are_rejected) {
     tla_pe_memory_config bad[8];
     for (tla_pe_memory_config &config : bad)
         config = config_of(3);
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_plain_address_is_base_and_offset) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(bases_that_overlap_or_pass_2_to_the_64_are_refused_in_words) {
+BOOST_AUTO_TEST_CASE(bases_that_overlap_or_pass_2_to_the_64_are_rejected_with_a_text) {
     const auto refusal = [](const tla_pe_memory_config &config) {
         tla_error error{};
         BOOST_CHECK_EQUAL(tla_pe_memory_check_config(&config, &error), TLA_INVALID_ARGUMENT);

@@ -88,12 +88,12 @@ BOOST_AUTO_TEST_CASE(every_address_that_decodes_encodes_to_itself) {
     BOOST_CHECK_GT(decoded, 1000);
 }
 
-BOOST_AUTO_TEST_CASE(bits_above_50_are_refused) {
+BOOST_AUTO_TEST_CASE(bits_above_50_are_rejected) {
     for (int bit = 51; bit < 64; bit++)
         BOOST_CHECK_EQUAL(decode(uint64_t{1} << bit | uint64_t{1} << 37), TLA_OUT_OF_RANGE);
 }
 
-BOOST_AUTO_TEST_CASE(dies_that_are_no_cube_are_refused) {
+BOOST_AUTO_TEST_CASE(dies_that_are_not_a_cube_are_rejected) {
     for (uint64_t die = 0; die < 32; die++)
         for (uint64_t sip = 0; sip < 16; sip++) {
             const bool is_something = die < 16 || (die == TLA_HOST_DIE && sip == 0);
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(controllers_of_the_cubes_other_memories_have_windows_of_the
     BOOST_CHECK_EQUAL(tla_paddr_m_cpu_memory_control(0, 0, TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
 }
 
-BOOST_AUTO_TEST_CASE(fields_out_of_range_are_refused_and_write_nothing) {
+BOOST_AUTO_TEST_CASE(fields_out_of_range_are_rejected_and_write_nothing) {
     const tla_paddr_fields good{1, 2, TLA_UNIT_TCM, 3, TLA_CONTROL_MEMORY_CONTROLLER, 4};
     tla_paddr_fields bad[] = {good, good, good, good, good, good, good, good, good};
     bad[0].sip = TLA_SIP_COUNT;

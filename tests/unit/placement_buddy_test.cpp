@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(buddies_cut_a_range_that_is_no_power_of_two_into_several_bl
     BOOST_CHECK_EQUAL(a.free_blocks(), 1u); // what growth completes is one block
 }
 
-BOOST_AUTO_TEST_CASE(buddies_refuse_a_fixed_range_that_is_no_block_of_theirs) {
+BOOST_AUTO_TEST_CASE(buddies_reject_a_fixed_range_that_is_not_a_buddy_block) {
     placement_arena a(TLA_BUDDY, 1024);
     BOOST_CHECK_EQUAL(tla_arena_reserve(a.arena, {64, 128}, nullptr), TLA_UNSUPPORTED);
     BOOST_CHECK_EQUAL(tla_arena_reserve(a.arena, {128, 128}, &a.work), TLA_OK);

@@ -2,7 +2,7 @@
 #include "placement_arena.hpp"
 #include "placement_differential.hpp"
 
-BOOST_AUTO_TEST_CASE(next_fit_goes_on_where_it_was_and_once_around) {
+BOOST_AUTO_TEST_CASE(next_fit_continues_at_its_last_position_and_wraps_once) {
     placement_arena a(TLA_NEXT_FIT, 1000);
     a.leave_free({{100, 50}, {300, 50}, {500, 50}});
     BOOST_CHECK_EQUAL(a.alloc(40), 100u);

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(worst_fit_takes_the_largest_block_in_which_the_alignment_le
     BOOST_CHECK_EQUAL(a.alloc(100, 256), 512u); // 10..130 is larger but holds no multiple of 256
 }
 
-BOOST_AUTO_TEST_CASE(worst_fit_looks_for_the_next_largest_block_behind_every_answer_that_has_changed_its_list) {
+BOOST_AUTO_TEST_CASE(worst_fit_searches_the_next_largest_block_after_every_answer_that_changes_its_list) {
     placement_arena a(TLA_WORST_FIT, 1000);
     a.leave_free({{100, 50}, {300, 80}, {500, 80}});
     const auto check = [&a](std::uint64_t requests, std::uint64_t nodes, std::uint64_t behind) {

@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(an_operand_that_comes_twice_counts_twice) { // mul(x, x)
     BOOST_CHECK_EQUAL(t.at(C), t.at(A));
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_uses_is_never_reused) { // and graph outputs likewise: return runs no step (e)
+// Graph outputs likewise: return runs no step (e).
+BOOST_AUTO_TEST_CASE(the_entry_of_an_unused_tensor_is_never_reused) {
     table t;
     t.op({}, {{A, 4096, 0}});
     t.op({}, {{B, 4096, 1}});
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_uses_is_never_reused) { // and graph outputs li
     BOOST_CHECK_EQUAL(t.at(C), 8192u);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_tensor_with_only_reshapes_the_aliass_entry_is_reused) {
+BOOST_AUTO_TEST_CASE(a_tensor_that_is_only_reshaped_leaves_the_entry_of_its_alias_for_reuse) {
     table t;
     t.op({}, {{A, 8192, 1}});
     t.reshape(A, {B, 4096, 1});

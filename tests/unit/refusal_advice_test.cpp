@@ -150,7 +150,7 @@ struct device {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_refusal_advises_a_trim_exactly_where_the_request_is_served_after_it) {
+BOOST_AUTO_TEST_CASE(a_failure_advises_a_trim_exactly_if_the_request_succeeds_after_it) {
     seeded_random random(19);
     for (const tla_stack_policy policy : all_policies()) {
         const tla_front front = tla_stack_front(policy);
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_advises_a_trim_exactly_where_the_request_is_serve
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_segment_cache_with_any_settings_never_refuses_what_a_trim_would_serve) {
+BOOST_AUTO_TEST_CASE(a_segment_cache_with_any_settings_never_fails_a_request_that_a_trim_would_serve) {
     seeded_random random(20);
     for (unsigned run = 0; run < 60; run++) {
         const auto under = static_cast<tla_policy>(random.between(0, TLA_POLICY_COUNT - 1));
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_segment_cache_with_any_settings_never_refuses_what_a_trim
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_limit_that_a_trim_makes_room_under_is_told_with_the_trim) {
+BOOST_AUTO_TEST_CASE(an_error_at_a_limit_advises_a_trim_if_the_trim_makes_room) {
     seeded_random random(21);
     unsigned advised[2] = {};
     for (unsigned run = 0; run < 40; run++) {

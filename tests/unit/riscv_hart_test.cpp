@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(wfi_waits_for_the_level_and_counts_when_it_is_passed) {
     BOOST_CHECK_EQUAL(tla_riscv_instructions(b.hart), 6u);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_told_and_leaves_everything_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_fault_of_the_hart_is_reported_and_changes_nothing) {
     bench b;
     const auto fails = [&b](tla_status status, std::uint64_t pc, std::uint32_t instruction, std::uint64_t address) {
         const std::uint64_t before = tla_riscv_instructions(b.hart), cycles = tla_riscv_cycles(b.hart), a1 = b.x(11);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_told_and_leaves_everything_as_it_was
     fails(TLA_OUT_OF_RANGE, base + 0xfffe, 0, base + 0xfffe);
 }
 
-BOOST_AUTO_TEST_CASE(a_memory_outside_its_range_is_refused_and_so_are_bytes_outside_it) {
+BOOST_AUTO_TEST_CASE(a_memory_outside_its_range_and_bytes_outside_the_memory_are_rejected) {
     tla_riscv_config config{};
     tla_riscv_hart *hart = nullptr;
     const std::pair<std::uint64_t, std::uint64_t> wrong[]{

@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(the_naive_scheduler_gives_the_goldens_of_the_small_trace) {
     tla_serving_requests_free(&requests);
 }
 
-BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_served_and_a_block_size_that_does_not_divide_are_refused) {
+BOOST_AUTO_TEST_CASE(requests_that_cannot_be_served_and_block_sizes_that_do_not_divide_are_rejected) {
     const std::uint64_t blocks[] = {7};
     const tla_serving_request fits{3, 0, 30, 7, blocks, 1}, longer{4, 0, 30, 8, blocks, 1};
     BOOST_CHECK_EQUAL(

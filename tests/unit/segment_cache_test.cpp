@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_memory_limit_is_kept_though_the_device_has_more) {
     BOOST_CHECK_EQUAL(cache.try_alloc(12 * MiB), TLA_OK);
 }
 
-BOOST_AUTO_TEST_CASE(a_limit_that_is_set_later_refuses_new_segments_until_enough_is_given_back) {
+BOOST_AUTO_TEST_CASE(a_limit_that_is_set_later_fails_new_segments_until_enough_memory_is_released) {
     recorded_device device;
     cache pool(device);
     tla_block kept = pool.alloc(30 * MiB), cached = pool.alloc(40 * MiB);

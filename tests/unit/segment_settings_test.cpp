@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(divisions_are_read_as_pytorch_reads_them) {
     BOOST_CHECK(of("[4:2]") == only);
 }
 
-BOOST_AUTO_TEST_CASE(up_to_2_8_what_is_behind_includes_the_interval_named_last) {
+BOOST_AUTO_TEST_CASE(the_rest_includes_the_last_named_interval_up_to_version_2_8) {
     for (const std::string version : {"2.1", "2.4.1", "2.8.0+cu128"}) {
         BOOST_CHECK(of("[256:1,>:8]", version) == from(8, 8, from(0, 1)));
         BOOST_CHECK(of("[>:8]", version) == from(0, 8));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_version_says_which_rules_hold_and_nothing_else) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_version_is_refused_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(an_invalid_version_is_rejected_and_changes_nothing) {
     for (const std::string text :
          {"", "2", "2.", "2.x", "2.0", "1.13", "two", "2.4x", "v2.4", "-2.4", "193401", " 2.4"}) {
         tla_segment_cache_config c{};

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(blocks_out_of_a_queue_are_served_as_blocks_without_an_index
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_request_that_has_no_place_when_it_is_alone_is_refused_before_anything_runs) {
+BOOST_AUTO_TEST_CASE(a_request_that_does_not_fit_alone_is_rejected_before_any_request_runs) {
     const run r({{7, 0, 40, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_ORACLE)); // 56 tokens: 32, 16 and 8
     BOOST_CHECK_EQUAL(r.status, TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(r.error.text,
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_has_no_place_when_it_is_alone_is_refused_bef
 
 // Of roots of 32, 16 and 8 tokens the first request takes the largest: the second finds 24 free, and no piece for
 // its 18.
-BOOST_AUTO_TEST_CASE(a_region_refused_for_want_of_one_piece_is_counted_as_fragmented) {
+BOOST_AUTO_TEST_CASE(a_region_that_fails_for_lack_of_one_piece_is_counted_as_fragmented) {
     const run r({{0, 0, 20, 4, nullptr, 0}, {1, 0, 12, 6, nullptr, 0}}, rules(15, TLA_KV_MEMORY_ORACLE));
     BOOST_REQUIRE_EQUAL(r.status, TLA_OK);
     BOOST_CHECK_GT(r.result.scheduler.refused_fragmented, 0u);

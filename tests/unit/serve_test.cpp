@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(use_and_fragmentation_are_means_over_time) {
     BOOST_CHECK_CLOSE(r.result.mean_internal_fragmentation, (1 / 4.0 + 0 + 3 / 8.0) / 3, 1e-9);
 }
 
-BOOST_AUTO_TEST_CASE(whoever_watches_hears_every_decision_about_blocks) {
+BOOST_AUTO_TEST_CASE(a_watcher_gets_every_decision_about_blocks) {
     const run r({request(0, 8, 2)}, rules(6, 1), "fixed 1 ms");
     BOOST_REQUIRE_EQUAL(r.status, TLA_OK);
     std::vector<tla_block_decision_kind> kinds;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(whoever_watches_hears_every_decision_about_blocks) {
     BOOST_CHECK_EQUAL(r.decisions[4].second.work.slots, 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_time_that_leaves_the_clock_is_refused) {
+BOOST_AUTO_TEST_CASE(a_time_that_leaves_the_clock_is_rejected) {
     const run r({request(0, 8, 2000)}, rules(600), "fixed 9000000 s");
     BOOST_CHECK_EQUAL(r.status, TLA_LIMIT);
     BOOST_CHECK_EQUAL(std::string(r.error.text), "a step ends later than 2^63 ns after the first arrival");

@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(invalid_tables_are_rejected_with_their_place) {
         BOOST_CHECK_EQUAL(refusal(text), expected);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_cut_anywhere_is_whole_lines_or_refused) {
+BOOST_AUTO_TEST_CASE(a_file_truncated_at_any_length_is_whole_lines_or_rejected) {
     for (const std::string &text : {measured, conversation})
         for (std::size_t length = 0; length < text.size(); length++) {
             const parsed p(text.substr(0, length));
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_file_cut_anywhere_is_whole_lines_or_refused) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(files_are_read_plain_or_refused_with_their_name) {
+BOOST_AUTO_TEST_CASE(files_are_read_plain_or_rejected_with_their_name) {
     const scratch_directory scratch;
     tla_serving_requests requests;
     tla_error error{};

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(every_class_by_hand) {
 }
 
 // #123548: what A and B leave is large enough for A and may not be taken.
-BOOST_AUTO_TEST_CASE(what_the_oversize_rules_withhold_is_counted) {
+BOOST_AUTO_TEST_CASE(the_explanation_counts_memory_that_the_oversize_rules_withhold) {
     cache c(true, 128 * MiB);
     c.alloc(64 * MiB);
     std::uint64_t a = c.alloc(91 * MiB), b = c.alloc(91 * MiB / 2);

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_block_is_at_one_offset_in_every_slice) {
     BOOST_CHECK_EQUAL(bench(3, TLA_TOP_DOWN).alloc(100).offset, capacity - 128);
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_or_makes_no_sense_is_told_to_nobody) {
+BOOST_AUTO_TEST_CASE(the_owner_sends_no_slice_an_allocation_that_does_not_fit_or_an_invalid_command) {
     bench b(2);
     BOOST_CHECK_EQUAL(b.alloc(capacity + 1).status, TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(b.alloc(~std::uint64_t{0}).status, TLA_EXHAUSTED);
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_or_makes_no_sense_is_told_to_nobody) {
     BOOST_CHECK_EQUAL(b.alloc(capacity).offset, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_one_slice_refuses_is_undone_in_the_others) {
+BOOST_AUTO_TEST_CASE(the_owner_undoes_a_command_that_one_slice_fails_in_the_other_slices) {
     bench b(4);
     b.alloc(64);
     const auto before = b.blocks;
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_one_slice_refuses_is_undone_in_the_others) {
     BOOST_CHECK_EQUAL(tla_slice_owner_not_restored(b.owner.get()), 3u);
 }
 
-BOOST_AUTO_TEST_CASE(random_commands_and_refusals_leave_all_slices_alike_and_the_list_as_the_naive_one) {
+BOOST_AUTO_TEST_CASE(random_commands_and_failures_leave_all_slices_alike_and_the_list_as_the_naive_list) {
     seeded_random random(71);
     bench b(5);
     tla_arena_config config{};

@@ -31,7 +31,7 @@ void remember(void *context, const tla_stack_deed *deed) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_stack_tells_done_again_gives_the_same_placements) {
+BOOST_AUTO_TEST_CASE(the_watched_calls_of_a_stack_give_the_same_placements_when_repeated) {
     for (const char *name : {"first_fit", "best_fit", "buddy", "tlsf", "first_fit_top", "caching_pool", "segment_cache",
                              "growing_pool/best_fit", "slot_pool", "mixed"}) {
         const owner watched = make(name), again = make(name);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(what_a_stack_tells_done_again_gives_the_same_placements) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_refused_at_once_or_was_not_live_is_not_told) {
+BOOST_AUTO_TEST_CASE(a_watch_omits_invalid_allocations_and_frees_of_blocks_that_are_not_live) {
     const owner stack = make("first_fit");
     int context = 7;
     told.clear();

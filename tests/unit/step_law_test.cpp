@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(all_reduces_add_their_bytes_and_their_latency) {
 }
 
 // A profile of one card has no all-reduces: without their time every step of two cards ends too early.
-BOOST_AUTO_TEST_CASE(all_reduces_without_a_time_are_refused_by_a_profile_and_by_no_other_law) {
+BOOST_AUTO_TEST_CASE(only_a_profile_rejects_all_reduces_without_a_time) {
     const scratch_directory scratch;
     write_small_profile(scratch);
     const std::string profile = "profile " + scratch.path("."),
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(the_public_profile_gives_the_published_steps) {
     BOOST_CHECK_EQUAL(skewed.us(uneven), 23920.787);
 }
 
-BOOST_AUTO_TEST_CASE(a_profile_that_lacks_something_is_refused_at_its_place) {
+BOOST_AUTO_TEST_CASE(an_incomplete_profile_is_rejected_with_the_place_of_the_gap) {
     const settings_read s = read_settings(small_settings);
     const auto refused = [&](const char *file, const std::string &text, tla_status status,
                              const std::vector<const char *> &overrides = {"skew_correction=true"}) {
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_profile_that_lacks_something_is_refused_at_its_place) {
                       "a profile needs layer_sequence: add it to the settings");
 }
 
-BOOST_AUTO_TEST_CASE(settings_ignore_what_they_do_not_know_and_refuse_what_is_not_implemented) {
+BOOST_AUTO_TEST_CASE(settings_ignore_unknown_keys_and_reject_unimplemented_keys) {
     const settings_read s = read_settings(
         small_settings, {"prefix_caching=false", "async_scheduling=false", "layer_sequence=proj attention"});
     BOOST_REQUIRE_MESSAGE(s.status == TLA_OK, s.findings);

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(element_sizes) {
     BOOST_CHECK_EQUAL(tl_dtype_bytes(TL_F32), 4u);
 }
 
-BOOST_AUTO_TEST_CASE(every_half_becomes_its_exact_float_and_comes_back) {
+BOOST_AUTO_TEST_CASE(every_half_becomes_its_exact_float_and_the_same_half_again) {
     for (uint32_t h = 0; h < 65536; h++) {
         auto half = uint16_t(h);
         float value = tla_f16_to_f32(half);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(every_midpoint_rounds_to_even_and_its_neighbours_to_the_nea
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_too_large_or_too_small_becomes_infinity_or_zero) {
+BOOST_AUTO_TEST_CASE(floats_outside_the_range_of_a_half_become_infinity_or_zero) {
     BOOST_CHECK_EQUAL(tla_f32_to_f16(65519.996f), 0x7BFF);
     BOOST_CHECK_EQUAL(tla_f32_to_f16(65520.0f), 0x7C00);
     BOOST_CHECK_EQUAL(tla_f32_to_f16(std::numeric_limits<float>::max()), 0x7C00);

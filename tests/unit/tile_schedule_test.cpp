@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_product_whose_reads_are_slowest_takes_these_and_what_foll
     BOOST_CHECK_EQUAL(end_ps - begin_ps, 48 * 29'000u + 16'000 + 16'384 + 4'000 + 21'000);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_dropped_ends_with_what_was_begun_and_holds_up_nobody) {
+BOOST_AUTO_TEST_CASE(dropped_operations_end_with_their_begun_part_and_stall_no_other_operation) {
     seeded_random random(11);
     for (int round = 0; round < 1500; round++) {
         BOOST_TEST_CONTEXT("round " << round) {

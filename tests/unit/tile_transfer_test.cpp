@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(with_a_mask_each_run_is_a_part) {
     BOOST_CHECK(parts_of(tile_of(4, 4, TL_F32), tl_ref({64}, 4, 4, TL_F32, 0), none.data()).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_tile_that_does_not_fit_is_refused_in_words) {
+BOOST_AUTO_TEST_CASE(a_tile_that_does_not_fit_is_rejected_with_a_text) {
     const auto says = [](const tl_tile &tile, const tl_tensor &tensor) {
         tla_error error{};
         BOOST_CHECK_EQUAL(tla_tile_transfer_check("tl_load_tensor", &tile, &tensor, &error), TLA_INVALID_ARGUMENT);

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_transfer_waits_for_what_let_its_last_chunk_begin) {
 }
 
 // A write reads the TCM first; of an access by physical address no MMU knows.
-BOOST_AUTO_TEST_CASE(what_an_access_has_not_met_takes_no_time) {
+BOOST_AUTO_TEST_CASE(stages_that_an_access_skips_take_no_time) {
     const tla_access_times write{10, 13, 15, 20, 30, 0, 33, false, 0, 0, 0},
         physical{10, 10, 0, 20, 30, 35, 40, false, 0, 0, 0};
     BOOST_CHECK_EQUAL(chain_of({write}, 2, 10, 33), "tcm 10-13; lookup 13-15; link 15-20; bank 20-30; link 30-33; ");
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(chains_of_random_transfers_have_no_gap_and_no_overlap) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_stages_that_overlap_those_are_the_chain_that_were_waited_for) {
+BOOST_AUTO_TEST_CASE(the_chain_of_overlapping_stages_holds_those_that_were_waited_for) {
     std::vector<tla_time_span> spans{{0, 10, 0}, {2, 12, 1}, {12, 20, 2}, {15, 19, 3}, {25, 30, 4}};
     std::string chain;
     const auto visit = [](void *to, std::size_t what, std::uint64_t begin_ps, std::uint64_t end_ps) {
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(of_stages_that_overlap_those_are_the_chain_that_were_waited
     BOOST_CHECK_EQUAL(chain, "4: 25-30; 2: 12-20; 1: 5-12; ");
 }
 
-BOOST_AUTO_TEST_CASE(a_watcher_is_told_of_every_part_in_the_order_of_time) {
+BOOST_AUTO_TEST_CASE(a_watcher_gets_every_part_in_the_order_of_time) {
     const account_ptr account = begin_at(100);
     std::vector<tla_time_part> told;
     const auto tell = [](void *context, const tla_time_part *part) {

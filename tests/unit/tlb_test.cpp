@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(without_levels_every_lookup_misses) {
     BOOST_CHECK_EQUAL(f.hit.latency_ps, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_walk_found_anew_replaces_an_entry_that_says_something_else) {
+BOOST_AUTO_TEST_CASE(a_new_walk_replaces_an_entry_with_another_translation) {
     tlb_fixture f(one_level(4, 0));
     f.fill(page(0x1000, 0xA000));
     f.fill(page(0x1000, 0xA000));
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_a_walk_found_anew_replaces_an_entry_that_says_somethin
     BOOST_CHECK_EQUAL(tla_tlb_get_stats(f.tlb, 0).valid, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_change_ends_is_hit_until_it_is_visible) {
+BOOST_AUTO_TEST_CASE(an_entry_that_a_change_ends_is_hit_until_the_change_is_visible) {
     tlb_fixture f(one_level(4, 0));
     const tla_walk ends = page(0x1000, 0xA000);
     BOOST_REQUIRE_EQUAL(tla_tlb_fill_until(f.tlb, &ends, 400), TLA_OK);
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(what_a_change_ends_is_hit_until_it_is_visible) {
     BOOST_CHECK(!f.look(0x2000, 0, 500));
 }
 
-BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_refused) {
+BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_rejected) {
     tla_tlb_config bad[9];
     std::fill(std::begin(bad), std::end(bad), one_level(8, 2));
     bad[0].levels = 4;

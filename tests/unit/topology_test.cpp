@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(the_largest_shapes_are_made) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_refused_with_the_reason) {
+BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_rejected_with_the_reason) {
     const auto with = [](auto change) {
         tla_topology_shape shape = kernbench();
         change(shape);
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_refused_with_the_reason) {
     BOOST_CHECK_EQUAL(with([](shape &s) { s.cube_mesh_width = 5; }), "the shape has a number out of range");
 }
 
-BOOST_AUTO_TEST_CASE(nodes_and_links_that_cannot_be_are_refused_and_change_nothing) {
+BOOST_AUTO_TEST_CASE(invalid_nodes_and_links_are_rejected_and_change_nothing) {
     tla_topology *made = nullptr;
     BOOST_CHECK_EQUAL(tla_topology_create(1, 17, 1, &made), TLA_INVALID_ARGUMENT);
     BOOST_REQUIRE_EQUAL(tla_topology_create(1, 2, 2, &made), TLA_OK);

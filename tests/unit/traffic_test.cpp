@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_patterns_are_those_of_the_reference_traces) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(traffic_that_cannot_be_made_is_refused) {
+BOOST_AUTO_TEST_CASE(impossible_traffic_is_rejected) {
     tla_traffic_pattern pattern{};
     BOOST_CHECK_EQUAL(tla_traffic_pattern_find("seq", &pattern), TLA_INVALID_ARGUMENT);
     BOOST_CHECK(tla_traffic_pattern_name(TLA_TRAFFIC_PATTERN_COUNT) == nullptr);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_access_of_several_bursts_lasts_until_its_last_burst) {
 }
 
 // 2^63 ps is where adding up would no longer be safe.
-BOOST_AUTO_TEST_CASE(traffic_that_arrives_or_ends_too_late_to_be_added_up_is_refused) {
+BOOST_AUTO_TEST_CASE(traffic_that_arrives_or_ends_too_late_to_be_added_up_is_rejected) {
     const uint64_t late = TLA_TRAFFIC_PS_MAX;
     for (const char *name : {"hbm2", "hbm3", "kernbench"}) {
         for (const tla_hbm_op op : {TLA_HBM_READ, TLA_HBM_WRITE}) {

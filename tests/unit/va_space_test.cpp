@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(t8_a_freed_range_is_used_again) {
     BOOST_CHECK_EQUAL(f.alloc(0x1000), first);
 }
 
-BOOST_AUTO_TEST_CASE(t9_an_exhausted_space_refuses_and_takes_nothing) {
+BOOST_AUTO_TEST_CASE(t9_an_exhausted_space_fails_a_request_and_takes_nothing) {
     va_fixture f(0x4000);
     f.alloc(0x3000);
     tla_vaddr va{77};
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(free_rounds_up_as_alloc_did) {
     BOOST_CHECK_EQUAL(stats.free_blocks, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(fragmented_and_exhausted_are_told_apart_after_rounding) {
+BOOST_AUTO_TEST_CASE(rounding_keeps_fragmented_and_exhausted_spaces_apart) {
     va_fixture f(0x4000);
     uint64_t a = f.alloc(1), b = f.alloc(1), c = f.alloc(1), d = f.alloc(1);
     (void)b;
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(fragmented_and_exhausted_are_told_apart_after_rounding) {
     BOOST_CHECK_EQUAL(tla_va_space_explain(f.space, "VA space", 0x2001, &error), TLA_EXHAUSTED);
 }
 
-BOOST_AUTO_TEST_CASE(sizes_that_round_past_2_to_the_64_are_refused) {
+BOOST_AUTO_TEST_CASE(sizes_that_round_past_2_to_the_64_are_rejected) {
     va_fixture f(0x4000);
     tla_vaddr va{};
     BOOST_CHECK_EQUAL(tla_va_space_alloc(f.space, UINT64_MAX, &va, nullptr), TLA_INVALID_ARGUMENT);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(bad_frees_change_nothing) {
     BOOST_CHECK_EQUAL(tla_va_space_get_stats(f.space).used, 0x2000u);
 }
 
-BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_refused) {
+BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_rejected) {
     const tla_va_space_config bad[] = {{{0}, 0x1000, 0, {}},
                                        {{0}, 0x3000, 0x1800, {}},
                                        {{0x800}, 0x1000, 0x1000, {}},
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(configurations_that_break_a_rule_are_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(random_tensors_never_share_a_page_and_all_come_back) {
+BOOST_AUTO_TEST_CASE(random_tensors_never_share_a_page_and_are_all_released) {
     const unsigned seed = 20260109;
     BOOST_TEST_MESSAGE("seed " << seed);
     std::mt19937 random(seed);

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(walks_of_any_length_beside_each_other_agree_with_a_naive_po
     BOOST_CHECK_GT(unanswered, 60u * 3000 / 10);
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_for_a_walker_gets_it_in_order_and_others_join_it_meanwhile) {
+BOOST_AUTO_TEST_CASE(waiting_requests_get_a_walker_in_order_and_other_requests_join_them) {
     table_fixture f;
     tla_walkers_config config{};
     config.walkers = 1;

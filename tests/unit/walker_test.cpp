@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(finding_nothing_takes_a_walk_too) {
     BOOST_CHECK((f.done() == std::vector<uint64_t>{400 * ns, 400 * ns}));
 }
 
-BOOST_AUTO_TEST_CASE(pools_that_are_empty_or_too_large_are_refused) {
+BOOST_AUTO_TEST_CASE(pools_that_are_empty_or_too_large_are_rejected) {
     tla_walkers_config bad[] = {pool(0, 0), pool(TLA_WALKERS_MAX + 1, 0), pool(1, 0)};
     bad[2].walk_cache_entries = TLA_WALK_CACHE_MAX + 1;
     for (const tla_walkers_config &config : bad) {

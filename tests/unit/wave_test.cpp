@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(deltas_add_up_in_the_order_of_time) {
     BOOST_CHECK(vcd(file.text()).signals["top.depth"].values == expected);
 }
 
-BOOST_AUTO_TEST_CASE(a_change_before_what_was_passed_is_refused) {
+BOOST_AUTO_TEST_CASE(a_change_before_the_current_time_is_rejected) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_wave_signal s = declare(wave, "top", "s", 8);
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_rejected_declaration_reports_the_cause) {
     tla_wave_close(wave, 10);
 }
 
-BOOST_AUTO_TEST_CASE(declarations_and_changes_that_make_no_sense_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_declarations_and_changes_are_rejected) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_wave_signal s = declare(wave, "a.b", "s", 4), other = 77;
@@ -431,7 +431,7 @@ BOOST_AUTO_TEST_CASE(selected_signals_are_recorded_as_in_a_whole_recording) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_pattern_that_matches_nothing_is_known_and_a_late_one_is_refused) {
+BOOST_AUTO_TEST_CASE(a_pattern_without_a_match_is_known_and_a_late_pattern_is_rejected) {
     temporary_file file;
     tla_wave *wave = open_wave(file.path);
     tla_error error;
