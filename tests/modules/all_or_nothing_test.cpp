@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(unmaps_of_what_not_every_pe_maps_change_nothing_anywhere) {
     check_random_commands({"mmu.walk=ideal"}, 813, 300, false, false);
 }
 
-BOOST_AUTO_TEST_CASE(posted_commands_that_one_pe_refuses_are_taken_back_in_the_other_sip_too) {
+BOOST_AUTO_TEST_CASE(posted_commands_that_one_pe_fails_are_undone_in_the_other_sip_too) {
     check_random_commands({"mmu.walk=memory"}, 814, 200, true, true);
 }
 
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(posted_unmaps_of_what_not_every_pe_maps_are_taken_back_with
     check_random_commands({"mmu.walk=flat"}, 815, 200, true, false);
 }
 
-BOOST_AUTO_TEST_CASE(refused_remaps_change_nothing_anywhere_when_commands_arrive_in_their_order) {
+BOOST_AUTO_TEST_CASE(failed_remaps_change_nothing_when_commands_arrive_in_order) {
     check_random_commands({"mmu.walk=memory"}, 816, 300, false, true);
 }
 

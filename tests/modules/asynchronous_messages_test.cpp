@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(programs_that_receive_asynchronously_may_send_long_messages
 
 // --- errors ----------------------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(a_wrong_tile_is_told_by_the_wait_and_leaves_the_message_to_the_next) {
+BOOST_AUTO_TEST_CASE(the_wait_reports_a_wrong_tile_and_the_next_receive_gets_the_message) {
     bench b(pair());
     std::size_t wrong = 0;
     b.run([&] {
@@ -240,15 +240,15 @@ void never_sent(bool waits) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_nobody_sends_is_a_deadlock_of_the_wait) {
+BOOST_AUTO_TEST_CASE(waiting_for_a_message_without_a_sender_is_a_deadlock) {
     never_sent(true);
 }
-BOOST_AUTO_TEST_CASE(what_nobody_sends_is_a_deadlock_of_a_kernel_that_returns) {
+BOOST_AUTO_TEST_CASE(a_kernel_that_returns_with_a_receive_without_a_sender_is_a_deadlock) {
     never_sent(false);
 }
 
 // A kernel that is ended takes nothing more: what was sent to it is told as never received.
-BOOST_AUTO_TEST_CASE(a_kernel_that_is_ended_with_receives_under_way_leaves_nothing_behind) {
+BOOST_AUTO_TEST_CASE(a_kernel_that_is_ended_with_outstanding_receives_leaves_nothing) {
     bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {

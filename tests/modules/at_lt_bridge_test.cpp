@@ -135,7 +135,7 @@ void responses_come_when_they_are_due(std::uint64_t address, std::vector<std::ui
     BOOST_TEST(checker.report() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_bridge_without_a_limit_is_refused) {
+BOOST_AUTO_TEST_CASE(a_bridge_without_a_limit_is_rejected) {
     check_refused([] { at_lt_bridge bridge("bridge", {0}); }, "/tlmalloc/at/config: outstanding must be at least 1");
 }
 

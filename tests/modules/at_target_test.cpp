@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(an_annotated_request_is_served_at_its_time) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(broken_protocol_is_a_warning_and_the_target_goes_on) {
+BOOST_AUTO_TEST_CASE(a_target_warns_of_a_protocol_error_and_continues) {
     sc_core::sc_report_handler::set_actions("/tlmalloc/at/protocol", sc_core::SC_WARNING, sc_core::SC_DO_NOTHING);
     tcm memory("memory", of_64_kib<tcm>());
     initiator i("initiator");

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_second_request_before_end_req_is_written_down) {
     BOOST_TEST(b.rules() == "A2 ");
 }
 
-BOOST_AUTO_TEST_CASE(phases_that_nobody_waits_for_are_written_down) {
+BOOST_AUTO_TEST_CASE(the_checker_records_unexpected_phases) {
     bench b;
     auto &payload = b.read();
     b.call(payload, tlm::END_RESP);

@@ -229,7 +229,7 @@ void a_smaller_memory_is_an_error(std::uint64_t end) {
 BOOST_AUTO_TEST_CASE(a_slice_conforms_behind_four_phases) {
     conforms(make<bridged_slice>(), "D5");
 }
-BOOST_AUTO_TEST_CASE(somebody_elses_memory_conforms_behind_a_bridge) {
+BOOST_AUTO_TEST_CASE(a_foreign_memory_conforms_behind_a_bridge) {
     conforms(make<bridged_phases>());
 }
 BOOST_AUTO_TEST_CASE(a_memory_of_whole_bursts_without_byte_enables_conforms_behind_a_bridge) {

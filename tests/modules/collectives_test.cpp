@@ -366,15 +366,15 @@ void refused(const std::vector<std::string> &settings, const std::vector<pe_loca
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_world_larger_than_the_launch_is_refused) {
+BOOST_AUTO_TEST_CASE(a_world_larger_than_the_launch_is_rejected) {
     refused({"collectives.world_size=9"}, {},
             "tl_world_init: collectives.world_size 9 must be at most the 8 programs of the launch");
 }
-BOOST_AUTO_TEST_CASE(columns_that_do_not_divide_the_world_are_refused) {
+BOOST_AUTO_TEST_CASE(columns_that_do_not_divide_the_world_are_rejected) {
     refused({"collectives.algorithm=torus_2d", "collectives.columns=3"}, {},
             "tl_world_init: collectives.columns 3 must divide the 8 ranks");
 }
-BOOST_AUTO_TEST_CASE(a_hierarchy_without_some_of_the_places_is_refused) {
+BOOST_AUTO_TEST_CASE(a_hierarchy_without_some_of_the_places_is_rejected) {
     refused({"collectives.algorithm=hierarchical"}, {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}},
             "tl_world_init: collectives.algorithm hierarchical: 3 programs, collectives.world_size 0: must be a "
             "program on each of 8 PEs, and world_size 0 or all");

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_dies_has_failed) {
     BOOST_TEST(v.text == "killed: Killed");
 }
 
-BOOST_AUTO_TEST_CASE(a_target_that_never_comes_back_has_failed) {
+BOOST_AUTO_TEST_CASE(a_target_that_never_returns_fails) {
     const verdict v = check_conformance(
         conformance_rules()[0], coding::loosely_timed,
         []() -> std::unique_ptr<conformance_target> {

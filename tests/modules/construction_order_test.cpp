@@ -359,7 +359,7 @@ void check_bridge(const typename Bridge::config &config) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(resources_of_one_time_act_by_kind_and_name_and_later_ones_behind_them) {
+BOOST_AUTO_TEST_CASE(resources_of_one_time_act_by_kind_and_name_and_later_resources_act_after_them) {
     using kind = shared_resource::kind;
     shared_resource nodes(kind::fabric, "a", 2), second(kind::memory, "b"), third(kind::memory, "b"),
         engine(kind::dma, "a"), first(kind::memory, "a10"), before_b(kind::memory, "a2");

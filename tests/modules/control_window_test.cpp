@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_read_of_the_completion_blocks_until_the_target_has_finish
     simulate({&b.cpu, &finisher});
 }
 
-BOOST_AUTO_TEST_CASE(a_command_to_a_busy_port_is_refused_and_other_ports_are_free) {
+BOOST_AUTO_TEST_CASE(a_command_to_a_busy_port_is_rejected_and_other_ports_are_free) {
     bench b;
     b.target.service_ps = 1000;
     b.run([&] {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_command_to_a_busy_port_is_refused_and_other_ports_are_fre
                       "/tlmalloc/device/control: port 0: write of a command while the previous one is still executing");
 }
 
-BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_refused_and_leaves_its_completion) {
+BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_rejected_and_leaves_its_completion) {
     bench b;
     b.run([&] {
         tla_command command = tagged(5);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_misdirected_descriptor_is_refused_and_leaves_its_completi
         "/tlmalloc/device/control: port 1: descriptor for target 2, but this is target 1 (correlation 0, request 5)");
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
+BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_rejected_and_the_next_descriptor_is_accepted) {
     bench b;
     b.run([&] {
         sc_core::sc_time delay;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_descriptor_is_refused_and_the_next_one_is_not) {
                       "/tlmalloc/device/control: write at 0x14 of a control port: must be at 0x10 or at 0x0");
 }
 
-BOOST_AUTO_TEST_CASE(an_access_that_is_no_register_access_is_refused) {
+BOOST_AUTO_TEST_CASE(accesses_with_an_invalid_command_offset_or_length_are_rejected) {
     bench b;
     b.run([&] {
         sc_core::sc_time delay;

@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(objects_are_found_by_key_with_what_they_hold_and_evicted_wh
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "cached_objects"), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_slice_whose_blocks_somebody_else_places_takes_no_batch_and_has_no_cache) {
+BOOST_AUTO_TEST_CASE(a_slice_with_an_external_owner_rejects_batches_and_has_no_cache) {
     memory_controller::config config = small();
     config.owner_port = 2;
     bench b(config);

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_unused_controller_reports_the_bytes_of_its_front) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(guarded_memory_knows_blocks_behind_a_front_as_they_were_asked_for) {
+BOOST_AUTO_TEST_CASE(guarded_memory_knows_the_requested_sizes_of_blocks_behind_a_front) {
     for (const tla_front front : {TLA_FRONT_CACHING_POOL}) {
         memory_controller::config config = with_front(over(front));
         config.guard = TLA_GUARD_ERROR;

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_use_after_free_names_block_owners_and_times) {
                           "11 of asid 1 at 3000 ps");
 }
 
-BOOST_AUTO_TEST_CASE(a_block_of_another_address_space_is_refused) {
+BOOST_AUTO_TEST_CASE(access_to_a_block_of_another_address_space_is_denied) {
     bench b(guarded(TLA_GUARD_ERROR));
     requester owner{7, 0}, stranger{8, 0};
     b.run([&] {
@@ -245,7 +245,7 @@ struct foreign_bench {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_write_that_the_memory_refuses_does_not_count_as_written) {
+BOOST_AUTO_TEST_CASE(a_write_that_the_memory_rejects_does_not_count_as_written) {
     foreign_bench b;
     b.slice.takes = false;
     b.cpu.body = [&] {
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_write_that_the_memory_refuses_does_not_count_as_written) 
 }
 
 // The memory makes the read after the write.
-BOOST_AUTO_TEST_CASE(a_read_behind_a_write_that_the_memory_has_not_answered_finds_its_bytes_written) {
+BOOST_AUTO_TEST_CASE(a_read_after_an_outstanding_write_finds_its_bytes_written) {
     foreign_bench b;
     b.slice.takes_time = sc_core::sc_time(100, sc_core::SC_NS);
     std::uint64_t block = 0;

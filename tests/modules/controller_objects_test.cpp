@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_controller_that_counts_nothing_says_nothing_of_it) {
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "pins"), UINT64_MAX);
 }
 
-BOOST_AUTO_TEST_CASE(a_pin_times_out_though_nobody_sends_a_command) {
+BOOST_AUTO_TEST_CASE(a_pin_times_out_without_any_command) {
     bench b(priced());
     b.run([&] {
         const std::uint64_t pa = b.cpu.command(0, alloc_command(TLA_TCM, 1000)).value;
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_arrives_ahead_of_the_clock_finds_pins_ended_
     });
 }
 
-BOOST_AUTO_TEST_CASE(of_several_pins_the_last_ones_time_out_counts_and_one_without_ends_the_watch) {
+BOOST_AUTO_TEST_CASE(the_last_pin_sets_the_timeout_and_a_pin_without_a_timeout_cancels_it) {
     bench b;
     b.run([&] {
         const std::uint64_t pa = b.cpu.command(0, alloc_command(TLA_HBM, 64)).value;
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_context_gives_up_nothing_and_holders_may_access) 
     BOOST_CHECK(told);
 }
 
-BOOST_AUTO_TEST_CASE(a_list_in_memory_follows_what_counts_give_back_and_pins_that_it_refuses_stay) {
+BOOST_AUTO_TEST_CASE(a_list_in_memory_follows_released_counts_and_keeps_pins_that_it_rejects) {
     memory_controller::config config = priced();
     config.free_list = TLA_LIST_HBM;
     config.list_reserve = 3 * TLA_LIST_NODE_BYTES; // two holes and the rest
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_fault_plan_refuses_counts_as_every_command_and_nothing_ha
     });
 }
 
-BOOST_AUTO_TEST_CASE(blocks_of_a_snapshot_belong_to_nobody) {
+BOOST_AUTO_TEST_CASE(blocks_of_a_snapshot_have_no_owner) {
     bench b;
     tla_arena *aged = nullptr;
     const tla_arena_config config{0, slice_bytes, TLA_FIRST_FIT, 0, false};

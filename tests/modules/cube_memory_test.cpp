@@ -232,10 +232,10 @@ BOOST_AUTO_TEST_CASE(the_memory_of_an_m_cpu_is_filled_and_given_back) {
     it_is_filled_and_given_back(TLA_M_CPU_MEMORY, "M_CPU memory of sip0.cube0", 16 * kib);
 }
 
-BOOST_AUTO_TEST_CASE(bad_frees_and_allocations_of_other_memories_are_refused_by_an_sram) {
+BOOST_AUTO_TEST_CASE(an_sram_rejects_bad_frees_and_allocations_of_other_memories) {
     bad_frees_are_refused(TLA_SRAM);
 }
-BOOST_AUTO_TEST_CASE(bad_frees_and_allocations_of_other_memories_are_refused_by_an_m_cpu) {
+BOOST_AUTO_TEST_CASE(an_m_cpu_rejects_bad_frees_and_allocations_of_other_memories) {
     bad_frees_are_refused(TLA_M_CPU_MEMORY);
 }
 

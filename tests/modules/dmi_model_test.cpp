@@ -301,7 +301,7 @@ void check_random_changes(unsigned seed) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_naive_initiator_never_holds_a_pointer_or_a_refusal_that_has_ended) {
+BOOST_AUTO_TEST_CASE(a_naive_initiator_never_holds_an_expired_pointer_or_declined_range) {
     check_random_changes(901);
 }
 

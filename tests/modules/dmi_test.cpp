@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(the_mmu_grants_a_page_with_what_its_mapping_permits) {
     require_region(dmi, m.va + page + 300, m.va + page + 300);
 }
 
-BOOST_AUTO_TEST_CASE(the_mmu_withdraws_what_is_unmapped_remapped_or_mapped_after_a_refusal) {
+BOOST_AUTO_TEST_CASE(the_mmu_withdraws_ranges_that_are_unmapped_remapped_or_mapped_after_a_decline) {
     watcher w("w");
     mapped_system m("m");
     w.checker.out.bind(m.mmu.in);
@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(the_mmu_withdraws_what_is_unmapped_remapped_or_mapped_after
     BOOST_TEST((w.withdrawn == expected));
 }
 
-BOOST_AUTO_TEST_CASE(a_free_behind_the_mmu_is_withdrawn_at_virtual_addresses) {
+BOOST_AUTO_TEST_CASE(a_free_behind_the_mmu_withdraws_pointers_at_virtual_addresses) {
     watcher w("w");
     mapped_system m("m");
     w.checker.out.bind(m.mmu.in);

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_call_of_an_initiator_that_is_alone_does_not_wait) {
     BOOST_CHECK_EQUAL(targets[1]->foreigners[0]->waited_ps, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_comes_late_because_an_entry_looks_ahead_is_served_and_counted) {
+BOOST_AUTO_TEST_CASE(an_entry_that_looks_ahead_serves_and_counts_late_accesses) {
     std::mt19937 random(355);
     std::vector<program> programs(4);
     for (program &p : programs)
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(an_entry_may_look_ahead_to_the_end_of_time) {
 }
 
 // Times are 64 bits of picoseconds, and what an access takes must have room behind its delay.
-BOOST_AUTO_TEST_CASE(an_access_behind_the_end_of_time_is_answered_with_an_error) {
+BOOST_AUTO_TEST_CASE(an_access_after_the_end_of_time_gets_an_error_response) {
     tcm memory("memory", bare<tcm>());
     testing::initiator from("from");
     from.out.bind(memory.in);
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(an_access_behind_the_end_of_time_is_answered_with_an_error)
     BOOST_CHECK_EQUAL(time_queue::get_late().late, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_method_whose_call_would_have_to_wait_is_told_that_it_is_no_thread) {
+BOOST_AUTO_TEST_CASE(a_call_from_a_method_that_would_block_reports_that_it_needs_a_thread) {
     tcm::config config = bare<tcm>();
     config.latency_ps = 1000;
     tcm memory("memory", config);

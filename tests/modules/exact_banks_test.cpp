@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(one_initiator_takes_the_same_time_where_it_waits_and_where_
 
 // What was accepted is there for the next reader, which is answered from the write buffer; a read of another line of
 // the row goes to the banks.
-BOOST_AUTO_TEST_CASE(a_read_behind_a_buffered_write_of_its_line_brings_its_bytes_from_the_buffer) {
+BOOST_AUTO_TEST_CASE(a_read_after_a_buffered_write_of_its_line_gets_its_bytes_from_the_buffer) {
     const tla_hbm_config timing = profile("hbm2");
     platform p(timing, 1);
     p.masters[0]->body = [&p, &timing] {

@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(a_full_queue_accepts_commands_in_the_order_in_which_they_ca
 BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_before_a_full_queue_leaves_the_others_alone) {
     a_sender_goes_while_the_queue_is_full();
 }
-BOOST_AUTO_TEST_CASE(of_accesses_of_one_time_the_one_from_the_lower_input_goes_first) {
+BOOST_AUTO_TEST_CASE(the_lower_input_wins_between_accesses_of_one_time) {
     the_lower_input_goes_first(TLA_GUARD_OFF);
 }
-BOOST_AUTO_TEST_CASE(of_guarded_accesses_of_one_time_the_one_from_the_lower_input_goes_first) {
+BOOST_AUTO_TEST_CASE(the_lower_input_wins_between_guarded_accesses_of_one_time) {
     the_lower_input_goes_first(TLA_GUARD_REPORT);
 }
 BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_in_a_call_leaves_the_others_alone) {

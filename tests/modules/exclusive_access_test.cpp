@@ -107,7 +107,7 @@ struct cores {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_conditional_store_is_made_only_while_nobody_else_has_written) {
+BOOST_AUTO_TEST_CASE(a_conditional_store_succeeds_only_if_no_other_master_has_written) {
     cores s(cores::plain());
     s.run([&] {
         s.a.store(100, 7);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_conditional_store_is_made_only_while_nobody_else_has_writ
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_store_that_cannot_be_told_is_refused) {
+BOOST_AUTO_TEST_CASE(a_conditional_store_whose_failure_cannot_be_reported_is_rejected) {
     cores s(cores::plain());
     s.reader.tells = false;
     s.run([&] {
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(two_cores_lose_no_increment) {
     BOOST_CHECK_GT(failed, 10u);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_writes_past_a_reservation_by_a_pointer) {
+BOOST_AUTO_TEST_CASE(no_initiator_bypasses_a_reservation_with_a_dmi_pointer) {
     cores s(cores::plain());
     s.run([&] {
         BOOST_REQUIRE(s.b.pointer_to(100) != nullptr);
@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(a_free_and_a_reset_break_reservations) {
 }
 
 // Nobody ignores that an access is exclusive.
-BOOST_AUTO_TEST_CASE(where_nobody_keeps_reservations_an_exclusive_access_is_refused) {
+BOOST_AUTO_TEST_CASE(a_target_without_reservations_rejects_exclusive_accesses) {
     cores s(cores::plain());
     hbm_slice alone("alone", bench::slice_config());
     core direct("direct", 3), at_control("at_control", 4);

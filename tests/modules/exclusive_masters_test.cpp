@@ -330,7 +330,7 @@ void a_store_is_not_overwritten(behind what) {
 } // namespace
 
 // A store that waits for an exclusive write is not overtaken by a load of its own initiator.
-BOOST_AUTO_TEST_CASE(a_load_stays_behind_a_store_that_waits_for_an_exclusive_write) {
+BOOST_AUTO_TEST_CASE(a_load_stays_after_a_store_that_waits_for_an_exclusive_write) {
     two_masters m(behind::lane);
     m.lane->inside = [](tlm::tlm_generic_payload &payload) {
         if (payload.is_write() && payload.get_data_length() > 1) sc_core::wait(from_ps(60'000));

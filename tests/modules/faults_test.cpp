@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(an_uncorrectable_error_is_answered_reported_and_counted_and
                       "at 10000 ps");
 }
 
-BOOST_AUTO_TEST_CASE(a_channel_that_is_out_fails_reads_and_writes_and_the_others_go_on) {
+BOOST_AUTO_TEST_CASE(a_failed_channel_fails_reads_and_writes_and_the_other_channels_continue) {
     slice_bench b("channel_out channel=1 at=1us");
     b.run([&] {
         b.data.write(0, pattern(2048));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(no_pointer_goes_past_the_faults) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_refused_command_changes_nothing_and_is_taken_when_it_is_sent_again) {
+BOOST_AUTO_TEST_CASE(a_failed_command_changes_nothing_and_succeeds_when_it_is_repeated) {
     memory_controller::config config = small();
     config.faults = plan_of("refuse at=1ns");
     bench b(config);
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_refused_command_changes_nothing_and_is_taken_when_it_is_s
                       "/tlmalloc/memory_controller/fault: controller: port 0: command rejected by the fault plan");
 }
 
-BOOST_AUTO_TEST_CASE(a_bank_that_is_out_fails_its_rows_and_the_other_banks_go_on) {
+BOOST_AUTO_TEST_CASE(a_failed_bank_fails_its_rows_and_the_other_banks_continue) {
     tla_hbm_config profile{};
     BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &profile), TLA_OK);
     hbm_slice::config config = slice_bench::config("channel_out channel=0 bank=4");

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_killed_gives_its_lock_and_its_place_back) 
     BOOST_CHECK(t.back == (times{0, 0, 500}));
 }
 
-BOOST_AUTO_TEST_CASE(a_driver_of_no_kind_cannot_be_built_and_a_device_that_is_not_there_is_refused) {
+BOOST_AUTO_TEST_CASE(a_driver_without_a_kind_cannot_be_built_and_a_missing_device_is_rejected) {
     sc_core::sc_report_handler::set_actions(sc_core::SC_ERROR, sc_core::SC_THROW);
     BOOST_CHECK_THROW(host_driver("none", driver_config(TLA_HOST_DRIVER_NONE, 1)), sc_core::sc_report);
     BOOST_CHECK_THROW(host_driver("nobody", driver_config(TLA_HOST_DRIVER_SERIAL, 0)), sc_core::sc_report);

@@ -194,7 +194,7 @@ std::string play(std::uint64_t seed, bool in_step, const sc_core::sc_time &slice
 } // namespace
 
 // TLMALLOC_PLATFORMS: how many.
-BOOST_AUTO_TEST_CASE(nobody_can_tell_that_transfers_were_left_behind) {
+BOOST_AUTO_TEST_CASE(transfers_in_the_background_give_the_same_results_as_transfers_in_step) {
     const char *const given = std::getenv("TLMALLOC_PLATFORMS");
     const std::uint64_t count = given ? std::strtoull(given, nullptr, 0) : 100;
     for (std::uint64_t seed = 1; seed <= count; seed++) {

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(the_first_scratch_tile_takes_a_command_and_the_others_their
     b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
 }
 
-BOOST_AUTO_TEST_CASE(more_than_the_scratch_area_has_is_refused_with_what_was_asked_and_what_was_left) {
+BOOST_AUTO_TEST_CASE(a_request_above_the_scratch_area_fails_and_reports_the_requested_and_free_bytes) {
     bench b(with_scratch(1000));
     std::uint32_t rows = 0, columns = 0;
     first = [&](tl_context *tl) {

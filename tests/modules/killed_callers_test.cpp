@@ -266,19 +266,19 @@ void guarded_accesses_are_given_up(tla_guard_mode guard, bool foreign) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_a_tcm_arrives_whole) {
+BOOST_AUTO_TEST_CASE(a_tcm_gets_all_bytes_that_a_killed_thread_has_sent) {
     tcm memory("tcm", tile());
     run_on(memory, end::kill);
 }
-BOOST_AUTO_TEST_CASE(what_a_thread_that_is_reset_has_sent_to_a_tcm_arrives_whole) {
+BOOST_AUTO_TEST_CASE(a_tcm_gets_all_bytes_that_a_reset_thread_has_sent) {
     tcm memory("tcm", tile());
     run_on(memory, end::reset);
 }
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_a_slice_arrives_whole) {
+BOOST_AUTO_TEST_CASE(a_slice_gets_all_bytes_that_a_killed_thread_has_sent) {
     hbm_slice slice("slice", slice_config());
     run_on(slice, end::kill);
 }
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_banks_arrives_whole) {
+BOOST_AUTO_TEST_CASE(banks_get_all_bytes_that_a_killed_thread_has_sent) {
     hbm_slice::config config = slice_config();
     tla_hbm_config timing{};
     BOOST_REQUIRE_EQUAL(tla_timing_named("hbm3", &timing), TLA_OK);
@@ -287,10 +287,10 @@ BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_banks_arrives_whole) {
     run_on(slice, end::kill);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_in_pieces_arrives_whole) {
+BOOST_AUTO_TEST_CASE(all_pieces_of_an_access_of_a_killed_thread_arrive) {
     splits_are_given_up(false, end::kill);
 }
-BOOST_AUTO_TEST_CASE(what_a_thread_that_is_reset_has_sent_in_pieces_arrives_whole) {
+BOOST_AUTO_TEST_CASE(all_pieces_of_an_access_of_a_reset_thread_arrive) {
     splits_are_given_up(false, end::reset);
 }
 BOOST_AUTO_TEST_CASE(pieces_that_a_foreign_target_has_are_given_up_with_the_thread) {
@@ -304,13 +304,13 @@ BOOST_AUTO_TEST_CASE(an_access_that_is_not_split_has_its_extent_back_when_its_th
     b.run([&] { give_up_at_every_moment(b.judge, plain_write, {256}, false, 10'000, 500); });
 }
 
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_over_a_fabric_arrives_whole) {
+BOOST_AUTO_TEST_CASE(a_fabric_forwards_all_bytes_that_a_killed_thread_has_sent) {
     guarded_accesses_are_given_up(TLA_GUARD_OFF, false);
 }
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_a_guarded_memory_arrives_whole) {
+BOOST_AUTO_TEST_CASE(a_guarded_memory_gets_all_bytes_that_a_killed_thread_has_sent) {
     guarded_accesses_are_given_up(TLA_GUARD_ERROR, false);
 }
-BOOST_AUTO_TEST_CASE(what_a_killed_thread_has_sent_to_a_foreign_target_is_given_up_with_it) {
+BOOST_AUTO_TEST_CASE(accesses_to_a_foreign_target_are_abandoned_with_their_killed_thread) {
     guarded_accesses_are_given_up(TLA_GUARD_OFF, true);
 }
 

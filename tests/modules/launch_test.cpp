@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(launches_on_other_pes_run_beside_each_other) {
 }
 
 // A sender of its own, at the IO_CPU: the processors refuse what they know to run, and nothing begins.
-BOOST_AUTO_TEST_CASE(a_sender_of_its_own_is_refused_what_cannot_begin) {
+BOOST_AUTO_TEST_CASE(launches_that_cannot_begin_are_rejected_for_another_sender_too) {
     bench b(one_sip());
     body = [](tl_context *) {
         sleep_ns(2000);

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_decision_begins_at_a_cycle_of_the_engine) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_takes_nothing_anywhere) {
+BOOST_AUTO_TEST_CASE(an_allocation_that_does_not_fit_takes_no_memory_in_any_slice) {
     bench b("cube");
     b.run([&] {
         BOOST_CHECK(!b.make(3 << 20, {pe0, pe2})); // 1.5 MiB of slices of 1 MiB
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_single_slice_gives_nothing_to_anybody_but_its_owner) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_owner_answers_with_the_offset_and_undoes_what_one_slice_refuses) {
+BOOST_AUTO_TEST_CASE(an_owner_returns_the_offset_and_undoes_commands_that_one_slice_fails) {
     bench b("sip", {"faults.plan=refuse pe=3 rate=1000000", "host.retries=0"});
     b.run([&] {
         tla_paddr port{};

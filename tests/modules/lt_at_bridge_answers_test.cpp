@@ -356,7 +356,7 @@ tlm::tlm_response_status store_conditional(scripted_bench &b, std::uint64_t addr
 } // namespace
 
 // Nobody ignores that an access is exclusive.
-BOOST_AUTO_TEST_CASE(an_exclusive_access_is_refused_where_the_target_keeps_no_reservations) {
+BOOST_AUTO_TEST_CASE(an_exclusive_access_is_rejected_where_the_target_keeps_no_reservations) {
     scripted_bench b;
     b.cpu.body = [&] {
         bool made = false;

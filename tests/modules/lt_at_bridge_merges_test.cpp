@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_write_of_a_part_of_a_burst_is_a_read_and_a_write) {
 
 // Four callers, each with every fourth byte of the same bursts: whoever writes his own leaves the others', also where
 // the memory serves what is under way in any order.
-BOOST_AUTO_TEST_CASE(nobody_undoes_what_others_write_beside_him) {
+BOOST_AUTO_TEST_CASE(no_caller_undoes_writes_of_other_callers_in_the_same_burst) {
     constexpr std::uint64_t range = 256;
     phased_memory::settings s = bursts::memory_of();
     s.late = true;
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_debuggers_write_is_kept_while_its_burst_is_written_back) 
     b.check_all_is_over();
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_not_written_in_part) {
+BOOST_AUTO_TEST_CASE(a_partial_write_to_an_unreadable_burst_writes_no_byte) {
     phased_memory::settings s;
     s.unreadable = 1000;
     bursts b(s);
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_not_written_in_part) {
 
 // One writes whole bursts while another writes a part of each, to a memory that serves what is under way in any order:
 // around the part are the bytes of the one, whichever was first.
-BOOST_AUTO_TEST_CASE(what_is_read_to_be_written_back_waits_for_writes_that_are_under_way) {
+BOOST_AUTO_TEST_CASE(the_read_of_a_partial_write_waits_for_outstanding_writes) {
     constexpr unsigned rounds = 2'000;
     phased_memory::settings s = bursts::memory_of();
     s.late = true;
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(pointers_past_merged_writes_are_for_reading) {
     BOOST_CHECK(dmi.is_read_allowed() && !dmi.is_write_allowed());
 }
 
-BOOST_AUTO_TEST_CASE(a_caller_that_is_killed_leaves_a_merged_write_behind) {
+BOOST_AUTO_TEST_CASE(a_merged_write_completes_after_its_caller_is_killed) {
     bursts b;
     initiator other("other");
     other.out.bind(b.bridge.in);

@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(extensions_are_lent_to_every_request) {
 }
 
 // A write arrives whole, and nothing of the caller is touched afterwards.
-BOOST_AUTO_TEST_CASE(a_caller_that_is_killed_leaves_its_requests_behind) {
+BOOST_AUTO_TEST_CASE(requests_complete_after_their_caller_is_killed) {
     bridge_bench b(bridge_config(), {});
     initiator cpu("cpu"), other("other");
     cpu.out.bind(b.bridge.in);
@@ -417,48 +417,48 @@ BOOST_AUTO_TEST_CASE(responses_without_a_request_are_reported) {
                       "/tlmalloc/lt_at_bridge/protocol: bridge: a response to a request that is not outstanding");
 }
 
-BOOST_AUTO_TEST_CASE(a_bridge_without_a_limit_is_refused) {
+BOOST_AUTO_TEST_CASE(a_bridge_without_a_limit_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.outstanding = 0;
     a_bad_config_is_refused(c, "outstanding: the limit of outstanding requests must be at least 1, not 0");
 }
-BOOST_AUTO_TEST_CASE(a_bridge_without_an_end_is_refused) {
+BOOST_AUTO_TEST_CASE(a_bridge_without_an_end_is_rejected) {
     a_bad_config_is_refused({}, "capacity: must be the bytes of the memory behind the bridge, not 0, or no_end if the "
                                 "target itself rejects accesses past its end");
 }
-BOOST_AUTO_TEST_CASE(a_memory_past_all_addresses_is_refused) {
+BOOST_AUTO_TEST_CASE(a_memory_past_all_addresses_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.base = 0 - bridged_bytes + 1;
     a_bad_config_is_refused(c, "base + capacity: the last byte must be below 2^64");
 }
-BOOST_AUTO_TEST_CASE(sizes_that_are_no_powers_of_two_are_refused) {
+BOOST_AUTO_TEST_CASE(a_largest_size_that_is_not_a_power_of_two_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.largest = 48;
     a_bad_config_is_refused(c, "largest: must be a power of two up to 2^31, not 48");
 }
-BOOST_AUTO_TEST_CASE(a_smallest_above_the_largest_is_refused) {
+BOOST_AUTO_TEST_CASE(a_smallest_size_above_the_largest_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 128;
     a_bad_config_is_refused(c, "smallest: must be a power of two up to largest = 64, not 128");
 }
-BOOST_AUTO_TEST_CASE(an_end_inside_a_request_is_refused) {
+BOOST_AUTO_TEST_CASE(an_end_inside_a_request_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 32;
     c.capacity = 1000;
     a_bad_config_is_refused(c, "base and capacity must be multiples of smallest = 32");
 }
-BOOST_AUTO_TEST_CASE(a_base_inside_a_request_is_refused) {
+BOOST_AUTO_TEST_CASE(a_base_inside_a_request_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 32;
     c.base = 1000;
     a_bad_config_is_refused(c, "base and capacity must be multiples of smallest = 32");
 }
-BOOST_AUTO_TEST_CASE(a_largest_that_no_payload_can_have_is_refused) {
+BOOST_AUTO_TEST_CASE(a_largest_size_above_that_of_a_payload_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.largest = std::uint64_t{1} << 32;
     a_bad_config_is_refused(c, "largest: must be a power of two up to 2^31, not 4294967296");
 }
-BOOST_AUTO_TEST_CASE(a_smallest_that_is_no_power_of_two_is_refused) {
+BOOST_AUTO_TEST_CASE(a_smallest_size_that_is_not_a_power_of_two_is_rejected) {
     lt_at_bridge::config c = bridge_config();
     c.smallest = 24;
     a_bad_config_is_refused(c, "smallest: must be a power of two up to largest = 64, not 24");

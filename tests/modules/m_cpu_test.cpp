@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_controller_that_takes_its_time_is_polled) {
     BOOST_CHECK_EQUAL((instructions[1] - instructions[0]) % 8, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_no_controller_of_the_cube_serves_is_refused_by_the_firmware) {
+BOOST_AUTO_TEST_CASE(the_firmware_rejects_commands_that_no_controller_of_the_cube_serves) {
     bench b;
     b.run([&] {
         tla_paddr pa{77};
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(what_no_controller_of_the_cube_serves_is_refused_by_the_fir
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_cube_that_has_no_or_too_many_whole_slices_is_refused) {
+BOOST_AUTO_TEST_CASE(a_cube_with_no_or_too_many_whole_slices_is_rejected) {
     const std::uint64_t hbm = std::uint64_t{1} << 37;
     struct row {
         std::uint64_t last_byte, slice_bytes;

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_snapshot_changes_nothing) {
     b.run([] {});
 }
 
-BOOST_AUTO_TEST_CASE(commands_of_other_targets_are_refused) {
+BOOST_AUTO_TEST_CASE(commands_for_other_targets_are_rejected) {
     bench b;
     b.run([&] {
         sc_core::sc_time delay;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(tcm_is_accessed_as_the_payload_rules_say_and_its_reserve_to
     b.run({}, [&] { data_target{b.data, tcm_at(0), tcm_bytes}.check_everything(); });
 }
 
-BOOST_AUTO_TEST_CASE(addresses_of_others_are_refused_in_no_time_and_counted) {
+BOOST_AUTO_TEST_CASE(addresses_outside_the_memory_are_rejected_in_no_time_and_counted) {
     memory_controller::config config = small();
     config.latency_ps = 700;
     bench b(config);
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(a_controller_that_only_takes_commands_needs_no_initiator_of
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(an_engine_of_ones_own_stands_behind_a_list_and_takes_its_cycles) {
+BOOST_AUTO_TEST_CASE(a_custom_engine_serves_a_list_and_takes_its_cycles) {
     naive_engine own;
     memory_controller::config config = small();
     config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0;
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(an_engine_of_ones_own_stands_behind_a_list_and_takes_its_cy
     BOOST_CHECK_EQUAL(own.asked, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_engine_that_nothing_makes_is_refused) {
+BOOST_AUTO_TEST_CASE(an_engine_without_a_factory_is_rejected) {
     memory_controller::config config = small();
     config.engine = TLA_ENGINE_FIRMWARE;
     config.engines = nullptr;

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_never_received_is_reported) {
 }
 
 // The receiver crashes with messages in its slots, and more on their way.
-BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_between_messages_leaves_nothing_behind) {
+BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_between_messages_leaves_no_message) {
     bench b(pair());
     b.run([&] {
         body = [&](tl_context *tl) -> tla_status {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_between_messages_leaves_nothing_behin
     BOOST_CHECK_EQUAL(b.platform->messages().never_received()[0].messages, 19u);
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_cannot_be_are_refused_in_words_and_a_wrong_tile_leaves_the_message) {
+BOOST_AUTO_TEST_CASE(invalid_calls_are_rejected_with_a_text_and_a_wrong_tile_leaves_the_message) {
     bench b(pair());
     std::vector<std::string> texts;
     std::vector<tla_status> statuses;

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_send_returns_when_its_tile_was_read_and_waits_only_for_sl
     BOOST_CHECK_EQUAL(s.polls, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_sender_that_polls_goes_on_at_its_next_look) {
+BOOST_AUTO_TEST_CASE(a_polling_sender_continues_at_its_next_poll) {
     std::vector<std::string> settings = pair();
     settings.insert(settings.end(), {"messages.back_pressure=poll", "messages.poll_interval=3 us"});
     bench b(settings);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(programs_whose_ways_take_no_time_are_in_no_deadlock_with_sl
 
 // --- places ----------------------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(neighbours_are_those_of_the_mesh_and_edges_are_told) {
+BOOST_AUTO_TEST_CASE(neighbours_are_those_of_the_mesh_and_edges_are_reported) {
     bench b({"system.sips=2", "system.cube_mesh_width=3", "system.cube_mesh_height=2", "system.pes_per_cube=2"});
     std::size_t wrong = 0, edges = 0, calls = 0;
     b.run([&] {

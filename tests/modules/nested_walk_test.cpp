@@ -147,20 +147,20 @@ void is_refused_behind(foreign_way::kind kind) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_walk_that_a_foreign_module_leads_back_is_refused) {
+BOOST_AUTO_TEST_CASE(a_walk_that_a_foreign_module_routes_back_is_rejected) {
     is_refused_behind(foreign_way::kind::same_payload);
 }
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_another_payload_is_refused) {
+BOOST_AUTO_TEST_CASE(a_walk_that_returns_in_another_payload_is_rejected) {
     is_refused_behind(foreign_way::kind::own_payload);
 }
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_after_waiting_is_refused) {
+BOOST_AUTO_TEST_CASE(a_walk_that_returns_after_waiting_is_rejected) {
     is_refused_behind(foreign_way::kind::waits);
 }
-BOOST_AUTO_TEST_CASE(a_walk_that_comes_back_in_four_phases_is_refused) {
+BOOST_AUTO_TEST_CASE(a_walk_that_returns_in_four_phases_is_rejected) {
     is_refused_behind(foreign_way::kind::four_phases);
 }
 
-BOOST_AUTO_TEST_CASE(a_walk_that_the_fabric_leads_back_is_refused) {
+BOOST_AUTO_TEST_CASE(a_walk_that_the_fabric_routes_back_is_rejected) {
     memory m;
     pe_mmu mmu("mmu", walking());
     interconnect::config links = bare<interconnect>();
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_walk_that_the_fabric_leads_back_is_refused) {
 }
 
 // Each walks through the other.
-BOOST_AUTO_TEST_CASE(walks_of_two_mmus_through_each_other_are_refused) {
+BOOST_AUTO_TEST_CASE(walks_of_two_mmus_through_each_other_are_rejected) {
     memory m;
     pe_mmu mmu("mmu", walking());
     pe_mmu::config second = walking();

@@ -93,7 +93,7 @@ struct bench {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_row_that_ends_in_the_neighbour_on_a_chunk_boundary_is_refused_before_any_of_it_moves) {
+BOOST_AUTO_TEST_CASE(a_row_that_enters_its_neighbour_on_a_chunk_boundary_is_denied_before_any_byte_moves) {
     bench b;
     b.run([&] {
         const tensor *a = b.make(page), *next = b.make(page);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_ends_in_the_neighbour_on_a_chunk_boundary_is_ref
         reports()[0]);
 }
 
-BOOST_AUTO_TEST_CASE(a_strided_transfer_whose_last_row_lies_in_the_neighbour_is_refused) {
+BOOST_AUTO_TEST_CASE(a_strided_transfer_whose_last_row_lies_in_the_neighbour_is_denied) {
     bench b;
     b.run([&] {
         const tensor *a = b.make(page);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_strided_transfer_whose_last_row_lies_in_the_neighbour_is_
     BOOST_CHECK_EQUAL(b.hbm().out_of_bounds, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_transfer_that_overflows_its_tile_by_a_byte_is_refused) {
+BOOST_AUTO_TEST_CASE(a_transfer_that_overflows_its_tile_by_a_byte_is_denied) {
     bench b;
     b.run([&] {
         const tensor *a = b.make(page);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_of_another_address_space_reaches_nothing_that_is_n
     BOOST_CHECK_EQUAL(b.hbm().not_owner, 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_strays_is_told_so_and_one_that_does_not_is_left_alone) {
+BOOST_AUTO_TEST_CASE(the_guard_reports_a_kernel_that_strays_and_no_other_kernel) {
     bench b;
     b.run([&] {
         const tensor *a = b.make(page);

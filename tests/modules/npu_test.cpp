@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(virtual_addresses_run_out_before_anything_is_allocated) {
     BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_map_that_one_mmu_refuses_leaves_nothing_allocated_or_mapped) {
+BOOST_AUTO_TEST_CASE(a_map_that_fails_on_one_mmu_leaves_nothing_allocated_or_mapped) {
     bench b(4);
     b.run([&] {
         // PE 2 has a mapping of its own where the tensor would come.
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_map_that_one_mmu_refuses_leaves_nothing_allocated_or_mapp
     });
 }
 
-BOOST_AUTO_TEST_CASE(requests_that_cannot_be_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_requests_of_the_host_are_rejected) {
     bench b(2);
     b.run([&] {
         host &host = b.platform.host();

@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(an_access_before_an_unmap_is_done_goes_where_it_went_and_on
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().stale_accesses, 1u);
 }
 
-BOOST_AUTO_TEST_CASE(commands_that_use_the_memory_are_done_one_after_the_other_and_the_sender_goes_on) {
+BOOST_AUTO_TEST_CASE(commands_that_use_the_memory_execute_in_turn_and_the_sender_continues) {
     bench b(walking(TLA_WALK_MEMORY), true);
     b.driver.body = [&] {
         const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, 16 * page));
@@ -551,7 +551,7 @@ BOOST_AUTO_TEST_CASE(an_access_does_not_wait_for_one_that_waits_for_the_host) {
 
 // --- page faults -----------------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(faults_on_demand_are_served_while_others_go_on) {
+BOOST_AUTO_TEST_CASE(faults_on_demand_are_served_while_other_accesses_continue) {
     pe_mmu::config config = walking(TLA_WALK_FLAT);
     config.unmapped = TLA_UNMAPPED_DEMAND;
     bench b(config);

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_byte_in_the_middle_of_a_block_is_found_by_the_next_
         s.error.text);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_reads_the_middle_of_a_block_where_a_law_has_attentions_time) {
+BOOST_AUTO_TEST_CASE(no_request_reads_the_middle_of_a_block_if_a_law_has_the_time_of_attention) {
     served s(false);
     BOOST_REQUIRE_MESSAGE(s.serve(plant) == TLA_OK, s.error.text);
     BOOST_CHECK_EQUAL(s.steps, 6u);

@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(with_a_pattern_everywhere_a_wrong_byte_anywhere_is_found_wh
     BOOST_CHECK_EQUAL(std::string(c.error.text).rfind("block 6, byte 2097229, in PE 2's slice: found 0x", 0), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_block_that_others_have_is_nobodys_to_take) {
+BOOST_AUTO_TEST_CASE(allocating_a_block_that_another_request_holds_is_a_wrong_result) {
     cache c;
     c.decide(TLA_BLOCKS_ALLOCATED, {1});
     c.decide(TLA_BLOCKS_ENTERED, {1});

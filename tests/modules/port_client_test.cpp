@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(calls_for_every_word_allocate_and_free) {
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_brings_the_numbers_back) {
+BOOST_AUTO_TEST_CASE(a_failed_command_returns_its_numbers) {
     bench b;
     b.run([&] {
         tla_paddr pa{77};

@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_ran_ahead_of_the_kernel_of_systemc_is_busy_un
     });
 }
 
-BOOST_AUTO_TEST_CASE(failures_come_back_from_the_calls_and_stop_nothing) {
+BOOST_AUTO_TEST_CASE(calls_return_their_failures_and_the_kernel_continues) {
     bench b;
     first = [](tl_context *tl) {
         tl_tile tile{{1}, 2, 3, TL_F16}, wide{}, narrow{}, sum{};
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_faults_is_answered_with_its_reason_and_the_ne
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_passes_a_kernel_and_reaches_who_waits_for_it) {
+BOOST_AUTO_TEST_CASE(an_exception_passes_a_kernel_and_reaches_the_waiting_caller) {
     bench b;
     first = [](tl_context *) -> tla_status { throw std::runtime_error("out of the kernel"); };
     BOOST_CHECK_THROW(b.run([&] { b.cpu.command(0, launch(0)); }), std::exception);
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_ends_itself_with_its_own_status_and_words) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(masks_keep_ragged_edges_and_those_outside_are_refused) {
+BOOST_AUTO_TEST_CASE(masks_keep_ragged_edges_and_masks_outside_their_range_are_rejected) {
     bench b;
     first = [](tl_context *tl) {
         tl_tile tile{};

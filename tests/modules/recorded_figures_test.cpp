@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_waveform_that_cannot_be_opened_is_reported) {
 }
 
 // What began in the kernel's past, while somebody behind the module waited, is shown when it is known, and is not lost.
-BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_come_back_to_rest) {
+BOOST_AUTO_TEST_CASE(figures_of_a_manager_whose_mmu_waits_return_to_idle) {
     va_manager::config config = bare<va_manager>();
     config.routes.push_back({0, {~0u, ~0u, ~0u}});
     va_manager manager("manager", config);

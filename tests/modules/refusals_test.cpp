@@ -57,7 +57,7 @@ struct bench {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_refused_allocation_is_sent_again_after_the_delay) {
+BOOST_AUTO_TEST_CASE(a_failed_allocation_is_repeated_after_the_delay) {
     std::uint64_t plain_ps = 0;
     {
         bench b({"faults.plan=refuse at=0ns pe=1", "host.retries=1", "host.retry_delay=500 ns"});
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_failed_table_allocation_is_not_reported_as_a_limit) {
     BOOST_CHECK_EQUAL(b.used(), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(tables_whose_free_is_refused_are_freed_before_the_command_is_done) {
+BOOST_AUTO_TEST_CASE(tables_whose_free_fails_are_freed_before_the_command_completes) {
     // Every command of PE 0 in a stretch of time is refused, and nobody tries again at once.
     bench b({"faults.plan=refuse at=2us pe=0; refuse at=2us pe=0; refuse at=2us pe=0", "host.retries=0",
              "mmu.walk=memory"});
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(tables_whose_free_is_refused_are_freed_before_the_command_i
     BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
 }
 
-BOOST_AUTO_TEST_CASE(random_refusals_of_tables_and_blocks_leak_nothing) {
+BOOST_AUTO_TEST_CASE(random_failures_of_tables_and_blocks_leak_nothing) {
     bench b({"faults.plan=refuse rate=200000", "host.retries=30", "mmu.walk=memory", "faults.seed=7"});
     b.run([&] {
         for (unsigned round = 0; round < 40; round++) {

@@ -300,10 +300,10 @@ static void check_end_beside(bool neighbour_calls, const sc_core::sc_time &ahead
 BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_is_over_when_an_access_has_passed) {
     check_end_beside(false, sc_core::SC_ZERO_TIME);
 }
-BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_is_over_then_beside_somebody_who_waits) {
+BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_completes_then_beside_a_waiting_initiator) {
     check_end_beside(true, sc_core::SC_ZERO_TIME);
 }
-BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_is_over_then_beside_somebody_who_runs_ahead) {
+BOOST_AUTO_TEST_CASE(a_reset_of_a_fabric_completes_then_beside_an_initiator_that_runs_ahead) {
     check_end_beside(true, sc_core::sc_time(10, sc_core::SC_US));
 }
 
@@ -345,16 +345,16 @@ static void check_map_after(tla_map_ack ack, unsigned which) {
         BOOST_CHECK_MESSAGE(s->cpu.finished && s->data.finished, s->name());
 }
 
-BOOST_AUTO_TEST_CASE(maps_go_on_after_a_reset_of_a_va_manager_alone) {
+BOOST_AUTO_TEST_CASE(maps_continue_after_a_reset_of_a_va_manager_alone) {
     check_map_after(TLA_MAP_ACK_VISIBLE, 0);
 }
-BOOST_AUTO_TEST_CASE(maps_go_on_after_a_reset_of_a_va_manager_alone_that_posts_them) {
+BOOST_AUTO_TEST_CASE(maps_continue_after_a_reset_of_a_va_manager_alone_that_posts_them) {
     check_map_after(TLA_MAP_ACK_POSTED, 0);
 }
-BOOST_AUTO_TEST_CASE(maps_go_on_after_a_reset_of_a_command_processor_alone) {
+BOOST_AUTO_TEST_CASE(maps_continue_after_a_reset_of_a_command_processor_alone) {
     check_map_after(TLA_MAP_ACK_VISIBLE, 1);
 }
-BOOST_AUTO_TEST_CASE(maps_go_on_after_a_reset_of_a_fabric_alone) {
+BOOST_AUTO_TEST_CASE(maps_continue_after_a_reset_of_a_fabric_alone) {
     check_map_after(TLA_MAP_ACK_VISIBLE, 2);
 }
 

@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(commands_in_flight_are_ended_with_a_status) {
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_reset_that_is_held_refuses_writes_and_accesses_and_lets_ports_be_read) {
+BOOST_AUTO_TEST_CASE(a_held_reset_rejects_writes_and_accesses_and_permits_reads_of_ports) {
     platform s("s", platform::walking());
     s.cpu.body = [&] {
         s.cpu.command(0, alloc_command(TLA_HBM, 100));
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_reset_that_is_held_refuses_writes_and_accesses_and_lets_p
 }
 
 // One command walks its list in the slice, others wait for it.
-BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_of_the_free_list_ends_it_and_all_behind_it) {
+BOOST_AUTO_TEST_CASE(a_reset_during_a_walk_of_the_free_list_ends_it_and_all_commands_after_it) {
     platform::config config = platform::walking();
     config.controller.free_list = TLA_LIST_HBM;
     config.controller.list_reserve = 16 << 10;
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_of_the_free_list_ends_it_an
     run(s);
 }
 
-BOOST_AUTO_TEST_CASE(a_write_that_waits_for_a_place_in_the_queue_goes_on_and_its_command_is_ended) {
+BOOST_AUTO_TEST_CASE(a_write_that_waits_for_a_place_in_the_queue_completes_and_its_command_is_ended) {
     platform::config config = platform::walking();
     config.controller.free_list = TLA_LIST_HBM;
     config.controller.list_reserve = 16 << 10;
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(a_write_that_waits_for_a_place_in_the_queue_goes_on_and_its
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(accesses_under_way_are_answered_and_later_ones_refused_until_they_are) {
+BOOST_AUTO_TEST_CASE(a_reset_answers_outstanding_accesses_and_rejects_later_accesses_until_then) {
     platform s("s", platform::walking());
     s.data.body = [&] {
         sc_core::sc_time delay;
@@ -394,7 +394,7 @@ BOOST_AUTO_TEST_CASE(mappings_are_forgotten_and_their_pointers_withdrawn) {
 }
 
 // All modules by one line: the walk goes on to its end, or finds that the memory refuses it.
-BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_answers_who_waits) {
+BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_answers_waiting_accesses) {
     platform s("s", platform::walking());
     bool answered = false;
     s.driver.body = [&] {
@@ -446,7 +446,7 @@ BOOST_AUTO_TEST_CASE(a_map_that_is_under_way_is_ended_and_not_done) {
     run(s);
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_mapping_of_the_host_is_answered) {
+BOOST_AUTO_TEST_CASE(an_access_that_waits_for_a_mapping_of_the_host_is_answered) {
     platform::config config = platform::walking();
     config.mmu.walk = TLA_WALK_IDEAL;
     config.mmu.unmapped = TLA_UNMAPPED_DEMAND;

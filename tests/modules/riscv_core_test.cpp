@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_level_that_stays_is_served_again) {
     b.run();
 }
 
-BOOST_AUTO_TEST_CASE(an_endless_loop_lets_others_go_on) {
+BOOST_AUTO_TEST_CASE(an_endless_loop_lets_other_modules_continue) {
     bench b;
     b.load({0x0000006f});
     b.device.body = [] {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(an_endless_loop_lets_others_go_on) {
     BOOST_CHECK(sc_core::sc_time_stamp() < from_ps(30000000));
 }
 
-BOOST_AUTO_TEST_CASE(an_access_that_is_refused_is_a_fault_that_stops_the_core) {
+BOOST_AUTO_TEST_CASE(an_access_with_an_error_response_is_a_fault_that_stops_the_core) {
     bench b;
     b.load({0x10000637, 0x02863503 /* ld a0, 40(a2) */});
     b.run();
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(a_core_that_was_reset_begins_again_as_a_new_one) {
     BOOST_CHECK(reports().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_reset_ends_a_fault_and_an_endless_loop_and_statistics_go_on) {
+BOOST_AUTO_TEST_CASE(a_reset_ends_a_fault_and_an_endless_loop_and_statistics_continue) {
     bench b;
     sc_core::sc_signal<bool> reset("reset");
     b.core.reset_in.bind(reset);
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_reset_ends_a_fault_and_an_endless_loop_and_statistics_go_
     BOOST_CHECK_EQUAL(b.core.resets(), 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_core_that_cannot_be_is_refused) {
+BOOST_AUTO_TEST_CASE(a_core_with_an_invalid_configuration_is_rejected) {
     riscv_core::config config;
     config.clock_ps = 0;
     check_refused([&] { riscv_core core("core", config); },

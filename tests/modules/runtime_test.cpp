@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(several_parts_of_one_pe_are_asked_for_one_after_the_other) 
 }
 
 // The n-th command is refused for good, for every n that there is: nothing is left of the tensor, whatever was undone.
-BOOST_AUTO_TEST_CASE(whichever_command_is_refused_nothing_is_left) {
+BOOST_AUTO_TEST_CASE(a_tensor_leaves_nothing_whichever_command_fails) {
     for (const spread kind : {spread::split, spread::replicate, spread::demand})
         for (const tla_status status : {TLA_EXHAUSTED, TLA_BUS_ERROR, TLA_BUSY, TLA_OVERLAP}) {
             bool made_it = false;
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_busy_command_is_retried_as_often_as_the_policy_allows) {
     BOOST_CHECK_EQUAL(d.retries(), 3u + 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_free_that_is_refused_is_owed_until_the_clean_up) {
+BOOST_AUTO_TEST_CASE(a_free_that_fails_is_repeated_at_the_clean_up) {
     called_device d;
     tensor *t = nullptr;
     BOOST_REQUIRE_EQUAL(make(d, 8 * page, spread::split, &t), TLA_OK);
@@ -390,7 +390,7 @@ BOOST_AUTO_TEST_CASE(a_launch_that_fails_names_the_pe_and_the_message) {
         error.text, "kernel on sip0.cube2.m_cpu: a transaction returned an error response (correlation 2, request 3)");
 }
 
-BOOST_AUTO_TEST_CASE(a_launch_that_cannot_be_is_refused_before_anything_is_sent) {
+BOOST_AUTO_TEST_CASE(an_invalid_launch_is_rejected_before_any_command_is_sent) {
     called_device d;
     tla_error error{};
     const auto refused = [&](tla_status status, const char *text, const std::vector<pe_location> &pes,

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_multi_initiator_socket_gets_numbers_of_its_own) {
     BOOST_CHECK(rest.withdrawn == (std::vector<int>{0, 1}));
 }
 
-BOOST_AUTO_TEST_CASE(a_target_that_says_nothing_refuses_pointers_and_moves_nothing_for_debug) {
+BOOST_AUTO_TEST_CASE(a_target_without_callbacks_declines_pointers_and_moves_no_byte_for_debug) {
     answering target("target");
     initiator cpu("cpu");
     cpu.out.bind(target.in);
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_says_nothing_refuses_pointers_and_moves_nothi
     BOOST_CHECK(target.inputs.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_withdrawn_is_withdrawn_from_every_initiator) {
+BOOST_AUTO_TEST_CASE(a_target_withdraws_pointers_from_every_initiator) {
     answering target("target");
     pointer_holder one("one"), two("two");
     one.out.bind(target.in);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_is_withdrawn_is_withdrawn_from_every_initiator) {
         BOOST_CHECK(holder->lost == (std::vector<std::uint64_t>{100, 199}));
 }
 
-BOOST_AUTO_TEST_CASE(a_socket_for_one_initiator_refuses_a_second) {
+BOOST_AUTO_TEST_CASE(a_socket_for_one_initiator_rejects_a_second_initiator) {
     sc_core::sc_report_handler::set_handler(keep_report);
     tcm memory("memory", {});
     pointer_holder one("one"), two("two");

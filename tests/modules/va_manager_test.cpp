@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_map_is_done_when_the_last_mmu_has_answered) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_map_that_one_mmu_refuses_is_undone_on_the_others) {
+BOOST_AUTO_TEST_CASE(a_map_that_fails_on_one_mmu_is_undone_on_the_others) {
     bench b;
     b.run([&] {
         const tla_command taken = map_command(TLA_TARGET_PE_MMU, TLA_OP_MAP, {{base + page, 0, 10}});
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_scope_without_an_mmu_and_an_mmu_that_does_not_answer_are_
     });
 }
 
-BOOST_AUTO_TEST_CASE(commands_for_other_targets_are_refused) {
+BOOST_AUTO_TEST_CASE(commands_for_other_targets_are_rejected) {
     bench b;
     b.run([&] {
         tla_command alloc = alloc_command(TLA_HBM, 1);

@@ -298,10 +298,10 @@ void compare(unsigned seed, unsigned count, std::uint64_t quantum_ps) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(requests_of_one_time_behind_a_bus_are_taken_in_the_order_of_their_initiators_names) {
+BOOST_AUTO_TEST_CASE(a_bus_forwards_requests_of_one_time_in_the_order_of_their_initiators_names) {
     compare(1, 1000, 0);
 }
 
-BOOST_AUTO_TEST_CASE(so_they_are_with_a_quantum_and_initiators_that_are_built_in_another_order) {
+BOOST_AUTO_TEST_CASE(a_bus_keeps_this_order_with_a_quantum_and_another_construction_order) {
     compare(2, 1000, 1'000'000);
 }

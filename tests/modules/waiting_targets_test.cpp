@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(two_senders_map_and_two_threads_walk_through_tables_behind_
     BOOST_CHECK_EQUAL(s.table.table_bytes, b.controller.get_statistics(TLA_HBM).arena.used);
 }
 
-BOOST_AUTO_TEST_CASE(dmi_that_was_refused_while_a_command_waited_is_withdrawn_when_that_is_over) {
+BOOST_AUTO_TEST_CASE(dmi_that_was_declined_for_a_waiting_command_is_withdrawn_after_the_command) {
     walking_bench b;
     struct listener : sc_core::sc_module {
         tlm_utils::simple_initiator_socket<listener> out{"out"};

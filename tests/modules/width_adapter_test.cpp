@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(times_of_completions_come_through_adapters) {
     a_page_takes(manner::completed, 64 * 20'000);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_memory_withdraws_comes_through_adapters_as_it_is) {
+BOOST_AUTO_TEST_CASE(adapters_forward_the_range_that_a_memory_withdraws_unchanged) {
     phased_memory memory("memory", {});
     width_adapter<32, 64> widen("widen");
     width_adapter<64> narrow("narrow");
