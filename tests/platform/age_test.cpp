@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_simulated_controller_continues_from_a_snapshot_like_the
     BOOST_CHECK_MESSAGE(other.status == 2 && other.err.size() > 20, other.err); // another size: 6 GiB
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused) {
+BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_rejected) {
     scratch_directory scratch;
     std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n0,alloc,1,10\n");
     std::string snapshot = scratch.path("s");

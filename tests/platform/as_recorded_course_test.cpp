@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(memory_that_went_back_while_the_device_had_enough_is_no_ret
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_given_back_before_a_snapshot_entry_was_not_for_the_request_behind_it) {
+BOOST_AUTO_TEST_CASE(memory_released_before_a_snapshot_entry_was_not_for_the_request_after_it) {
     allocator a({}, of(60 * MiB));
     a.free(*a.malloc(40 * MiB));
     a.empty_cache();

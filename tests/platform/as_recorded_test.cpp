@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_free_that_says_another_size_than_was_asked_for_differs) {
 }
 
 // PyTorch refuses more than 2^60 bytes before its allocator sees them; a file may say so all the same.
-BOOST_AUTO_TEST_CASE(a_failed_request_of_any_size_counts_and_what_a_device_cannot_have_free_is_refused) {
+BOOST_AUTO_TEST_CASE(a_failed_request_of_any_size_counts_and_impossible_free_memory_is_rejected) {
     device d;
     d.capacity = GiB;
     allocator a({}, d);
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_recording_of_the_oldest_form_is_read) {
     BOOST_CHECK_MESSAGE(replay(to_pickle(snapshot)).equal(), replay(to_pickle(snapshot)).out);
 }
 
-BOOST_AUTO_TEST_CASE(segments_that_contradict_the_trace_are_refused) {
+BOOST_AUTO_TEST_CASE(segments_that_contradict_the_trace_are_rejected) {
     allocator a;
     a.malloc(512);
     u64 freed = *a.malloc(512);
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(segments_that_contradict_the_trace_are_refused) {
     BOOST_CHECK(contains(replay(to_json(snapshot)).err, "'segments' is missing"));
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_the_segments_list_twice_is_refused) {
+BOOST_AUTO_TEST_CASE(memory_that_the_segments_list_twice_is_rejected) {
     for (bool expandable : {false, true}) {
         settings s;
         s.expandable = expandable;

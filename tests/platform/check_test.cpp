@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(check_prints_the_reference_of_all_keys) {
     BOOST_CHECK_EQUAL(page.substr(page.size() - run.out.size()), run.out);
 }
 
-BOOST_AUTO_TEST_CASE(check_refuses_a_bad_command_line) {
+BOOST_AUTO_TEST_CASE(check_rejects_a_bad_command_line) {
     BOOST_CHECK_EQUAL(run_tlmalloc({"check"}).status, 2);
     BOOST_CHECK_EQUAL(run_tlmalloc({"check", "--nonsense"}).status, 2);
     BOOST_CHECK_EQUAL(run_tlmalloc({"check", "a.yaml", "b.yaml"}).status, 2);

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(help_names_every_command) {
         BOOST_CHECK_MESSAGE(contains(run.out, "\n  " + name), run.out);
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_command_is_refused_with_the_known_ones) {
+BOOST_AUTO_TEST_CASE(an_unknown_command_is_rejected_with_the_known_ones) {
     command_result run = run_tlmalloc({"replya"});
     BOOST_CHECK_EQUAL(run.status, 2);
     BOOST_CHECK_MESSAGE(contains(run.err, "found 'replya', expected a command:"), run.err);
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_refused_with_the_known_ones) {
     BOOST_CHECK_EQUAL(run_tlmalloc({}).status, 2);
 }
 
-BOOST_AUTO_TEST_CASE(every_option_that_takes_a_number_refuses_what_is_none_and_what_64_bits_do_not_hold) {
+BOOST_AUTO_TEST_CASE(every_option_with_a_number_rejects_invalid_numbers_and_numbers_above_64_bits) {
     const std::string help = run_tlmalloc({"--help"}).out;
     const std::regex of_command("\n  ([a-z]+) "), of_number("--([a-z-]+)=N(?:\\|[a-z]+)?(?=\\s)");
     const std::sregex_iterator end;

@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(firmware_takes_the_cycles_of_its_instructions) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(a_timing_of_instructions_that_nobody_executes_is_refused) {
+BOOST_AUTO_TEST_CASE(a_timing_of_instructions_without_firmware_is_rejected) {
     for (const char *key : {"instruction=2 tCK", "load=0 tCK", "store=0 tCK", "taken_branch=0 tCK", "jump=0 tCK",
                             "multiply=0 tCK", "divide=0 tCK"}) {
         const std::string setting = std::string("controller.firmware.") + key;
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_timing_of_instructions_that_nobody_executes_is_refused) {
                          "controller.firmware.instruction"));
 }
 
-BOOST_AUTO_TEST_CASE(what_firmware_does_not_serve_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(settings_that_firmware_does_not_support_are_rejected_by_name) {
     BOOST_CHECK(
         contains(refused({"controller.engine=firmware", "controller.hbm_policy=worst_fit"}),
                  "controller.engine firmware does not support worst_fit: use first_fit or buddy, alone or under"));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(what_firmware_does_not_serve_is_refused_by_name) {
     BOOST_CHECK_MESSAGE(contains(run.err, "free of allocation") && contains(run.err, "a configured limit"), run.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_memory_that_no_engine_holds_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(a_memory_that_no_engine_holds_is_rejected_by_name) {
     BOOST_CHECK(contains(
         refused({"controller.engine=firmware", "m_cpu_memory.capacity=1 KiB", "controller.alignment=4 KiB"}),
         "controller.engine firmware: M_CPU memory of 1 KiB must be a multiple of controller.alignment, 4 KiB"));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(an_engine_begins_with_an_aged_heap) {
     check_close(model.number("sim_time_ps"), rtl.number("sim_time_ps"), "the end");
 }
 
-BOOST_AUTO_TEST_CASE(what_has_no_engine_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(settings_without_an_rtl_engine_are_rejected_by_name) {
     if (!rtl_is_here()) return;
     const std::string expected =
         ": use first_fit, worst_fit or buddy, alone or under caching_pool, segment_cache or growing_pool";
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_engine_is_refused_by_name) {
 }
 
 // A driver's call would be priced at the cycles of an engine, at a clock that the driver's profile brings along.
-BOOST_AUTO_TEST_CASE(a_driver_and_an_engine_are_refused_together) {
+BOOST_AUTO_TEST_CASE(a_driver_with_an_engine_is_rejected) {
     const std::string expected =
         "controller.engine firmware with controller.cost.alloc above 0 ns: the engine determines";
     for (const char *driver : {"controller.cost.profile=driver_cuda_malloc", "controller.cost.profile=driver_vfio_1g",
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_driver_and_an_engine_are_refused_together) {
         BOOST_CHECK_MESSAGE(contains(refused({"controller.engine=firmware", driver}), expected), driver);
 }
 
-BOOST_AUTO_TEST_CASE(a_list_of_few_nodes_refuses_what_it_has_none_for) {
+BOOST_AUTO_TEST_CASE(a_list_of_few_nodes_fails_requests_without_a_node) {
     BOOST_CHECK(contains(refused({"controller.engine_nodes=4", "controller.tcm_policy=buddy"}),
                          "controller.engine_nodes does not support buddy: use a placement that walks a list"));
     std::string model;

@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(reports_of_other_versions_and_commands_and_edited_reports_a
     refused("{\"trace\": \"x\", \"allocs\": 3}", ":1: found a report of another command");
 }
 
-BOOST_AUTO_TEST_CASE(a_report_that_is_cut_is_refused_wherever_that_is) {
+BOOST_AUTO_TEST_CASE(a_truncated_report_is_rejected_at_every_length) {
     const explained_run run("dma_read", {});
     const std::string report = read_text(run.file);
     for (std::size_t i = 0; i < 60; i++) {

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_tab_in_the_indentation_of_yaml_is_named) {
     BOOST_CHECK_MESSAGE(contains(other.err, "not YAML") && !contains(other.err, "a tab"), other.err);
 }
 
-BOOST_AUTO_TEST_CASE(check_refuses_a_kernel_that_does_not_exist_at_its_place) {
+BOOST_AUTO_TEST_CASE(check_rejects_a_missing_kernel_with_its_place) {
     scratch_directory scratch;
     const std::string path = scratch.write("c.yaml", "workload:\n  kernel: vectoradd\nhbm:\n  brust: 1\n");
     const command_result both = run_tlmalloc({"check", path});

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(no_reader_waits_for_the_end_of_an_endless_file) {
 }
 
 // 300 MiB in 300 KB: more than the 256 MiB that may be in any file.
-BOOST_AUTO_TEST_CASE(a_small_file_that_is_very_large_inside_is_refused_by_every_reader) {
+BOOST_AUTO_TEST_CASE(a_small_file_that_is_very_large_inside_is_rejected_by_every_reader) {
     scratch_directory scratch;
     const std::size_t bytes = std::size_t{300} << 20;
     const std::vector<reader> readers = readers_of_gzip(scratch);

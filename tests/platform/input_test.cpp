@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(marks_blank_ends_and_line_ends_are_harmless_in_every_reader
 }
 
 // A byte-order mark is no part of the first column.
-BOOST_AUTO_TEST_CASE(places_are_those_of_the_text_behind_the_mark) {
+BOOST_AUTO_TEST_CASE(places_are_those_of_the_text_after_the_mark) {
     scratch_directory scratch;
     const std::string path = scratch.write("t.csv", mark + "time,op,id,bytes\r\n");
     const command_result run = run_tlmalloc({"replay", path, "--capacity", "1 KiB"});
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_read_whole_have_a_limit) {
     check({"reproduce", "/dev/zero"}, "/dev/zero: larger than the limit of 1048576 bytes", 2);
 }
 
-BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_refused_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(files_without_text_are_rejected_and_cause_no_other_error) {
     scratch_directory scratch;
     const std::string nul(1, '\0');
     for (const std::string &text : {nul, "hbm:" + nul, nul + "\n", "a: 1\n" + nul + ":\n", std::string("\xff\xfe"),
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(a_pickle_that_mentions_the_same_values_many_times_is_read_i
 }
 
 // More than 2^30 bytes that begin as a pickle does: refused before anything is made of them.
-BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_refused) {
+BOOST_AUTO_TEST_CASE(a_pickle_that_is_too_large_is_rejected) {
     scratch_directory scratch;
     const std::string path = scratch.write("big", "\x80\x04");
     std::filesystem::resize_file(path, (std::uintmax_t{1} << 30) + 1); // takes no room on the disk

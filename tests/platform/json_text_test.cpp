@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(values_are_read_one_after_another_from_any_place) {
     json_text_clear(&json);
 }
 
-BOOST_AUTO_TEST_CASE(a_value_that_needs_too_much_memory_is_refused) {
+BOOST_AUTO_TEST_CASE(a_value_that_needs_too_much_memory_is_rejected) {
     std::string text = "[1";
     while (text.size() < (1 << 22))
         text += ",1";

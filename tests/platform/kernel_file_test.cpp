@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(the_messages_of_the_compiler_are_shown) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_object_that_is_no_kernel_of_this_platform_is_refused_in_words) {
+BOOST_AUTO_TEST_CASE(an_object_that_is_not_a_kernel_of_this_platform_is_rejected_with_a_text) {
     scratch_directory scratch;
     const auto refused = [&](const std::string &text, const std::string &reason, const std::string &options = "") {
         const std::string file = scratch.write("k.c", text), object = scratch.path("k.so");
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(an_object_that_is_no_kernel_of_this_platform_is_refused_in_
     check_says(run_kernel(scratch.path("none.c")), 2, "none.c: No such file or directory");
 }
 
-BOOST_AUTO_TEST_CASE(static_variables_that_can_be_written_are_refused_by_name) {
+BOOST_AUTO_TEST_CASE(static_variables_that_can_be_written_are_rejected_by_name) {
     scratch_directory scratch;
     const std::vector<std::pair<std::string, std::string>> writable{
         {"static int counter;", "counter++;"},

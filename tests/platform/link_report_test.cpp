@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_picture_shows_load_by_colour_and_waiting_by_width) {
     BOOST_CHECK(contains(picture, "stroke-width=\"5\"")); // the host's link
 }
 
-BOOST_AUTO_TEST_CASE(a_report_that_does_not_fit_is_refused_and_nothing_is_drawn) {
+BOOST_AUTO_TEST_CASE(a_report_that_does_not_fit_is_rejected_and_nothing_is_drawn) {
     scratch_directory scratch;
     const report r = run(small, {"--kernel", "dma_read"});
     const std::string svg = scratch.path("f.svg"), whole = read_text(write_report(scratch, r.json.get()));

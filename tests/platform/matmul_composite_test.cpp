@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(two_runs_of_composites_write_the_same_report_and_the_same_w
         BOOST_CHECK_MESSAGE(waves[0].find(std::string(" ") + engine + " ") != std::string::npos, engine);
 }
 
-BOOST_AUTO_TEST_CASE(what_it_cannot_do_is_told) {
+BOOST_AUTO_TEST_CASE(the_kernel_reports_unsupported_parameters) {
     const auto refused = [](const words &more) {
         words arguments{"run", small, "--kernel", "matmul_composite"};
         arguments.insert(arguments.end(), more.begin(), more.end());

@@ -74,7 +74,7 @@ void check(const std::string &text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_snapshot_without_host_memory_is_used_or_refused_at_every_allocation) {
+BOOST_AUTO_TEST_CASE(a_snapshot_without_host_memory_is_used_or_fails_at_every_allocation) {
     for (u64 seed = 1; seed <= 4; seed++) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             settings s;

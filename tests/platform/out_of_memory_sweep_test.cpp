@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_sweep_is_read_whole_or_not_at_all) {
     BOOST_CHECK_GT(refused, 40u);
 }
 
-BOOST_AUTO_TEST_CASE(rows_are_written_and_studied_or_refused_with_a_text) {
+BOOST_AUTO_TEST_CASE(rows_are_written_and_studied_or_fail_with_a_text) {
     const scratch_directory scratch;
     sweep s;
     BOOST_REQUIRE_EQUAL(sweep_parse("s.yaml", text.data(), text.size(), commands, &s, nullptr, nullptr), TLA_OK);

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_failed_output_prevents_the_other_output) {
     BOOST_CHECK_EQUAL(scratch.file_count(), 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_output_that_is_an_input_is_refused_by_whatever_name) {
+BOOST_AUTO_TEST_CASE(an_output_that_is_an_input_is_rejected_under_every_name) {
     scratch_directory scratch;
     for (const writer &w : writers(scratch)) {
         BOOST_TEST_CONTEXT(name_of(w)) {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(an_output_that_is_an_input_is_refused_by_whatever_name) {
 }
 
 // As a shell does it: >> INPUT.
-BOOST_AUTO_TEST_CASE(a_table_that_goes_into_an_input_is_refused) {
+BOOST_AUTO_TEST_CASE(a_table_that_goes_into_an_input_is_rejected) {
     scratch_directory scratch;
     std::vector<std::pair<std::string, std::string>> lines; // the input and the command
     for (const writer &w : writers(scratch)) {
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_table_that_goes_into_an_input_is_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
+BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_rejected_before_anything_runs) {
     scratch_directory scratch;
     const std::string link = scratch.path("link"), file = scratch.path("new.json");
     std::filesystem::create_symlink("new.json", link); // to nothing, yet
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(two_outputs_of_one_name_are_refused_before_anything_runs) {
     BOOST_CHECK_MESSAGE(contains(plots.err, "s.dat"), plots.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_place_that_cannot_be_written_is_refused_before_anything_runs) {
+BOOST_AUTO_TEST_CASE(a_place_that_cannot_be_written_is_rejected_before_anything_runs) {
     scratch_directory scratch;
     for (const writer &w : writers(scratch)) {
         BOOST_TEST_CONTEXT(name_of(w)) {

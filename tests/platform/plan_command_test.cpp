@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(recordings_are_planned_with_lifetimes_as_they_happened) {
     checked_height(read_text(out));
 }
 
-BOOST_AUTO_TEST_CASE(bad_tables_are_refused_with_their_place) {
+BOOST_AUTO_TEST_CASE(bad_tables_are_rejected_with_their_place) {
     const std::string head = "id,lower,upper,size,alignment,gaps,offset\n";
     const std::map<std::string, std::string> bad{
         {head + "a,5,3,1,,,\n", "t.csv:2:5: found '3', expected a time later than lower"},
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(bad_tables_are_refused_with_their_place) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_refused) {
+BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_rejected) {
     scratch_directory scratch;
     const std::string trace = scratch.write("t.csv", example), hard = scratch.write("h.csv", above_its_bound);
     const std::vector<std::pair<std::vector<std::string>, std::string>> bad{

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(every_figure_of_a_small_network_on_every_way_to_memory) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_is_refused_with_its_place) {
+BOOST_AUTO_TEST_CASE(an_invalid_row_is_rejected_with_its_place) {
     const auto refused = [](const std::string &with, const std::string &text) {
         const command_result run = run_row(with);
         BOOST_CHECK_EQUAL(run.status, 2);

@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(invalid_input_is_rejected_and_leaves_no_file) {
     refused({"probe"}, "expected a CONFIG");
 }
 
-BOOST_AUTO_TEST_CASE(a_guard_that_refuses_what_was_never_written_lets_the_host_read) {
+BOOST_AUTO_TEST_CASE(a_guard_that_denies_reads_of_unwritten_bytes_permits_reads_of_the_host) {
     std::vector<std::string> words = shape(1, 1, 1, 1);
     words.insert(words.end(), {"--case", "d2h"});
     const json plain = probe(words, 0);

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(replay_reads_lines_that_end_in_carriage_return_and_ids_that
                                              "18446744073709551615,0,4,1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_bad_trace_is_refused_with_its_place) {
+BOOST_AUTO_TEST_CASE(a_bad_trace_is_rejected_with_its_place) {
     struct bad_trace {
         std::string text, message;
     };
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_bad_trace_is_refused_with_its_place) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_compressed_trace_is_refused_wherever_it_is_cut) {
+BOOST_AUTO_TEST_CASE(a_truncated_compressed_trace_is_rejected_at_every_length) {
     scratch_directory scratch;
     std::string plain = scratch.write("t.csv", "time_ns,op,id,bytes\n10,alloc,5,64\n11,alloc,6,32\n12,free,5,64\n");
     BOOST_REQUIRE_EQUAL(std::system(("gzip -n '" + plain + "'").c_str()), 0);
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_compressed_trace_is_refused_wherever_it_is_cut) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_compressed_trace_that_is_damaged_is_refused) {
+BOOST_AUTO_TEST_CASE(a_compressed_trace_that_is_damaged_is_rejected) {
     scratch_directory scratch;
     std::string whole = read_text(data + "lm_train.csv.gz");
     for (std::size_t at : {whole.size() / 3, whole.size() / 2, whole.size() - 6}) { // the last: its checksum

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_row_whose_data_are_missing_is_skipped_with_a_reason) {
 }
 
 // Data of one's own, and data that make no sense.
-BOOST_AUTO_TEST_CASE(requests_of_a_row_lie_in_the_data_folder_and_bad_ones_are_refused) {
+BOOST_AUTO_TEST_CASE(requests_of_a_row_lie_in_the_data_folder_and_bad_ones_are_rejected) {
     scratch_directory scratch;
     scratch.write("good.jsonl",
                   "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, \"hash_ids\": [1, 2]}\n"

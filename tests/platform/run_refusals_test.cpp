@@ -13,7 +13,7 @@ void check_refused(const std::vector<std::string> &arguments, int status, const 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_bad_configuration_is_refused_with_its_place) {
+BOOST_AUTO_TEST_CASE(a_bad_configuration_is_rejected_with_its_place) {
     scratch_directory scratch;
     const std::string malformed = scratch.write("malformed.yaml", "system: {sips: 1\nhbm: [\n");
     const command_result result = run_tlmalloc({"run", malformed});
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(every_kernel_that_sends_messages_needs_a_port_for_its_slots
     BOOST_CHECK_GT(senders, 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_bad_command_line_is_refused) {
+BOOST_AUTO_TEST_CASE(a_bad_command_line_is_rejected) {
     check_refused({"run", small, "--kernel", "relu"}, 2,
                   "tlmalloc run: --kernel: found kernel 'relu', expected one of:" + listed_kernels() + "\n");
     check_refused({"run", small, "--set", "workload.kernel=relu"}, 2,
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_tcm_too_small_for_a_kernel_reports_channel_request_and_fr
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_refused_with_its_line) {
+BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_rejected_with_its_line) {
     scratch_directory scratch;
     std::ofstream(scratch.path("cut.txt")) << "tlmalloc-arena 1\npolicy first_fit\nbase 0\ncapa";
     const command_result r = run_tlmalloc({"run", small, "--from", scratch.path("cut.txt")});
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(mappings_that_fail_after_their_acknowledgement_are_counted_
 }
 
 // The answer comes while the host writes the same piece, or already the next one.
-BOOST_AUTO_TEST_CASE(a_write_of_the_host_that_a_memory_refuses_ends_the_run_whenever_it_comes) {
+BOOST_AUTO_TEST_CASE(a_write_of_the_host_that_a_memory_rejects_ends_the_run_at_any_time) {
     unsigned refused = 0;
     for (const char *sips : {"1", "2"})
         for (const char *chunk : {"100 B", "4 KiB"})
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_write_of_the_host_that_a_memory_refuses_ends_the_run_when
     BOOST_CHECK_GT(refused, 10u);
 }
 
-BOOST_AUTO_TEST_CASE(plain_addresses_are_refused_in_words) {
+BOOST_AUTO_TEST_CASE(plain_addresses_are_rejected_with_a_text) {
     check_refused({"run", small, "--set", "controller.addresses=plain", "--set", "tcm.base=64 GiB"}, 2,
                   "tlmalloc run: controller.addresses is plain: set it to kernbench, because plain addresses support a "
                   "single controller only\n");

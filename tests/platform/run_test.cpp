@@ -32,7 +32,7 @@ void check_chain(const std::string &kernel, const std::string &key, const char *
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_kernel_is_verified_and_leaves_nothing_behind) {
+BOOST_AUTO_TEST_CASE(every_kernel_is_verified_and_leaks_no_memory) {
     for (const std::string &kernel : kernel_names()) {
         const report r = run(small, {"--kernel", kernel});
         BOOST_CHECK_EQUAL(r.run.status, 0);
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_lazy_memory_grows_while_kernels_run_and_the_waveform_show
     BOOST_CHECK_EQUAL(vcd.find(" tcm_committed_bytes "), std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(whoever_allocates_for_the_host_every_kernel_is_right_and_nothing_is_left) {
+BOOST_AUTO_TEST_CASE(every_host_allocator_gives_correct_kernels_and_no_leaks) {
     for (const char *driver : {"serial", "per_device", "asynchronous"})
         for (const char *pool : {"none", "caching_pool"}) {
             const report r =
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(every_kernel_runs_with_one_decision_for_the_slices_of_a_cub
             }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_front_does_is_priced_and_its_memory_stands_in_the_waveform) {
+BOOST_AUTO_TEST_CASE(the_work_of_a_front_is_priced_and_the_waveform_shows_its_memory) {
     scratch_directory scratch;
     const std::vector<std::string> front{"--kernel", "vector_add", "--set", "controller.tcm_policy=caching_pool"};
     const auto with = [&](std::vector<std::string> more) {

@@ -438,7 +438,7 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_takes_longer_on_an_aged_heap_unless_blocks
                   requests + ": ");
 }
 
-BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
+BOOST_AUTO_TEST_CASE(bad_input_is_rejected_with_what_was_found_and_expected) {
     const scratch_directory scratch;
     const std::string requests = configs + "small_requests.jsonl", settings = configs + "small.yaml",
                       law = "fixed 1 ms";
@@ -520,7 +520,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_with_what_was_found_and_expected) {
 }
 
 // What the platform's modules report comes out as a text: it is thrown by C++, and the engine is C.
-BOOST_AUTO_TEST_CASE(a_platform_that_the_host_has_no_room_for_is_refused) {
+BOOST_AUTO_TEST_CASE(a_platform_fails_with_a_text_if_the_host_lacks_memory) {
     if (is_sanitized()) return; // nothing starts in so little memory
     const command_result run = run_shell(
         "ulimit -v 300000; exec \"$tlmalloc\" serve '" + configs + "small_requests.jsonl' --settings '" + configs +

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_what_an_allocators_price_does_on_a_platform) {
     BOOST_CHECK_EQUAL(f["commands"], static_cast<double>(commands));
 }
 
-BOOST_AUTO_TEST_CASE(more_blocks_than_the_hosts_memory_holds_are_refused) {
+BOOST_AUTO_TEST_CASE(more_blocks_than_the_hosts_memory_holds_are_rejected) {
     const scratch_directory scratch;
     const auto refused = [&](const std::string &platform, const std::string &text) {
         const command_result run =

@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_leaves_the_rows_that_were_there) {
     BOOST_CHECK_EQUAL(point_count(results), 400u);
 }
 
-BOOST_AUTO_TEST_CASE(files_that_are_no_results_of_this_sweep_are_refused_and_stay) {
+BOOST_AUTO_TEST_CASE(files_that_are_not_results_of_this_sweep_are_rejected_and_kept) {
     scratch_directory scratch;
     scratch.write("buffers.csv", buffers);
     const std::string file = scratch.write("s.yaml", plans(2)), other = scratch.write("o.yaml", plans(3));

@@ -55,7 +55,7 @@ void check_whole(const std::string &results, const sweep_files &files, const std
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(damaged_results_are_refused_and_kept_by_resume_study_and_merge) {
+BOOST_AUTO_TEST_CASE(resume_study_and_merge_reject_damaged_results_and_keep_them) {
     const sweep_files files;
     seeded_random random(29);
     const int count = 200;

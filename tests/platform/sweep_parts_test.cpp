@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_makes_no_progress_is_reported) {
     BOOST_CHECK_EQUAL(rows_of(p.results), p.whole());
 }
 
-BOOST_AUTO_TEST_CASE(options_of_clusters_that_do_not_fit_are_refused) {
+BOOST_AUTO_TEST_CASE(invalid_options_of_clusters_are_rejected) {
     const parts p;
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
         {{"--dry-run"}, "--sbatch, --task-points and --dry-run need --slurm"},

@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(the_critical_path_follows_credits_to_the_receivers) {
 }
 
 // Messages of many pieces, each of which waits for the credit of the one before.
-BOOST_AUTO_TEST_CASE(the_beginning_of_a_path_of_many_messages_is_told_as_one) {
+BOOST_AUTO_TEST_CASE(the_report_merges_the_beginning_of_a_path_of_many_messages) {
     const report r =
         run(npu_small, {"--kernel", "ring", "--set", "messages.slots=1", "--set", "messages.slot_size=64 B"});
     check_accounts(r, "ring in pieces of 64 bytes");

@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(missing_events_are_reported) {
     BOOST_CHECK_MESSAGE(contains(r.text, "events are missing"), r.text);
 }
 
-BOOST_AUTO_TEST_CASE(damaged_json_is_refused_with_line_and_column) {
+BOOST_AUTO_TEST_CASE(damaged_json_is_rejected_with_line_and_column) {
     BOOST_CHECK(contains(failure("{\"segments\": [\n  {\"device\": 0,, }]}", {}), "recording:2:"));
     BOOST_CHECK(contains(failure("{\"device_traces\": [[{\"action\": \"alloc\"", {}), "truncated"));
     BOOST_CHECK(contains(failure("{\"device_traces\": [[{\"action\": \"alloc\"}]]}", {}),
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(damaged_json_is_refused_with_line_and_column) {
     BOOST_CHECK(contains(failure("{} x", {}), "expected the end of the file"));
 }
 
-BOOST_AUTO_TEST_CASE(settings_that_pytorch_refuses_are_refused_with_their_column) {
+BOOST_AUTO_TEST_CASE(settings_that_pytorch_rejects_are_rejected_with_their_column) {
     const std::map<std::string, std::string> bad{
         {"max_split_size_mb:19", "column 19: found '19', expected a whole number of at least 20"},
         {"max_split_size_mb=30", "column 1: found 'max_split_size_mb=30', expected a setting"},
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(settings_that_pytorch_refuses_are_refused_with_their_column
     }
 }
 
-BOOST_AUTO_TEST_CASE(recorded_settings_that_cannot_be_are_refused_with_their_place) {
+BOOST_AUTO_TEST_CASE(invalid_recorded_settings_are_rejected_with_their_place) {
     allocator a;
     a.malloc(512);
     a.malloc(512);

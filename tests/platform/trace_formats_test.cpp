@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_of_pytorch_is_read_in_every_protocol) {
                           "139637976727552,3324,512,1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_pickle_that_names_a_global_is_refused_with_what_it_names) {
+BOOST_AUTO_TEST_CASE(a_pickle_that_names_a_global_is_rejected_with_the_name) {
     scratch_directory scratch;
     struct refused {
         std::string pickle, message;
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_pickle_that_names_a_global_is_refused_with_what_it_names)
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_opcode_that_plain_data_does_not_need_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(every_opcode_that_plain_data_does_not_need_is_rejected_by_name) {
     const std::map<int, std::string> refused{{'0', "POP"},
                                              {'1', "POP_MARK"},
                                              {'2', "DUP"},
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(every_opcode_that_plain_data_does_not_need_is_refused_by_na
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
+BOOST_AUTO_TEST_CASE(an_invalid_snapshot_is_rejected_with_the_place_of_its_error) {
     const std::string good = entry("alloc", 1, 64);
     BOOST_CHECK_EQUAL(failure_of(snapshot_of(good)), "");
     BOOST_CHECK_EQUAL(failure_of(snapshot_of(entry("free_completed", 1, 64) + good)),
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_makes_no_sense_is_refused_with_its_place) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_snapshot_is_refused_wherever_it_is_cut) {
+BOOST_AUTO_TEST_CASE(a_truncated_snapshot_is_rejected_at_every_length) {
     for (std::string protocol : {"2", "4"}) {
         std::string whole = read_text(data + "torch_snapshot_protocol" + protocol + ".pickle");
         for (std::size_t length = 0; length < whole.size(); length++)
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_is_refused_wherever_it_is_cut) {
 }
 
 // Under the sanitizers this is the test of the pickle machine: no damage may make it read or write where it must not.
-BOOST_AUTO_TEST_CASE(damaged_traces_are_read_or_refused_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(damaged_traces_are_read_or_rejected_and_cause_no_other_error) {
     const std::uint64_t seed = 20240611;
     BOOST_TEST_INFO("seed " << seed);
     std::mt19937_64 random(seed);
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(first_fit_reaches_the_known_heights_of_minimallocs_problems
     }
 }
 
-BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_refused_with_their_place) {
+BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_rejected_with_their_place) {
     const std::string head = "id,lower,upper,size\n";
     BOOST_CHECK_EQUAL(failure_of(head), ""); // no buffer is no mistake
     const std::map<std::string, std::string> bad{
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_refused_with_their_place) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_reader_of_recordings_one_is_refused_with_the_option_that_it_needs) {
+BOOST_AUTO_TEST_CASE(a_build_without_torch_rejects_recordings_and_names_the_missing_option) {
     for (const std::string name : {"torch_snapshot_protocol2.pickle", "torch_snapshot_protocol5.pickle"}) {
         const std::string text = read_text(data + name);
         alloc_trace trace;

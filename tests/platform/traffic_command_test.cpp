@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(traffic_refuses_contradictions_and_bad_command_lines) {
+BOOST_AUTO_TEST_CASE(traffic_rejects_contradictions_and_bad_command_lines) {
     const std::string hbm2 = timing + "hbm2.yaml";
     const struct {
         std::vector<std::string> arguments;
