@@ -182,7 +182,7 @@ def the_slider_moves(browser, folder):
     near(browser.value("tlmalloc.slider"), begin + (last - begin) / 100, 1)
 
 
-def what_is_under_the_pointer_is_told(browser, folder):
+def the_page_names_the_part_under_the_pointer(browser, folder):
     path = run(folder, "report")
     report = load(path)
     browser.open(page_of(folder, path))
@@ -430,7 +430,7 @@ def the_log_of_a_run_sums_to_its_report(browser, folder):
     equal(sorted({name for name in told if name}), sorted(tensor["name"] for tensor in report["tensors"]))
 
 
-def blocks_are_drawn_and_told(browser, folder):
+def blocks_are_drawn_and_described(browser, folder):
     us = 10 ** 6
     rows = [["tensor", 9, "weights", 0, 4096],
             made_log.memory(1, "ALLOC", us, us + 100, 0, "TLA_OK", "hbm", 4096, 4096, 0, 10000, 9000),
@@ -587,7 +587,7 @@ def addresses_beside_a_memory_are_multiples_of_powers_of_two(browser, folder):
     equal(told, [2 ** 37 + 1024 * i for i in range(1, 5)])
 
 
-def a_block_of_a_log_that_is_cut_may_have_been_given_back(browser, folder):
+def a_block_of_a_truncated_log_may_have_been_released(browser, folder):
     log = os.path.join(folder, "log")
     path = run(folder, "report", "--events", log, "--events-limit", "20")
     browser.open(page_of(folder, path, logs=[log]))
@@ -672,7 +672,7 @@ def a_run_that_failed_is_shown(browser, folder):
     browser.open(page_of(folder, path, run(folder, "report")))
 
 
-def a_report_that_was_changed_is_told(browser, folder):
+def the_page_reports_a_report_that_was_changed(browser, folder):
     path = run(folder, "report")
     report = load(path)
     report["kernels"] = report["links"] = 5

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(buddies_of_ranges_that_are_no_power_of_two_place_as_the_cor
     }
 }
 
-BOOST_AUTO_TEST_CASE(buddies_for_more_than_there_is_and_at_no_unit_of_theirs_are_refused) {
+BOOST_AUTO_TEST_CASE(requests_above_the_memory_and_frees_at_an_invalid_unit_fail) {
     side_by_side both(1000);
     tla_block block{};
     for (const std::uint64_t size : {513u, 1024u, 1025u, 8193u})

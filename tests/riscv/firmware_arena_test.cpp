@@ -90,7 +90,7 @@ void compare(const tla_firmware &firmware, std::uint64_t units, std::uint64_t la
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_arena_with_the_list_behind_it_places_as_without_at_the_price_of_its_profile) {
+BOOST_AUTO_TEST_CASE(an_arena_over_firmware_first_fit_places_as_the_model_at_the_price_of_its_profile) {
     compare(tla_firmware_first_fit, 4096, 256 * 100, 1);
 }
 
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_planted_mistake_of_firmware_is_a_difference) {
                       "the core done at 8");
 }
 
-BOOST_AUTO_TEST_CASE(an_arena_with_buddies_behind_it_places_as_without_at_the_price_of_their_profile) {
+BOOST_AUTO_TEST_CASE(an_arena_over_firmware_buddies_places_as_the_model_at_the_price_of_their_profile) {
     compare(tla_firmware_buddy, tla_firmware_buddy.capacity_max, 256 * 60, 2);
 }
 
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_request_is_placed_as_without_the_firmware) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(buddies_as_firmware_refuse_what_they_do_not_serve) {
+BOOST_AUTO_TEST_CASE(buddies_as_firmware_reject_unsupported_requests) {
     const auto refused = [](std::uint64_t base, std::uint64_t units, std::uint64_t nodes) {
         tla_arena_config config{};
         config.base = base;

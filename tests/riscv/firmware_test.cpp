@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(recorded_traces_are_placed_as_by_the_core) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_changed) {
+BOOST_AUTO_TEST_CASE(a_free_without_a_node_for_its_range_fails_and_changes_nothing) {
     side_by_side few(4096, 8);
     play_random(few, 100, 50000, 4);
     BOOST_CHECK_EQUAL(few.difference, "");

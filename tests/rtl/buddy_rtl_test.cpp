@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(buddies_of_ranges_that_are_no_power_of_two_and_begin_anywhe
     }
 }
 
-BOOST_AUTO_TEST_CASE(buddies_for_more_than_there_is_and_at_no_unit_of_theirs_are_refused) {
+BOOST_AUTO_TEST_CASE(requests_above_the_memory_and_frees_at_an_invalid_unit_fail) {
     side_by_side<buddies> both(1000, facts);
     tla_block block{};
     for (std::uint64_t size : {std::uint64_t{513}, std::uint64_t{1024}, std::uint64_t{1025}, std::uint64_t{1} << 32})

@@ -34,14 +34,14 @@ BOOST_AUTO_TEST_CASE(offsets_of_33_bits_are_placed_as_any) {
     BOOST_CHECK_EQUAL(both.difference, "");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_node_for_it_a_range_is_refused_and_nothing_has_changed) {
+BOOST_AUTO_TEST_CASE(a_free_without_a_node_for_its_range_fails_and_changes_nothing) {
     side_by_side<one_cycle> both(4096, eight_nodes);
     play_random(both, 100, 50000, 4);
     BOOST_CHECK_EQUAL(both.difference, "");
     BOOST_CHECK_GT(both.without_node, 100u);
 }
 
-BOOST_AUTO_TEST_CASE(a_list_has_as_many_nodes_as_it_is_told_up_to_all_that_are_built) {
+BOOST_AUTO_TEST_CASE(a_list_has_the_configured_number_of_nodes_up_to_the_number_that_is_built) {
     for (const std::uint64_t nodes : {1u, 2u, 3u, 64u, 100u, 1023u, 1024u}) {
         side_by_side<one_cycle> both(2 * 1024 + 2, {TLA_FIRST_FIT, "rtl_list_1c", nodes});
         std::vector<tla_block> live(2 * 1024 + 2);

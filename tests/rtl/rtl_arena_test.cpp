@@ -34,22 +34,22 @@ void check(tla_policy policy, unsigned node_cycles, std::uint64_t units, int ope
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(first_fit_in_rtl_behind_an_arena) {
+BOOST_AUTO_TEST_CASE(first_fit_in_rtl_serves_an_arena) {
     check(TLA_FIRST_FIT, 1, 4000, 10000);
     check(TLA_FIRST_FIT, 2, 4000, 3000);
 }
 
-BOOST_AUTO_TEST_CASE(worst_fit_in_rtl_behind_an_arena) {
+BOOST_AUTO_TEST_CASE(worst_fit_in_rtl_serves_an_arena) {
     check(TLA_WORST_FIT, 1, 4000, 10000);
 }
 
-BOOST_AUTO_TEST_CASE(buddies_in_rtl_behind_an_arena) {
+BOOST_AUTO_TEST_CASE(buddies_in_rtl_serve_an_arena) {
     for (const std::uint64_t units : {100u, 1000u, 4096u})
         check(TLA_BUDDY, 1, units, 5000);
 }
 
 // More units than those that take little of the host.
-BOOST_AUTO_TEST_CASE(many_buddies_in_rtl_behind_an_arena) {
+BOOST_AUTO_TEST_CASE(many_buddies_in_rtl_serve_an_arena) {
     check(TLA_BUDDY, 1, 10000, 1000);
 }
 

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(worst_fit_of_small_blocks_takes_the_lowest_of_equals) {
     BOOST_CHECK_GT(both.failed, 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(worst_fit_refuses_a_range_without_a_node_for_it_and_nothing_has_changed) {
+BOOST_AUTO_TEST_CASE(worst_fit_fails_a_free_without_a_node_for_its_range_and_changes_nothing) {
     side_by_side<worst_one_cycle> both(4096, eight_nodes);
     play_random(both, 100, 50000, 23);
     BOOST_CHECK_EQUAL(both.difference, "");
