@@ -680,7 +680,7 @@ def the_page_reports_a_report_that_was_changed(browser, folder):
         json.dump(report, file)
     browser.open(page_of(folder, path))
     told = browser.value("document.querySelector('#main > .failed').textContent")
-    assert told.startswith("Not all of this page can be shown ("), told
+    assert told.startswith("Parts of this page cannot be shown ("), told
     equal(browser.value("tlmalloc.errors.splice(0).length"), 1)
 
 
