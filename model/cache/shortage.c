@@ -12,8 +12,7 @@ const char *tla_shortage_name(tla_shortage which) {
 const char *tla_shortage_remedy(tla_shortage which) {
     static const char *const helps[TLA_SHORTAGE_COUNT] = {
         "free something first, or configure more memory",
-        ("allocate large blocks first, choose a policy that packs more tightly, or map pages instead of one "
-         "contiguous block"),
+        "allocate large blocks first, choose a policy that packs tighter, or map pages",
         "reserve less for the scheduler or the free list",
         "trim the front's cache",
     };

@@ -120,8 +120,8 @@ BOOST_AUTO_TEST_CASE(a_fragmented_slice_differs_from_an_exhausted_one) {
         BOOST_CHECK_EQUAL(
             b.error.text,
             std::string("tensor four: HBM of sip0.cube0.pe0 overflow: requested 262145 bytes, 524288 free, largest "
-                        "free block 262144: fragmented; allocate large blocks first, choose a policy that packs more "
-                        "tightly, or map pages instead of one contiguous block (correlation 6, request 17)"));
+                        "free block 262144: fragmented; allocate large blocks first, choose a policy that packs "
+                        "tighter, or map pages (correlation 6, request 17)"));
         BOOST_CHECK_EQUAL(b.platform.host().cleanup(&b.error), TLA_OK);
         BOOST_CHECK_EQUAL(b.platform.leaks(), 0u);
     });

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_parameter_is_set_by_its_name_within_its_range) {
                       "queries, keys, width or causal");
     BOOST_CHECK_EQUAL(says("vector_add", "rows=3"),
                       "found 'rows=3', expected NAME=VALUE with a parameter of vector_add: it has "
-                      "none");
+                      "no parameters");
     for (const char *wrong :
          {"width=0", "width=4294967296", "width=", "width=-1", "width=1e3", "width= 3", "width=18446744073709551617"})
         BOOST_CHECK_EQUAL(says("attention", wrong), "parameter 'width' of attention: found '" + std::string(wrong + 6) +
