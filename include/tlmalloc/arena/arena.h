@@ -220,8 +220,8 @@ typedef struct tla_owner {
     uint64_t time; /* the time: picoseconds of the model's time, or another count of the caller's */
 } tla_owner;
 
-/* Sets the owner of the blocks that the following calls on this arena allocate; {0, 0, 0} by default. Costs nothing
- * without validation. */
+/* Sets the requester of the following calls on this arena; {0, 0, 0} by default. It becomes the owner of the blocks
+ * that they allocate, and errors of frees name it beside the owner. Costs nothing without validation. */
 void tla_arena_set_owner(tla_arena *arena, tla_owner owner);
 
 /* Finds the live block that contains an offset, and its owner (may be NULL). TLA_NOT_ALLOCATED when no live block

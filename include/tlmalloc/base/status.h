@@ -30,7 +30,7 @@ typedef enum tla_status {
     TLA_IO,               /* a file cannot be read or written */
     TLA_NO_HOST_MEMORY,   /* the host's malloc failed */
     TLA_BUS_ERROR,        /* a transaction received an error response */
-    TLA_LEAK,             /* a block was not released */
+    TLA_LEAK,             /* a block, a buffer or a reference was not released */
     TLA_UNSUPPORTED,      /* valid request, not implemented */
     TLA_WRONG_RESULT,     /* a computed result differs from its reference */
     TLA_USE_AFTER_FREE,   /* an access to a block that was freed */

@@ -24,7 +24,7 @@ typedef enum tla_time_kind {
     TLA_TIME_OTHER,          /* another kind, for example the releases of a kernel that was ended */
     TLA_TIME_DISPATCH,       /* dispatch of calls */
     TLA_TIME_ALLOC,          /* in the allocation engine */
-    TLA_TIME_ALLOC_QUEUE,    /* in front of it: other commands, rejections that were repeated */
+    TLA_TIME_ALLOC_QUEUE,    /* in front of it: other commands, repeats of rejected commands */
     TLA_TIME_ENGINE_QUEUE,   /* in front of a busy engine of the PE: DMA, accelerator, composites */
     TLA_TIME_ISSUE,          /* DMA: the engine issues chunks one after the other */
     TLA_TIME_LOOKUP,         /* DMA: the MMU, without a walk */

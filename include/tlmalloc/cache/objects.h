@@ -69,8 +69,8 @@ tla_status tla_mem_object_ref_down(tla_mem_object *object, tla_work *work);
  * released. */
 tla_status tla_mem_object_pin(tla_mem_object *object, uint64_t now_ps);
 
-/* As tla_mem_object_pin, with an own time-out instead of the monitor's, for all present pins of the object; UINT64_MAX:
- * no time-out. */
+/* As tla_mem_object_pin, with a time-out of its own instead of the monitor's, for all present pins of the object;
+ * UINT64_MAX: no time-out. */
 tla_status tla_mem_object_pin_for(tla_mem_object *object, uint64_t now_ps, uint64_t timeout_ps);
 
 /* Drops a pin; the last one ends the watch, and releases an object without references. TLA_NOT_ALLOCATED when there was

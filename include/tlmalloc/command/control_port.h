@@ -4,7 +4,6 @@
  *                     return the result of a command, if it has left a result (command.h)
  *     0xF00 .. 0xF3F  completion of the last command, read only (command.h). All zero until the first completion, and
  *                     from the submission of a command until its completion
- *
  *     0xF40           state, read only, u32: 0 idle, 1 staging, 2 running, 3 done
  *     0xF44 .. 0xFFF  reads as zero
  *

@@ -38,10 +38,10 @@ extern "C" {
 
 typedef struct tla_transaction tla_transaction;
 
-/* window: the maximum number of outstanding accesses of the initiator, above 0. Nodes that store and forward release
- * their data when they hold so many accesses, because no more can arrive. posted: the initiator does not wait for the
- * acknowledgement of writes, which then takes no time. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; *transaction is NULL
- * then. */
+/* window: the maximum number of outstanding accesses of the initiator, above 0. Nodes that store and forward send
+ * their data on when they hold so many accesses, because no more can arrive. posted: the initiator does not wait for
+ * the acknowledgement of writes, which then takes no time. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; *transaction is
+ * NULL then. */
 tla_status tla_transaction_create(uint64_t window, bool posted, tla_transaction **transaction);
 
 /* All its accesses must have been answered. NULL is allowed. */

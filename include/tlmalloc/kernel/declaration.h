@@ -53,11 +53,11 @@ typedef struct tl_kernel_tensor {
     tl_memory memory;
     uint64_t shape[TL_RANK_MAX]; /* row-major; 0: the previous dimension was the last */
 
-    /* A file. For an input it has the contents. For a pure output it has the expected contents at the end, byte for
-     * byte. A path is relative to the folder of the kernel's own file. NULL: no file. */
+    /* A file. For TL_IN and TL_INOUT it has the contents before the launch. For TL_OUT it has the expected contents at
+     * the end, byte for byte. A path is relative to the folder of the kernel's own file. NULL: no file. */
     const char *file;
 
-    /* Fills an input without a file. NULL: numbers that are uniform in [-1, 1]. */
+    /* Fills a TL_IN or TL_INOUT tensor without a file. NULL: numbers that are uniform in [-1, 1]. */
     void (*fill)(const tl_workload *workload, void *bytes);
 } tl_kernel_tensor;
 

@@ -64,7 +64,7 @@ size_t tla_tensor_map_command(const tla_tensor *tensor, size_t from, tla_opcode 
 
 /* The need of a PE's page fault at a byte of a tensor. */
 typedef enum tla_page_need {
-    TLA_PAGE_NOTHING, /* no action: another fault has allocated the page, at its shard's ready_ps */
+    TLA_PAGE_NOTHING, /* no action: another fault has allocated the page, available at its shard's ready_ps */
     TLA_PAGE_TIME,    /* time: the page was mapped with the tensor, and the mapping is in flight to the PE */
     TLA_PAGE_MAP,     /* a MAP: the page is mapped, but the mapping was lost before it reached the PE */
     TLA_PAGE_MEMORY,  /* memory: the page is missing; allocate it in this PE and map it */

@@ -184,7 +184,7 @@ tla_status tla_segment_cache_add_pool(tla_segment_cache *cache, tla_segment_pool
  * pool ends with its last memory. TLA_OUT_OF_RANGE when the pool does not exist. */
 tla_status tla_segment_cache_retire_pool(tla_segment_cache *cache, tla_segment_pool_id owner);
 
-/* Between begin and end the cache releases no memory: a request that the driver fails fails. Calls nest. */
+/* Between begin and end the cache releases no memory: if the driver fails a request, it fails. Calls nest. */
 void tla_segment_cache_begin_capture(tla_segment_cache *cache);
 void tla_segment_cache_end_capture(tla_segment_cache *cache);
 

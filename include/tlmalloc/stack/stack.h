@@ -71,7 +71,7 @@ typedef struct tla_front_sizes {
     uint64_t segment;  /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it. Smaller requests
                           share segments of 1/10 of it. A larger request has its own segment, a multiple of 1/10 of it.
                           The value is a multiple of 10 KiB; 0: 20 MiB, as in PyTorch */
-    uint64_t slot;     /* slot_pool: bytes of a slot; the capacity is a multiple of it; at most 2^24 */
+    uint64_t slot;     /* slot_pool: bytes of a slot; the capacity is a multiple of it, of at most 2^24 slots */
     uint64_t buffers;  /* mixed: bytes at the end of the range, reserved for plain buffers; less than the range */
     uint64_t initial;  /* lazy: bytes committed from the beginning; at most the range. The range, initial and commit are
                           then multiples of chunk */
