@@ -153,7 +153,7 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
     if (status == TLA_OK && is_over(d)) {
         put_back(d, taken, cursor);
         nothing_changed(work);
-        return no_node(d, "allocation with alignment", taken);
+        return no_node(d, "aligned allocation", taken);
     }
     if (has_engine(d) && (status == TLA_OK || status == TLA_FRAGMENTED)) {
         const tla_engine_request request = {.size = nbytes / d->unit};

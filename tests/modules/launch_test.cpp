@@ -409,8 +409,9 @@ BOOST_AUTO_TEST_CASE(as_many_launches_as_ports_are_under_way) {
         for (std::size_t i = 0; i < 8; i++)
             BOOST_CHECK_EQUAL(results[i].status, TLA_OK);
         BOOST_CHECK_EQUAL(results[8].status, TLA_LIMIT);
-        BOOST_CHECK_EQUAL(results[8].error.text,
-                          std::string("launch: 8 launches are outstanding, the most that the host's ports allow"));
+        BOOST_CHECK_EQUAL(
+            results[8].error.text,
+            std::string("launch: 8 launches and transfers are outstanding, the most that the host's ports allow"));
         BOOST_CHECK_EQUAL(b.launches(), 8u);
     });
     BOOST_CHECK(reports().empty());

@@ -41,8 +41,8 @@ static inline tla_status tl_slice(tl_context *tl, const tl_tensor *tensor, uint3
     if (dim >= tensor->rank || dim >= TL_RANK_MAX)
         return tl_refuse(tl, "tl_slice: dimension %u must be less than the tensor's rank, %u", dim, tensor->rank);
     if ((uint64_t)begin + count > tensor->shape[dim])
-        return tl_refuse(tl, "tl_slice: indices %u to %llu of dimension %u: must be at least one index, inside its %u",
-                         begin, (unsigned long long)begin + count, dim, tensor->shape[dim]);
+        return tl_refuse(tl, "tl_slice: indices %u to %llu of dimension %u: must be inside its %u", begin,
+                         (unsigned long long)begin + count, dim, tensor->shape[dim]);
     tl_tensor made = *tensor;
     made.va.value += begin * tensor->stride[dim];
     made.shape[dim] = count;
