@@ -222,7 +222,8 @@ BOOST_AUTO_TEST_CASE(launches_on_other_pes_run_beside_each_other) {
         b.wait_for({&third});
         BOOST_CHECK_EQUAL(third.status, TLA_BUSY);
         BOOST_CHECK_EQUAL(
-            std::string(third.error.text).rfind("kernel on sip0.cube1.pe1: the previous kernel is still", 0), 0u);
+            std::string(third.error.text).rfind("kernel on sip0.cube1.pe1: the previous kernel or DMA is still", 0),
+            0u);
         BOOST_CHECK(!first.over);
         b.wait_for({&first, &second});
         BOOST_CHECK_EQUAL(first.status, TLA_OK);

@@ -380,8 +380,8 @@ BOOST_AUTO_TEST_CASE(a_launch_that_fails_names_the_pe_and_the_message) {
     d.refuse = [](const tla_command &) { return TLA_BUSY; };
     d.failed_at = {TLA_LOCATION_PE, 0, 2, 1};
     BOOST_CHECK_EQUAL(d.launch(1, {}, &error), TLA_BUSY);
-    BOOST_CHECK_EQUAL(error.text,
-                      "kernel on sip0.cube2.pe1: the previous kernel is still running (correlation 1, request 1)");
+    BOOST_CHECK_EQUAL(
+        error.text, "kernel on sip0.cube2.pe1: the previous kernel or DMA is still running (correlation 1, request 1)");
     BOOST_CHECK_EQUAL(d.retries(), 0u); // a kernel is not begun twice
     d.failed_at = {TLA_LOCATION_M_CPU, 0, 2, 0};
     d.refuse = [](const tla_command &) { return TLA_BUS_ERROR; };

@@ -66,9 +66,9 @@ tla_status explain_launch(const tla_completion &answer, std::uint64_t tcm_reserv
     const char *const what = answer.opcode == TLA_OP_LAUNCH ? "kernel on " : "DMA of ";
     const std::string which = what + to_string(answer.failed_at);
     if (answer.status == TLA_BUSY && answer.value == 0) // did not begin
-        return tla_error_set(error, TLA_BUSY, "%s: the previous %s is still running (correlation %u, request %u)",
-                             which.c_str(), answer.opcode == TLA_OP_LAUNCH ? "kernel" : "DMA", answer.correlation_id,
-                             answer.request_id);
+        return tla_error_set(error, TLA_BUSY,
+                             "%s: the previous kernel or DMA is still running (correlation %u, request %u)",
+                             which.c_str(), answer.correlation_id, answer.request_id);
     return explain(error, answer.nbytes ? which + ": TCM" : which, answer, answer.nbytes, tcm_reserved);
 }
 
