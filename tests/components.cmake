@@ -21,7 +21,7 @@ set(torch_cases
     hostile_input_test.errors_are_reported_up_to_a_stated_number_and_then_reading_ends
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file
     input_test.a_pickle_with_too_many_values_is_rejected_before_it_exhausts_memory
-    input_test.a_pickle_that_is_too_large_is_refused
+    input_test.a_pickle_that_is_too_large_is_rejected
     input_test.a_pickle_that_mentions_the_same_values_many_times_is_read_in_bounded_memory
     input_test.a_value_of_json_is_read_in_bounded_memory
     output_test.a_full_standard_output_prevents_every_file_and_is_reported_once
@@ -57,14 +57,14 @@ set(pages_cases
     hostile_input_test.an_event_log_has_lines_of_a_limit_and_an_end_whatever_bytes_come
     hostile_input_test.no_reader_waits_for_the_end_of_an_endless_file)
 set(firmware_cases
-    engine_command_test.a_driver_and_an_engine_are_refused_together
+    engine_command_test.a_driver_with_an_engine_is_rejected
     engine_command_test.a_kernel_waits_as_long_with_firmware_as_by_its_profile
-    engine_command_test.a_list_of_few_nodes_refuses_what_it_has_none_for
-    engine_command_test.a_memory_that_no_engine_holds_is_refused_by_name
-    engine_command_test.a_timing_of_instructions_that_nobody_executes_is_refused
+    engine_command_test.a_list_of_few_nodes_fails_requests_without_a_node
+    engine_command_test.a_memory_that_no_engine_holds_is_rejected_by_name
+    engine_command_test.a_timing_of_instructions_without_firmware_is_rejected
     engine_command_test.a_trace_takes_as_long_with_firmware_as_by_its_profile
     engine_command_test.firmware_takes_the_cycles_of_its_instructions
-    engine_command_test.what_firmware_does_not_serve_is_refused_by_name
+    engine_command_test.settings_that_firmware_does_not_support_are_rejected_by_name
     key_effects_test.a_key_that_is_reported_changes_nothing_and_the_key_that_decides_is_named
     key_effects_test.every_key_that_is_not_reported_changes_some_run
     random_laws_test.every_key_and_every_kernel_is_drawn_or_listed_with_a_reason

@@ -59,8 +59,7 @@ class memory_controller : public instrumented, public resettable, private comman
     struct statistics : command_counts, tla_controller_counts {
         std::uint64_t list_reads = 0, list_writes = 0; // nodes, if the list is in memory
         std::uint64_t list_hits = 0;                   // reads served by the node cache
-        std::uint64_t list_errors = 0;                 // nodes that differed from the written value, or could not be
-                                                       // accessed
+        std::uint64_t list_errors = 0;                 // nodes that read back wrong, or could not be accessed
         std::uint64_t list_ps = 0;                     // part of busy_ps spent on these accesses
         std::uint64_t held = 0;                        // bytes of arena.free that a front keeps (stack.h)
         std::uint64_t peak_reserved = 0;               // most bytes that the front had from the list below
@@ -100,13 +99,11 @@ class memory_controller : public instrumented, public resettable, private comman
     };
     void set_watch(watch who);
 
-    // Called after every commit of a memory that grows by itself (front `lazy`). Its arguments are the memory, the free
-    // list, and the time in ps at which the commit is done. It must neither wait nor send commands. If it is empty, the
-    // controller makes no call.
+    // Called, if set, after every commit of a memory that grows by itself (front `lazy`): the memory, its free list,
+    // and the time in ps at which the commit is done. It must neither wait nor send commands.
     std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
 
-    // Puts a memory's free list into a recorded state (arena.h). Call it before the simulation runs. Errors as
-    // tla_controller_restore.
+    // Restores a memory's free list (arena.h). Call it before the simulation runs. Errors as tla_controller_restore.
     tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);
 
     // As tla_controller_is_as_at_the_beginning.
