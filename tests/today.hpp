@@ -1,8 +1,9 @@
-// A part of what a test has many of alike: by default another part every day, all of it where TLMALLOC_ALL is set, as
-// tests/run --long does.
+// A part of many like cases: by default another part every day, all of them if TLMALLOC_ALL is set, as by
+// tests/run --long.
 #ifndef TLMALLOC_TESTS_TODAY_HPP
 #define TLMALLOC_TESTS_TODAY_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
@@ -17,12 +18,12 @@ inline std::size_t today() {
     return static_cast<std::size_t>(std::time(nullptr)) / 86400;
 }
 
-// One of every `step`.
+// One of every `step`, and at least one of those there are.
 template <typename T>
 std::vector<T> some_of_today(const std::vector<T> &all, std::size_t step) {
     if (all_is_tested()) return all;
     std::vector<T> some;
-    for (std::size_t i = today() % step; i < all.size(); i += step)
+    for (std::size_t i = all.empty() ? 0 : today() % std::min(step, all.size()); i < all.size(); i += step)
         some.push_back(all[i]);
     return some;
 }
