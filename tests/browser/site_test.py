@@ -36,7 +36,10 @@ def the_search_opens_the_contract_of_a_function(browser, folder):
     equal(browser.value(PLACE), folder + "/include/tlmalloc/arena/arena.h.html#tla_arena_alloc")
     top = browser.value("document.querySelector(':target').getBoundingClientRect().top")
     assert 0 <= top < 600, "the contract is at %s, outside the window" % top
-    text = browser.value("document.querySelector(':target').nextElementSibling.textContent")
+    # The contract: every paragraph up to the next heading.
+    text = browser.value("(() => { let text = ''; for (let part = document.querySelector(':target').nextElementSibling;"
+                         " part && !/^H[1-6]$/.test(part.tagName); part = part.nextElementSibling)"
+                         " text += part.textContent; return text })()")
     assert "TLA_FRAGMENTED" in text, text
     # A name in a contract leads to the declaration of that name, in another header too.
     browser.run("document.querySelector('main a[href$=\"#tla_status\"]').click()")
