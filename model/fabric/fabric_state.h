@@ -105,7 +105,7 @@ struct tla_fabric {
     tla_fabric_watch watch;
     message *free_messages;
     tla_flit *free_flits;
-    struct block *blocks; /* all memory of messages and flits */
+    struct slab *slabs; /* all memory of messages and flits */
 };
 
 void fabric_destroy_messages(tla_fabric *fabric);

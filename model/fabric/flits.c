@@ -6,19 +6,18 @@
 
 /* ---- messages and flits, which are used again ---- */
 
-enum { LINE = 64, BLOCK = 64 }; /* bytes of a line of a cache; messages or flits that are made at once */
+enum { LINE = 64, SLAB = 64 }; /* bytes of a cache line; messages or flits in a slab */
 
-struct block {
-    _Alignas(LINE) struct block *next;
-    char contents[];
+struct slab {
+    _Alignas(LINE) struct slab *next;
 };
 
-/* Room for BLOCK things of a size that is a multiple of LINE / BLOCK; NULL without host memory. */
-static void *new_block(tla_fabric *fabric, size_t size) {
-    struct block *const made = aligned_alloc(LINE, sizeof *made + BLOCK * size);
+/* Memory for SLAB messages or flits of this size, aligned to a cache line; NULL without host memory. */
+static void *new_slab(tla_fabric *fabric, size_t size) {
+    struct slab *const made = aligned_alloc(LINE, sizeof *made + SLAB * size);
     if (!made) return NULL;
-    made->next = fabric->blocks;
-    fabric->blocks = made;
+    made->next = fabric->slabs;
+    fabric->slabs = made;
     return (char *)made + sizeof *made;
 }
 
@@ -32,10 +31,10 @@ static void drop_flit(tla_fabric *fabric, tla_flit *f) {
 static tla_flit *new_flit(tla_fabric *fabric) {
     tla_flit *f = fabric->free_flits;
     if (!f) {
-        tla_flit *const more = f = new_block(fabric, sizeof *f);
+        tla_flit *const more = f = new_slab(fabric, sizeof *f);
         if (!f) return NULL;
-        for (size_t i = 0; i < BLOCK; i++)
-            more[i].next = i + 1 < BLOCK ? &more[i + 1] : NULL;
+        for (size_t i = 0; i < SLAB; i++)
+            more[i].next = i + 1 < SLAB ? &more[i + 1] : NULL;
     }
     fabric->free_flits = f->next;
     return f;
@@ -55,8 +54,8 @@ static void drop_message(tla_fabric *fabric, message *m) {
 }
 
 static bool make_messages(tla_fabric *fabric) {
-    message *const more = new_block(fabric, sizeof *more);
-    for (size_t i = 0; more && i < BLOCK; i++)
+    message *const more = new_slab(fabric, sizeof *more);
+    for (size_t i = 0; more && i < SLAB; i++)
         drop_message(fabric, &more[i]);
     return more;
 }
@@ -82,7 +81,7 @@ static message *new_message(tla_fabric *fabric, uint64_t nbytes) {
 }
 
 void fabric_destroy_messages(tla_fabric *fabric) {
-    for (struct block *b = fabric->blocks, *next; b; b = next) {
+    for (struct slab *b = fabric->slabs, *next; b; b = next) {
         next = b->next;
         free(b);
     }
