@@ -7,6 +7,10 @@
 
 #include "tlmalloc/arena/arena.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TLA_FREE_LIST_HEIGHT 16 /* inner levels, far more than 2^32 blocks can need */
 
 typedef struct tla_free_leaf tla_free_leaf;
@@ -98,4 +102,7 @@ static inline bool tla_aligned_fit(tla_block block, uint64_t nbytes, uint64_t al
     return true;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,10 @@
 #include "size_class.h"
 #include "tlmalloc/arena/arena.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TLA_SIZE_INDEX_HEIGHT = 16 }; /* levels, the leaves included: far more than 2^32 blocks can need */
 
 typedef struct tla_size_node tla_size_node;
@@ -51,4 +55,7 @@ void tla_size_index_insert(tla_size_index *index, tla_block block);
 void tla_size_index_remove(tla_size_index *index, tla_block block);
 void tla_size_index_remove_at(tla_size_index *index, const tla_size_path *at);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

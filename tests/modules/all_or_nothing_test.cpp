@@ -8,6 +8,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

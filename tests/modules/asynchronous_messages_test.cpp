@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <random>
 
+using namespace message_bench;
+
 namespace {
 
 bytes expected_bytes(std::size_t number, std::size_t nbytes) {

@@ -5,6 +5,8 @@
 
 #include <string>
 
+using namespace element_bench;
+
 using direction = pe_dma::direction;
 
 namespace {

@@ -5,6 +5,7 @@
 #include "tlmalloc/modules/at_lt_bridge.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 using namespace tlmalloc::testing;
 
 namespace {
@@ -113,7 +114,7 @@ void responses_come_when_they_are_due(std::uint64_t address, std::vector<std::ui
     from.style = coding::approximately_timed;
     from.ending = tlmalloc::testing::response_end::updated;
     from.response_delay = response_delay;
-    ::initiator thread("thread");
+    test_initiator::initiator thread("thread");
     slow_memory unused("unused"); // for the thread's socket
     thread.out.bind(unused.in);
     std::vector<std::uint64_t> came;
@@ -181,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_response_waits_for_the_end_that_is_announced_by_a_call) {
         }
     } from("from");
     from.out.bind(bridge.in);
-    ::initiator thread("thread");
+    test_initiator::initiator thread("thread");
     slow_memory unused("unused"); // for the thread's socket
     thread.out.bind(unused.in);
     std::uint8_t data[] = {30, 31, 90};
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_reset_waits_for_the_calls_that_are_under_way) {
     at_lt_bridge bridge("bridge", {});
     slow_memory memory("memory");
     bridge.out.bind(memory.in);
-    ::initiator cpu("cpu"), other("other");
+    test_initiator::initiator cpu("cpu"), other("other");
     cpu.out.bind(bridge.in);
     other.out.bind(bridge.in);
     cpu.body = [&] { cpu.write(4, bytes(1, 50)); };

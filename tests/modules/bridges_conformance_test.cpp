@@ -10,6 +10,7 @@
 #include "tlmalloc/modules/pe_mmu.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 using namespace tlmalloc::testing;
 
 namespace {
@@ -213,7 +214,7 @@ void a_smaller_memory_is_an_error(std::uint64_t end) {
     memory_controller controller("controller", config);
     lt_at_bridge bridge("bridge", bridge_config(end));
     phased_memory slice("slice", mixed(end));
-    ::initiator cpu("cpu");
+    test_initiator::initiator cpu("cpu");
     cpu.out.bind(controller.control);
     controller.slice.bind(bridge.in);
     bridge.out.bind(slice.in);

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <random>
 
+using namespace message_bench;
+
 namespace {
 
 // --- the reference: what each rank has in the end, from what the words of collectives.h say ---

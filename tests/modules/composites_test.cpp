@@ -9,6 +9,8 @@
 
 #include <string>
 
+using namespace element_bench;
+
 namespace {
 
 processing_element::config settings_of(std::uint32_t m, std::uint32_t k, std::uint32_t n) {

@@ -5,6 +5,7 @@
 #include "tlmalloc/modules/control_window.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

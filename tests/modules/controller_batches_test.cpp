@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+using namespace object_commands;
+
 BOOST_AUTO_TEST_CASE(blocks_of_a_batch_are_one_to_a_guard_only_where_they_have_one_object) {
     memory_controller::config config = small();
     config.guard = TLA_GUARD_ERROR;

@@ -8,7 +8,10 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 
+namespace controller_bench {
+
 using namespace tlmalloc;
+using namespace test_initiator;
 
 inline const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10, reserve = 16 << 10;
 
@@ -86,5 +89,7 @@ struct host_bench {
     memory_controller controller;
     initiator cpu{"cpu"}, data{"data"};
 };
+
+} // namespace controller_bench
 
 #endif

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+using namespace controller_bench;
+
 namespace {
 
 // Every memory of a controller with this stack.

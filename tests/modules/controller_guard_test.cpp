@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tlm_utils/simple_target_socket.h>
 
+using namespace controller_bench;
+
 namespace {
 
 memory_controller::config guarded(tla_guard_mode mode) {

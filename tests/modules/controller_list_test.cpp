@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+using namespace controller_bench;
+
 namespace {
 
 memory_controller::config listed(tla_free_list_place place, std::uint64_t cache = 0) {

@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+using namespace object_commands;
+
 namespace {
 
 void wait_until(std::uint64_t ps) {

@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+using namespace controller_bench;
+
 namespace {
 
 tla_command about(tla_opcode opcode, std::uint64_t pa) {

@@ -3,6 +3,8 @@
 #include "platform_bench.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 
+using namespace platform_benches;
+
 namespace {
 
 const std::uint64_t kib = 1024;

@@ -7,6 +7,10 @@
 
 #include <algorithm>
 
+namespace data_targets {
+
+using namespace test_initiator;
+
 struct data_target {
     initiator &from;
     std::uint64_t base, size;
@@ -138,5 +142,7 @@ struct data_target {
         check_debug();
     }
 };
+
+} // namespace data_targets
 
 #endif

@@ -6,6 +6,7 @@
 #include <cstring>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 BOOST_AUTO_TEST_CASE(every_module_begins_as_an_empty_configuration_makes_it) {
     tla_config empty{}, made{};

@@ -2,6 +2,8 @@
 #include "../unit/seeded_random.hpp"
 #include "platform_bench.hpp"
 
+using namespace platform_benches;
+
 namespace {
 
 const std::uint64_t kib = 1024;

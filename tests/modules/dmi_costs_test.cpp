@@ -13,6 +13,7 @@
 #include <sstream>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -12,9 +12,10 @@
 
 #include <cstring>
 
-using namespace tlmalloc;
+namespace element_bench {
 
-namespace {
+using namespace tlmalloc;
+using namespace test_initiator;
 
 const std::uint64_t slice_bytes = 1 << 20, tcm_bytes = 64 << 10;
 
@@ -23,7 +24,7 @@ inline std::uint64_t hbm(std::uint64_t offset) {
 }
 
 // What the kernels of a test do; their context is the kernel's.
-std::function<tla_status(tl_context *)> first, second;
+inline std::function<tla_status(tl_context *)> first, second;
 const tl_kernel kernels[] = {[](tl_context *tl) { return first(tl); }, [](tl_context *tl) { return second(tl); }};
 
 inline processing_element::config settings() {
@@ -102,6 +103,6 @@ inline bytes floats(std::initializer_list<float> values) {
     return data;
 }
 
-} // namespace
+} // namespace element_bench
 
 #endif

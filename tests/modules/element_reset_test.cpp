@@ -2,6 +2,8 @@
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "message_bench.hpp"
 
+using namespace message_bench;
+
 namespace {
 
 // All modules below the host, as a platform's reset line does it.

@@ -13,6 +13,7 @@
 #include <memory>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <random>
 
+using namespace controller_bench;
+
 namespace {
 
 const std::uint64_t latency_ps = 40'000, burst_ps = 8000, list_bytes = 16 << 10; // 1024 nodes

@@ -3,6 +3,8 @@
 #include "exact_platform.hpp"
 #include "test_initiator.hpp"
 
+using namespace test_initiator;
+
 namespace {
 
 void takes_the_time_of_the_plain_event_model(const comparison::row &r) {

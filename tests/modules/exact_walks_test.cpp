@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -5,6 +5,8 @@
 #include <deque>
 #include <set>
 
+using namespace controller_bench;
+
 namespace {
 
 // A platform's own extension, and what reads it.

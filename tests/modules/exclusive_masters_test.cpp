@@ -11,6 +11,8 @@
 #include <array>
 #include <optional>
 
+using namespace controller_bench;
+
 namespace {
 
 constexpr unsigned cores = 3;

@@ -3,6 +3,8 @@
 #include "controller_bench.hpp"
 #include "tlmalloc/config.h"
 
+using namespace controller_bench;
+
 namespace {
 
 tla_fault_injection plan_of(const char *text) {

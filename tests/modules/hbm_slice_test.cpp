@@ -9,6 +9,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace data_targets;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <map>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

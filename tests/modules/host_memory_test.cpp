@@ -7,6 +7,8 @@
 
 #include <set>
 
+using namespace platform_benches;
+
 namespace {
 
 const std::uint64_t kib = 1024;

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 const std::uint64_t capacity = 64 << 20; // of the host's memory (random_platform.hpp)
 

@@ -7,6 +7,8 @@
 
 #include <memory>
 
+using namespace platform_benches;
+
 namespace {
 
 constexpr std::uint64_t ns = 1000, us = 1000 * ns;

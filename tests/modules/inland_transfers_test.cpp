@@ -15,6 +15,7 @@
 namespace {
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 // A platform of four PEs, to whose memories somebody looks from outside.
 class scenario {

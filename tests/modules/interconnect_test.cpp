@@ -5,6 +5,7 @@
 #include "tlmalloc/modules/interconnect.hpp"
 
 using namespace tlmalloc;
+using namespace data_targets;
 
 namespace {
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+using namespace element_bench;
+
 namespace {
 
 using call = std::function<tla_status(tl_context *)>;

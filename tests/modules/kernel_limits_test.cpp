@@ -2,6 +2,8 @@
 #include "message_bench.hpp"
 #include "tlmalloc/kernel/collectives.h"
 
+using namespace message_bench;
+
 namespace {
 
 const std::uint64_t limit_ps = 10'000'000, far_ps = 1'000'000'000;

@@ -3,6 +3,8 @@
 
 #include "tlmalloc/kernel/language.h"
 
+using namespace element_bench;
+
 namespace {
 
 processing_element::config with_scratch(std::uint64_t nbytes) {

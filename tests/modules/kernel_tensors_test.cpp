@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+using namespace element_bench;
+
 namespace {
 
 bytes counted(std::size_t count) {

@@ -11,6 +11,7 @@
 #include <memory>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

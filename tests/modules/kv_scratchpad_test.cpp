@@ -5,6 +5,7 @@
 #include "tlmalloc/testing/conformance.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

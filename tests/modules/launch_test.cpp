@@ -8,6 +8,7 @@
 #include <set>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

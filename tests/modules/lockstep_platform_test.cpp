@@ -5,6 +5,8 @@
 
 #include <set>
 
+using namespace platform_benches;
+
 namespace {
 
 // Two cubes of two PEs with slices of 1 MiB.

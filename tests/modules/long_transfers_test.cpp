@@ -6,6 +6,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 using tlmalloc::testing::bridge_bench;
 using tlmalloc::testing::bridge_config;
 using tlmalloc::testing::bridged_bytes;

@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/lt_at_bridge.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 using tlmalloc::testing::bridge_bench;
 using tlmalloc::testing::bridge_config;
 using tlmalloc::testing::bridged_bytes;

@@ -8,6 +8,7 @@
 #include "tlmalloc/command/port_client.h"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -5,6 +5,9 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
+using namespace controller_bench;
+using namespace data_targets;
+
 // --- commands --------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(alloc_answers_with_the_lowest_address_that_fits) {

@@ -12,12 +12,13 @@
 #include <string>
 #include <vector>
 
-using namespace tlmalloc;
+namespace message_bench {
 
-namespace {
+using namespace tlmalloc;
+using namespace test_initiator;
 
 // What every program does.
-std::function<tla_status(tl_context *)> body;
+inline std::function<tla_status(tl_context *)> body;
 const tl_kernel kernels[] = {[](tl_context *tl) { return body(tl); }};
 
 struct bench {
@@ -91,10 +92,10 @@ struct bench {
 };
 
 // Two PEs in a cube.
-[[maybe_unused]] std::vector<std::string> pair() {
+inline std::vector<std::string> pair() {
     return {"system.pes_per_cube=2"};
 }
 
-} // namespace
+} // namespace message_bench
 
 #endif

@@ -3,6 +3,8 @@
 #include "scratch_directory.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 
+using namespace message_bench;
+
 namespace {
 
 bool has(const std::string &text, const std::string &part) {

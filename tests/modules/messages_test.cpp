@@ -3,6 +3,8 @@
 
 #include <random>
 
+using namespace message_bench;
+
 namespace {
 
 // A message of the random runs.

@@ -18,6 +18,7 @@
 namespace scenarios {
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 constexpr std::uint64_t page = plain::mmu::page, burst = 256, channel_bandwidth = 32'000'000'000;
 constexpr unsigned channel_count = 4;

@@ -4,6 +4,7 @@
 #include "tlmalloc/modules/npu.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+using namespace platform_benches;
+
 namespace {
 
 const std::uint64_t ns = 1000, again_ps = 1'000'000 * ns;

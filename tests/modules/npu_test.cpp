@@ -5,6 +5,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

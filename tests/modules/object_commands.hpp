@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+namespace object_commands {
+
+using namespace controller_bench;
+
 inline tla_command count_command(tla_opcode opcode, std::uint64_t pa, std::uint64_t timeout_ps = 0) {
     tla_command command{};
     command.opcode = opcode;
@@ -48,5 +52,7 @@ inline std::vector<std::uint64_t> addresses_at(initiator &cpu, std::uint64_t por
         result[i / 8] |= std::uint64_t{data[i]} << 8 * (i % 8);
     return result;
 }
+
+} // namespace object_commands
 
 #endif

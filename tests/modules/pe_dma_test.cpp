@@ -8,6 +8,7 @@
 #include <memory>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -11,6 +11,9 @@
 #include <random>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
+using namespace walking_mmu;
+using namespace data_targets;
+
 namespace {
 
 const std::uint64_t burst_ps = 8000; // 256 bytes of a pseudo-channel of 32 GB/s

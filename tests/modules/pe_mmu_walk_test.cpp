@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+using namespace walking_mmu;
+
 namespace {
 
 // cpu -> MMU -> controller -> slice; the MMU walks in the slice and allocates there; `driver` maps.

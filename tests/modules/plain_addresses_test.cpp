@@ -7,6 +7,8 @@
 
 #include <deque>
 
+using namespace controller_bench;
+
 namespace {
 
 memory_controller::config plain(std::uint64_t hbm_base, std::uint64_t tcm_base) {

@@ -8,6 +8,8 @@
 
 #include <random>
 
+using namespace test_initiator;
+
 namespace {
 
 using strings = std::vector<std::string>;

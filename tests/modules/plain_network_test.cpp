@@ -13,6 +13,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -1,6 +1,4 @@
 // Attention that reads the blocks of a key-value cache by DMA: every byte that arrives is checked, and what it takes.
-#include "cli/message.h"
-#include "cli/overrides.h"
 #include "serving/command/platform_attention.hpp"
 #include "serving/command/platform_law.h"
 #include "serving/serve.h"
@@ -8,15 +6,6 @@
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <string>
-
-// The command's, which prints.
-void print_finding(void *, const tla_config_finding *finding) {
-    BOOST_TEST_MESSAGE(finding->text);
-}
-
-void print_message(const char *format, ...) {
-    BOOST_TEST_MESSAGE(format);
-}
 
 namespace {
 

@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+namespace platform_benches {
+
 using namespace tlmalloc;
+using namespace test_initiator;
 
 // Each PE copies its part of one tensor into its part of another: as many bytes as the third argument says.
 inline const tl_kernel copying_kernel[] = {[](tl_context *tl) {
@@ -96,5 +99,7 @@ struct platform_bench {
     tla_status status = TLA_OK;
     tla_error error{};
 };
+
+} // namespace platform_benches
 
 #endif

@@ -4,6 +4,8 @@
 #include <csignal>
 #include <stdexcept>
 
+using namespace element_bench;
+
 BOOST_AUTO_TEST_CASE(a_launch_runs_its_kernel_and_answers_with_its_status) {
     bench b;
     first = [](tl_context *tl) {

@@ -6,6 +6,8 @@
 #include "scratch_directory.hpp"
 #include "test_initiator.hpp"
 
+using namespace test_initiator;
+
 namespace {
 
 struct found {

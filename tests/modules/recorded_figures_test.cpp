@@ -18,6 +18,7 @@
 #include <sstream>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

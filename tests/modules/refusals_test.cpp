@@ -3,6 +3,7 @@
 #include "tlmalloc/modules/npu.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

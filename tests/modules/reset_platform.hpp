@@ -6,6 +6,10 @@
 #include "controller_bench.hpp"
 #include "fault_handler.hpp"
 
+namespace reset_platform {
+
+using namespace controller_bench;
+
 constexpr std::uint64_t ns = 1000;
 
 // Initiator -> MMU -> controller -> slice and TCM, and a DMA engine at the controller; the MMU walks in the slice and
@@ -84,5 +88,7 @@ inline void at(std::uint64_t ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (ps > now) sc_core::wait(from_ps(ps - now));
 }
+
+} // namespace reset_platform
 
 #endif

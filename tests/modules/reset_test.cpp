@@ -5,6 +5,8 @@
 
 #include <iostream>
 
+using namespace reset_platform;
+
 namespace {
 
 using answers = std::vector<std::uint64_t>;

@@ -13,6 +13,7 @@
 #include "tlmalloc/modules/width_adapter.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 using tlmalloc::testing::coding;
 using tlmalloc::testing::random_accesses;
 

@@ -12,6 +12,7 @@
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "tlmalloc/modules/tcm.hpp"
 
 using namespace tlmalloc;
+using namespace data_targets;
 
 namespace {
 

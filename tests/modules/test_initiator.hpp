@@ -25,6 +25,8 @@ inline std::ostream &operator<<(std::ostream &out, tlm_response_status status) {
 }
 } // namespace tlm
 
+namespace test_initiator {
+
 using bytes = std::vector<std::uint8_t>;
 
 // Warnings and errors that modules reported, in order, as "id: text". Errors also throw, as SystemC's default is.
@@ -265,5 +267,7 @@ inline bytes pattern(std::size_t length, unsigned seed = 1) {
     }
     return data;
 }
+
+} // namespace test_initiator
 
 #endif

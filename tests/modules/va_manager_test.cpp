@@ -9,6 +9,7 @@
 #include <memory>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include <random>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

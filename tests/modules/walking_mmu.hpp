@@ -9,7 +9,10 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 
+namespace walking_mmu {
+
 using namespace tlmalloc;
+using namespace test_initiator;
 
 const std::uint64_t page = 4096, slice_bytes = 64 << 20;
 
@@ -29,5 +32,7 @@ inline hbm_slice::config slice_config() {
     config.capacity = slice_bytes;
     return config;
 }
+
+} // namespace walking_mmu
 
 #endif

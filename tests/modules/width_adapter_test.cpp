@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/width_adapter.hpp"
 
 using namespace tlmalloc;
+using namespace test_initiator;
 using namespace tlmalloc::testing;
 using manner = phased_memory::manner;
 
@@ -65,7 +66,7 @@ void a_page_takes(manner how, std::uint64_t expected_ps) {
     phased_memory::settings s = memory_of(how);
     s.spread = 0;
     adapted b(s);
-    ::initiator cpu("cpu");
+    test_initiator::initiator cpu("cpu");
     cpu.out.bind(b.bridge.in);
     cpu.body = [&] {
         cpu.read(0, 4096);
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(adapters_forward_the_range_that_a_memory_withdraws_unchange
     phased_memory memory("memory", {});
     width_adapter<32, 64> widen("widen");
     width_adapter<64> narrow("narrow");
-    ::initiator cpu("cpu");
+    test_initiator::initiator cpu("cpu");
     cpu.out.bind(widen.in);
     widen.out.bind(narrow.in);
     narrow.out.bind(memory.in);

@@ -36,7 +36,7 @@ json_t *report_of(const std::vector<std::string> &words) {
     return json;
 }
 
-std::uint64_t number(const json_t *json, const char *key) {
+std::uint64_t count_of(const json_t *json, const char *key) {
     return static_cast<std::uint64_t>(json_integer_value(json_object_get(json, key)));
 }
 
@@ -52,13 +52,13 @@ void check_goldens(const std::string &requests, const std::string &settings, con
             more.insert(more.end(), {"--set", set});
         json_t *json = report_of(serving(requests, settings, law, more));
         BOOST_TEST_CONTEXT((g.set.empty() ? "as configured" : g.set[0])) {
-            BOOST_CHECK_EQUAL(number(json, "steps"), g.steps);
-            BOOST_CHECK_EQUAL(number(json, "preemptions"), g.preemptions);
-            BOOST_CHECK_EQUAL(number(json, "hit_tokens"), g.hit_tokens);
-            BOOST_CHECK_EQUAL(number(json, "recomputed_tokens"), g.recomputed_tokens);
-            BOOST_CHECK_EQUAL(number(json, "end_ns"), g.end_ns);
-            BOOST_CHECK_EQUAL(number(json, "completed"), number(json, "requests"));
-            BOOST_CHECK_EQUAL(number(json, "generated_tokens"), tokens);
+            BOOST_CHECK_EQUAL(count_of(json, "steps"), g.steps);
+            BOOST_CHECK_EQUAL(count_of(json, "preemptions"), g.preemptions);
+            BOOST_CHECK_EQUAL(count_of(json, "hit_tokens"), g.hit_tokens);
+            BOOST_CHECK_EQUAL(count_of(json, "recomputed_tokens"), g.recomputed_tokens);
+            BOOST_CHECK_EQUAL(count_of(json, "end_ns"), g.end_ns);
+            BOOST_CHECK_EQUAL(count_of(json, "completed"), count_of(json, "requests"));
+            BOOST_CHECK_EQUAL(count_of(json, "generated_tokens"), tokens);
             BOOST_CHECK_EQUAL(json_real_value(json_object_get(json_object_get(json, "kv"), "peak_use")), 1.0);
         }
         json_decref(json);
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(blocks_on_a_platform_are_those_without_one_and_a_dear_alloc
         json_t *json = report_of(serving(requests, settings, law, {"--set", "max_num_seqs=1", "--json", "-"}));
         std::map<std::string, std::uint64_t> made;
         for (const char *key : {"completed", "steps", "preemptions", "hit_tokens", "recomputed_tokens", "end_ns"})
-            made[key] = number(json, key);
+            made[key] = count_of(json, key);
         const json_t *mean = json_object_get(json_object_get(json, report), "mean_s");
         made["allocation"] = static_cast<std::uint64_t>(1e9 * json_real_value(json_object_get(mean, "allocation")));
         made["mapping"] = static_cast<std::uint64_t>(1e9 * json_real_value(json_object_get(mean, "mapping")));
@@ -322,9 +322,9 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_takes_what_its_blocks_take_times_the_layer
     json_t *json = report_of(serving(requests, settings, law, {"--set", "attention=dma", "--json", "-"}));
     const json_t *attention = json_object_get(json_object_get(json, "kv"), "attention");
     const json_t *latency = json_object_get(json_object_get(json, "latency"), "mean_s");
-    BOOST_CHECK_EQUAL(number(attention, "bytes"), bytes);
-    BOOST_CHECK_EQUAL(number(attention, "lookups"), bytes / 256);
-    BOOST_CHECK_EQUAL(number(attention, "layer_ps"), 1000 * layer_ns);
+    BOOST_CHECK_EQUAL(count_of(attention, "bytes"), bytes);
+    BOOST_CHECK_EQUAL(count_of(attention, "lookups"), bytes / 256);
+    BOOST_CHECK_EQUAL(count_of(attention, "layer_ps"), 1000 * layer_ns);
     BOOST_CHECK_CLOSE(1e9 * json_real_value(json_object_get(latency, "transfer")), 32 * static_cast<double>(layer_ns),
                       1e-6);
     BOOST_CHECK_CLOSE(1e3 * json_real_value(json_object_get(latency, "compute")), 3.0, 1e-6);
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_pays_for_walks_and_meets_errors_of_the_mem
     };
     const auto of = [&](const std::string &law, const char *key) {
         json_t *json = report_of(serving(requests, settings, law, {"--set", "attention=dma", "--json", "-"}));
-        const std::uint64_t value = number(json_object_get(json_object_get(json, "kv"), "attention"), key);
+        const std::uint64_t value = count_of(json_object_get(json_object_get(json, "kv"), "attention"), key);
         json_decref(json);
         return value;
     };
@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_waits_for_the_channel_of_its_tables_unless
         const std::string law = "platform " + scratch.write("npu.yaml", text) + " + fixed 1 ms";
         json_t *json = report_of(serving(requests, settings, law, {"--set", "attention=dma", "--json", "-"}));
         const json_t *attention = json_object_get(json_object_get(json, "kv"), "attention");
-        const std::uint64_t ns = number(attention, "layer_ps") / 1000;
+        const std::uint64_t ns = count_of(attention, "layer_ps") / 1000;
         json_decref(json);
         return ns;
     };
@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_CASE(attention_by_dma_takes_longer_on_an_aged_heap_unless_blocks
         std::vector<std::string> words = {"--set", "attention=dma", "--json", "-"};
         words.insert(words.end(), from.begin(), from.end());
         json_t *json = report_of(serving(requests, settings, "platform " + config + " + fixed 1 ms", words));
-        const std::uint64_t ps = number(json_object_get(json_object_get(json, "kv"), "attention"), "layer_ps");
+        const std::uint64_t ps = count_of(json_object_get(json_object_get(json, "kv"), "attention"), "layer_ps");
         json_decref(json);
         return ps;
     };
@@ -537,7 +537,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_set_to_null_has_its_default) {
         std::vector<std::string> words = {"--json", "-"};
         words.insert(words.end(), more.begin(), more.end());
         json_t *json = report_of(serving(requests, settings, "fixed 2 ms + 20 us/token", words));
-        const std::uint64_t end = number(json, "end_ns");
+        const std::uint64_t end = count_of(json, "end_ns");
         json_decref(json);
         return end;
     };
@@ -557,11 +557,11 @@ BOOST_AUTO_TEST_CASE(a_cache_of_a_billion_blocks_serves_as_any_that_is_large_eno
                 requests, settings, "fixed 2 ms + 20 us/token",
                 {"--json", "-", "--set", "gpu_blocks=" + blocks, "--set", rules, "--set", "host_blocks=" + blocks}));
             const json_t *kv = json_object_get(json, "kv");
-            ends[large] = number(json, "end_ns");
-            BOOST_CHECK_EQUAL(number(json, "preemptions"), 0u);
-            BOOST_CHECK_EQUAL(std::to_string(number(kv, "usable_blocks") + 1), blocks);
-            BOOST_CHECK_EQUAL(number(kv, "evicted"), 0u);
-            BOOST_CHECK_EQUAL(std::to_string(number(json_object_get(kv, "host"), "blocks")), blocks);
+            ends[large] = count_of(json, "end_ns");
+            BOOST_CHECK_EQUAL(count_of(json, "preemptions"), 0u);
+            BOOST_CHECK_EQUAL(std::to_string(count_of(kv, "usable_blocks") + 1), blocks);
+            BOOST_CHECK_EQUAL(count_of(kv, "evicted"), 0u);
+            BOOST_CHECK_EQUAL(std::to_string(count_of(json_object_get(kv, "host"), "blocks")), blocks);
             json_decref(json);
         }
         BOOST_CHECK_EQUAL(ends[0], ends[1]);
@@ -576,7 +576,7 @@ BOOST_AUTO_TEST_CASE(blocks_with_numbers_as_large_as_hashes_are_found_again) {
         const std::string text = R"({"id":0,"arrival_s":0,"input":47,"output":1,"blocks":[)" + first + "]}\n" +
                                  R"({"id":1,"arrival_s":9,"input":47,"output":1,"blocks":[)" + second + "]}\n";
         json_t *json = report_of(serving(scratch.write("r.jsonl", text), settings, "fixed 1 ms", {"--json", "-"}));
-        const std::uint64_t found = number(json, "hit_tokens");
+        const std::uint64_t found = count_of(json, "hit_tokens");
         json_decref(json);
         return found;
     };
@@ -592,12 +592,12 @@ BOOST_AUTO_TEST_CASE(lengths_alone_and_tables_are_served_too) {
     const std::string settings = configs + "small.yaml";
     json_t *json = report_of(
         serving(scratch.write("l.csv", "input,output\n100,5\n200,1\n"), settings, "fixed 1 ms", {"--json", "-"}));
-    BOOST_CHECK_EQUAL(number(json, "generated_tokens"), 6u);
-    BOOST_CHECK_EQUAL(number(json, "steps"), 5u);
+    BOOST_CHECK_EQUAL(count_of(json, "generated_tokens"), 6u);
+    BOOST_CHECK_EQUAL(count_of(json, "steps"), 5u);
     json_decref(json);
     const std::string azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
                               "2023-11-16 18:15:50.9951690,396,109\n";
     json = report_of(serving(scratch.write("a.csv", azure), settings, "fixed 1 ms", {"--json", "-"}));
-    BOOST_CHECK_EQUAL(number(json, "generated_tokens"), 153u);
+    BOOST_CHECK_EQUAL(count_of(json, "generated_tokens"), 153u);
     json_decref(json);
 }

@@ -18,7 +18,7 @@ json_t *hour(const std::string &law) {
     return json;
 }
 
-std::uint64_t number(const json_t *json, const char *key) {
+std::uint64_t count_of(const json_t *json, const char *key) {
     return static_cast<std::uint64_t>(json_integer_value(json_object_get(json, key)));
 }
 
@@ -29,20 +29,20 @@ BOOST_AUTO_TEST_CASE(an_hour_on_256_pes_finds_what_is_found_without_them) {
     const std::string law = "fixed 10 ms + 1 us/token";
     json_t *const with = hour("platform " + source + "configs/kernbench.yaml + " + law), *const without = hour(law);
     for (const json_t *json : {with, without}) {
-        BOOST_CHECK_EQUAL(number(json, "requests"), 12031u);
-        BOOST_CHECK_EQUAL(number(json, "completed"), 12031u);
-        BOOST_CHECK_EQUAL(number(json, "hit_tokens"), 41708032u);
-        BOOST_CHECK_EQUAL(number(json, "preemptions"), 0u);
+        BOOST_CHECK_EQUAL(count_of(json, "requests"), 12031u);
+        BOOST_CHECK_EQUAL(count_of(json, "completed"), 12031u);
+        BOOST_CHECK_EQUAL(count_of(json, "hit_tokens"), 41708032u);
+        BOOST_CHECK_EQUAL(count_of(json, "preemptions"), 0u);
     }
     const json_t *const kv = json_object_get(with, "kv"), *const platform = json_object_get(kv, "platform");
-    const std::uint64_t taken = number(kv, "taken"), found = number(kv, "revived") + number(kv, "shared");
+    const std::uint64_t taken = count_of(kv, "taken"), found = count_of(kv, "revived") + count_of(kv, "shared");
     for (const char *key : {"alloc", "map", "unmap"})
-        BOOST_CHECK_EQUAL(number(platform, key), taken);
-    BOOST_CHECK_GE(number(platform, "ref"), found);
-    BOOST_CHECK_EQUAL(number(platform, "free"), number(platform, "alloc") + number(platform, "ref"));
+        BOOST_CHECK_EQUAL(count_of(platform, key), taken);
+    BOOST_CHECK_GE(count_of(platform, "ref"), found);
+    BOOST_CHECK_EQUAL(count_of(platform, "free"), count_of(platform, "alloc") + count_of(platform, "ref"));
     std::uint64_t commands = 0;
     for (const char *key : {"alloc", "ref", "free", "map", "unmap"})
-        commands += number(platform, key);
+        commands += count_of(platform, key);
     BOOST_CHECK_EQUAL(commands, 1430816u);
     json_decref(with);
     json_decref(without);

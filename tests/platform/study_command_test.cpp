@@ -36,7 +36,7 @@ struct made_sweep {
     }
 };
 
-double number(const json_t *object, const char *key) {
+double value_of(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
     BOOST_REQUIRE_MESSAGE(json_is_number(value), key);
     return json_number_value(value);
@@ -47,7 +47,7 @@ const json_t *factor(const std::shared_ptr<json_t> &study, std::size_t index) {
 }
 
 double effect(const json_t *of, std::size_t level) {
-    return number(json_array_get(json_object_get(of, "levels"), level), "effect");
+    return value_of(json_array_get(json_object_get(of, "levels"), level), "effect");
 }
 
 } // namespace
@@ -58,18 +58,18 @@ BOOST_AUTO_TEST_CASE(shares_and_effects_are_those_that_the_figures_were_made_of)
     const auto study = m.study();
     // Variances of x (2) and m (1.25) by the definition, over 20 points of a product.
     const double of_x = 100 * 2.0, of_m = 900 * 1.25, of_both = 16 * 2.0 * 1.25, all = of_x + of_m + of_both;
-    BOOST_CHECK_CLOSE(number(study.get(), "mean"), 100, 1e-6);
-    BOOST_CHECK_CLOSE(number(study.get(), "deviation"), std::sqrt(all), 1e-6);
-    BOOST_CHECK_CLOSE(number(factor(study, 0), "share"), of_m / all, 1e-6);
-    BOOST_CHECK_CLOSE(number(factor(study, 1), "share"), of_x / all, 1e-6);
-    BOOST_CHECK_CLOSE(number(json_array_get(json_object_get(study.get(), "pairs"), 0), "share"), of_both / all, 1e-6);
-    BOOST_CHECK_SMALL(number(study.get(), "rest"), 1e-8);
+    BOOST_CHECK_CLOSE(value_of(study.get(), "mean"), 100, 1e-6);
+    BOOST_CHECK_CLOSE(value_of(study.get(), "deviation"), std::sqrt(all), 1e-6);
+    BOOST_CHECK_CLOSE(value_of(factor(study, 0), "share"), of_m / all, 1e-6);
+    BOOST_CHECK_CLOSE(value_of(factor(study, 1), "share"), of_x / all, 1e-6);
+    BOOST_CHECK_CLOSE(value_of(json_array_get(json_object_get(study.get(), "pairs"), 0), "share"), of_both / all, 1e-6);
+    BOOST_CHECK_SMALL(value_of(study.get(), "rest"), 1e-8);
     for (std::size_t level = 0; level < 5; level++)
         BOOST_CHECK_SMALL(effect(factor(study, 1), level) - 10 * (static_cast<double>(level) - 2), 1e-6);
     const json_t *best = json_object_get(study.get(), "best");
-    BOOST_CHECK_EQUAL(number(best, "point"), 0); // 100 - 20 - 45 + 12
-    BOOST_CHECK_EQUAL(number(best, "goal"), 47);
-    BOOST_CHECK_EQUAL(number(json_object_get(m.study({"--goal", "max height"}).get(), "best"), "point"), 19);
+    BOOST_CHECK_EQUAL(value_of(best, "point"), 0); // 100 - 20 - 45 + 12
+    BOOST_CHECK_EQUAL(value_of(best, "goal"), 47);
+    BOOST_CHECK_EQUAL(value_of(json_object_get(m.study({"--goal", "max height"}).get(), "best"), "point"), 19);
 }
 
 BOOST_AUTO_TEST_CASE(holes_do_not_blame_a_value_for_what_it_stands_beside) {
@@ -79,20 +79,20 @@ BOOST_AUTO_TEST_CASE(holes_do_not_blame_a_value_for_what_it_stands_beside) {
     ask(m.results, "DELETE FROM point WHERE point IN (10, 15, 16, 17)");
     ask(m.results, "UPDATE point SET status = 1 WHERE point = 11");
     const auto study = m.study();
-    BOOST_CHECK_EQUAL(number(study.get(), "points"), 16);
-    BOOST_CHECK_EQUAL(number(study.get(), "failed"), 1);
+    BOOST_CHECK_EQUAL(value_of(study.get(), "points"), 16);
+    BOOST_CHECK_EQUAL(value_of(study.get(), "failed"), 1);
     for (std::size_t level = 1; level < 5; level++)
         BOOST_CHECK_CLOSE(effect(factor(study, 1), level) - effect(factor(study, 1), level - 1), 10, 1e-6);
     for (std::size_t level = 1; level < 4; level++)
         BOOST_CHECK_CLOSE(effect(factor(study, 0), level) - effect(factor(study, 0), level - 1), 30, 1e-6);
-    BOOST_CHECK_SMALL(number(json_array_get(json_object_get(study.get(), "pairs"), 0), "share"), 1e-9);
+    BOOST_CHECK_SMALL(value_of(json_array_get(json_object_get(study.get(), "pairs"), 0), "share"), 1e-9);
 }
 
 BOOST_AUTO_TEST_CASE(an_elasticity_is_the_exponent_of_a_power) {
     const made_sweep m;
     m.set("height", "(m + 1) * x * x * x");
     const auto study = m.study();
-    BOOST_CHECK_CLOSE(number(factor(study, 1), "elasticity"), 3, 1e-6);
+    BOOST_CHECK_CLOSE(value_of(factor(study, 1), "elasticity"), 3, 1e-6);
     BOOST_CHECK(json_is_null(json_object_get(factor(study, 0), "elasticity"))); // methods are no numbers
     m.set("height", "x - 11");
     BOOST_CHECK(json_is_null(json_object_get(factor(m.study(), 1), "elasticity")));
@@ -104,10 +104,10 @@ BOOST_AUTO_TEST_CASE(the_best_point_is_printed_beside_the_base_key_by_key) {
     ask(m.results, "UPDATE point SET height = 140, status = 0 WHERE point = -1");
     const auto study = m.study();
     const json_t *best = json_object_get(study.get(), "best");
-    BOOST_CHECK_EQUAL(number(best, "point"), 6);
-    BOOST_CHECK_CLOSE(number(best, "gain_pct"), 100 * 40.0 / 140, 1e-6);
-    BOOST_CHECK_EQUAL(number(factor(study, 0), "goal_at_base"), 130);
-    BOOST_CHECK_EQUAL(number(factor(study, 1), "goal_at_base"), 110);
+    BOOST_CHECK_EQUAL(value_of(best, "point"), 6);
+    BOOST_CHECK_CLOSE(value_of(best, "gain_pct"), 100 * 40.0 / 140, 1e-6);
+    BOOST_CHECK_EQUAL(value_of(factor(study, 0), "goal_at_base"), 130);
+    BOOST_CHECK_EQUAL(value_of(factor(study, 1), "goal_at_base"), 110);
     BOOST_CHECK_EQUAL(json_string_value(json_object_get(factor(study, 1), "base")), std::string("11 B"));
     const command_result run = run_tlmalloc({"study", m.results});
     BOOST_CHECK_MESSAGE(contains(run.out, "best: point 6, 100, 28.57 % better than the base's 140\n"), run.out);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_front_is_that_of_comparing_all_with_all) {
         std::size_t i;
         json_t *point;
         json_array_foreach(json_object_get(study.get(), "front"), i, point) {
-            found.insert(static_cast<int>(number(point, "point")));
+            found.insert(static_cast<int>(value_of(point, "point")));
             const double first = json_number_value(json_array_get(json_object_get(point, "figures"), 0));
             BOOST_CHECK_GE(first, before);
             before = first;
@@ -169,9 +169,9 @@ BOOST_AUTO_TEST_CASE(drawn_numbers_are_grouped) {
     const json_t *levels = json_object_get(factor(study, 0), "levels");
     BOOST_REQUIRE_EQUAL(json_array_size(levels), 8u);
     for (std::size_t i = 0; i < 8; i++)
-        BOOST_CHECK_EQUAL(number(json_array_get(levels, i), "points"), 20);
+        BOOST_CHECK_EQUAL(value_of(json_array_get(levels, i), "points"), 20);
     BOOST_CHECK_CLOSE(effect(factor(study, 0), 7), 7000, 2.0);
-    BOOST_CHECK_GT(number(factor(study, 0), "share"), 0.97);
+    BOOST_CHECK_GT(value_of(factor(study, 0), "share"), 0.97);
 }
 
 BOOST_AUTO_TEST_CASE(csv_and_picture_are_the_same_whatever_ran_beside) {

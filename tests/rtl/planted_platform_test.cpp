@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace tlmalloc;
+using namespace test_initiator;
 
 namespace {
 

@@ -1,7 +1,5 @@
 // The tree of the free list as a structure: what its nodes cost. Its answers are tested through the arena.
-extern "C" {
 #include "model/arena/free_list.h"
-}
 #include "seeded_random.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,7 @@
 // The index of free blocks by size, against std::set.
 #include "seeded_random.hpp"
 
-extern "C" {
 #include "model/arena/size_index.h"
-}
 
 #include <set>
 #include <utility>
