@@ -31,7 +31,7 @@ const std::size_t calls_bytes = 256 << 10; // for the platform's own frames, san
 const std::uint64_t tick_ns = 50'000'000;  // of the clock that looks at kernels which do not call
 const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
 
-kernel_stack *volatile inside = nullptr; // whose code runs now
+kernel_stack *volatile kernel_inside = nullptr; // whose code runs now
 kernel_watch unwatched;
 kernel_watch *watch = &unwatched; // its entries tell a tick whether anything of kernels has moved
 const kernel_stack *last_entered = nullptr;
@@ -39,7 +39,7 @@ const volatile unsigned char *own_process = nullptr;
 volatile std::uint64_t seen_entry = 0, ticks = 0;
 volatile std::uint64_t waiting_limit_ps = 0; // of the kernels that run
 unsigned running = 0;                        // kernels that have begun and not ended
-std::array<struct sigaction, std::size(faults)> before{};
+std::array<struct sigaction, std::size(faults)> actions_before{};
 struct sigaction before_tick {};
 timer_t ticking{};
 bool has_clock = false;
@@ -98,7 +98,7 @@ std::string kernel_stack::outcome::text() const {
 // The handlers, and who takes them when.
 struct kernel_stack::signals {
     static void on_fault(int number, siginfo_t *info, void *context) {
-        kernel_stack *const kernel = inside;
+        kernel_stack *const kernel = kernel_inside;
         const std::uintptr_t at = stack_pointer(context);
         if (kernel && (!at || kernel->holds(at))) {
             const bool addressed = number == SIGSEGV || number == SIGBUS;
@@ -110,12 +110,12 @@ struct kernel_stack::signals {
         // Not a kernel's: as it would be without us. A fault happens again when this returns, a signal that was sent
         // is sent again.
         for (std::size_t i = 0; i < std::size(faults); i++)
-            if (faults[i] == number) sigaction(number, &before[i], nullptr);
+            if (faults[i] == number) sigaction(number, &actions_before[i], nullptr);
         if (info->si_code <= 0) raise(number);
     }
 
     static void on_tick(int, siginfo_t *, void *context) {
-        kernel_stack *const kernel = inside;
+        kernel_stack *const kernel = kernel_inside;
         if (watch->entries != seen_entry) {
             seen_entry = watch->entries;
             ticks = 0;
@@ -145,7 +145,7 @@ struct kernel_stack::signals {
         action.sa_sigaction = on_fault;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
         for (std::size_t i = 0; i < std::size(faults); i++)
-            sigaction(faults[i], &action, &before[i]);
+            sigaction(faults[i], &action, &actions_before[i]);
         action.sa_sigaction = on_tick;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigaction(tick_signal(), &action, &before_tick);
@@ -168,7 +168,7 @@ struct kernel_stack::signals {
         sigaction(tick_signal(), &ignored, nullptr);
         sigaction(tick_signal(), &before_tick, nullptr);
         for (std::size_t i = 0; i < std::size(faults); i++)
-            sigaction(faults[i], &before[i], nullptr);
+            sigaction(faults[i], &actions_before[i], nullptr);
         sigaltstack(&stack_before, nullptr);
     }
 };
@@ -259,7 +259,7 @@ void kernel_stack::enter(const char *call, std::uint64_t calls) {
     watch->calls = calls;
     watch->entries = watch->entries + 1;
     watch->inside = true;
-    inside = this;
+    kernel_inside = this;
 }
 
 void kernel_stack::leave() {
@@ -267,7 +267,7 @@ void kernel_stack::leave() {
         watch->copied = true;
         _exit(EXIT_FAILURE);
     }
-    inside = nullptr;
+    kernel_inside = nullptr;
     watch->inside = false;
 }
 

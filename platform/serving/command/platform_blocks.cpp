@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t most_at_once = 1 << 20; // bytes of a pattern
 
-std::uint64_t now_ps() {
-    return to_ps(sc_core::sc_time_stamp());
-}
-
 } // namespace
 
 struct platform_blocks::sockets {
@@ -219,11 +215,11 @@ tla_status platform_blocks::memory(tla_opcode opcode, std::uint32_t block, tla_c
     command.memory = TLA_HBM;
     command.nbytes = block_bytes_;
     command.pa = {blocks_[block].pa};
-    const std::uint64_t start = now_ps();
+    const std::uint64_t start = to_ps(sc_core::sc_time_stamp());
     const bool is_call = opcode == TLA_OP_ALLOC || (opcode == TLA_OP_FREE && blocks_[block].references == 1);
     const tla_status status = command_in_driver(is_call ? driver_ : nullptr, of(block).pe.where.sip,
                                                 of(block).controller, command, completion);
-    times_.allocation_ps += now_ps() - start;
+    times_.allocation_ps += to_ps(sc_core::sc_time_stamp()) - start;
     ++(opcode == TLA_OP_ALLOC ? counts_.alloc : opcode == TLA_OP_FREE ? counts_.free : counts_.ref);
     return failed(status, opcode == TLA_OP_ALLOC ? "ALLOC" : opcode == TLA_OP_FREE ? "FREE" : "REF", block);
 }
@@ -235,10 +231,10 @@ tla_status platform_blocks::map(tla_opcode opcode, std::uint32_t block) {
     command.scope = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
     command.count = 1;
     command.entries[0] = {{address(block)}, {blocks_[block].pa}, block_bytes_, TLA_READ | TLA_WRITE, asid_};
-    const std::uint64_t start = now_ps();
+    const std::uint64_t start = to_ps(sc_core::sc_time_stamp());
     tla_completion completion{};
     const tla_status status = command_beside(of(block).mappings, command, completion);
-    times_.mapping_ps += now_ps() - start;
+    times_.mapping_ps += to_ps(sc_core::sc_time_stamp()) - start;
     ++(opcode == TLA_OP_MAP ? counts_.map : counts_.unmap);
     return failed(status, opcode == TLA_OP_MAP ? "MAP" : "UNMAP", block);
 }
@@ -314,8 +310,8 @@ tla_status platform_blocks::check(std::uint32_t block, std::uint64_t first_bytes
 }
 
 tla_status platform_blocks::check_bytes(std::uint32_t block, std::uint64_t offset, std::uint64_t nbytes) {
-    if (!of(block).pe.mmu.leads_into(asid_, {address(block) + offset}, nbytes, TLA_READ, now_ps(),
-                                     blocks_[block].pa + offset, nbytes))
+    if (!of(block).pe.mmu.leads_into(asid_, {address(block) + offset}, nbytes, TLA_READ,
+                                     to_ps(sc_core::sc_time_stamp()), blocks_[block].pa + offset, nbytes))
         return failed(TLA_UNMAPPED, "the mapping", block);
     std::vector<std::uint8_t> bytes(std::min(nbytes, most_at_once)), expected(bytes.size());
     for (const std::uint64_t end = offset + nbytes; offset < end; offset += bytes.size()) {

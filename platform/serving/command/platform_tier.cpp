@@ -16,10 +16,6 @@ namespace {
 constexpr std::uint64_t most_piece_bytes = 32 * 1024; // 128 chunks of 256 B, of which a channel has 256 under way
 constexpr std::uint64_t end_bytes = 16;               // that are compared, at each end
 
-std::uint64_t now_ps() {
-    return to_ps(sc_core::sc_time_stamp());
-}
-
 const char *name_of(tla_opcode opcode) {
     return opcode == TLA_OP_ALLOC ? "ALLOC" : opcode == TLA_OP_FREE ? "FREE" : opcode == TLA_OP_PIN ? "PIN" : "UNPIN";
 }
@@ -51,11 +47,11 @@ tla_status platform_tier::command(tla_opcode opcode, std::uint32_t host_block, s
     command.memory = TLA_HOST_MEMORY;
     command.nbytes = block_bytes_;
     command.pa = {physical_address(host_block)};
-    const std::uint64_t start_ps = now_ps();
+    const std::uint64_t start_ps = to_ps(sc_core::sc_time_stamp());
     tla_completion completion{};
     const bool is_call = opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE; // of the driver, to which it is SIP 0's
     const tla_status status = command_in_driver(is_call ? driver_ : nullptr, 0, controller_, command, completion);
-    took.allocation_ps += now_ps() - start_ps;
+    took.allocation_ps += to_ps(sc_core::sc_time_stamp()) - start_ps;
     value = completion.value;
     if (status)
         tla_error_set(error, status, "%s of block %u in the host's memory: %s", name_of(opcode), host_block,
