@@ -47,7 +47,7 @@ typedef struct tla_config {
 typedef struct tla_config_finding {
     const char *file; /* the file's name in the call, or "--set" */
     size_t line, column;
-    const char *text; /* what is wrong, in one line */
+    const char *text; /* the mistake, in one line */
 } tla_config_finding;
 
 typedef void (*tla_config_report)(void *context, const tla_config_finding *finding);

@@ -49,6 +49,11 @@ function page_line(line,   cells, count, i, indent) {
         blank = 1
         return
     }
+    if (!fenced && line ~ /^ *<!--.*--> *$/) { # indented lines below it are code
+        flush()
+        blank = 1
+        return
+    }
     if (blank && indent == 0) in_list = 0
     code = indent >= 4 && !in_list && (blank || code)
     blank = 0
