@@ -430,8 +430,8 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(collectives.algorithm, pe.collectives.algorithm, tl_algorithm),
      CHOICE ", for KernBench's ccl.yaml (ADR-0047)", "ring",
      "path of an all-reduce. ring: around the ring of all ranks. torus_2d: around the rings of the grid's columns, "
-     "then of its rows. mesh_2d: along rows, then along a column, to the rank in the middle and back. hierarchical: as "
-     "mesh_2d, within a cube, between the cubes of a SIP, and between SIPs"},
+     "then of its rows. mesh_2d: along rows, then along a column, to the rank in the middle and back. hierarchical: "
+     "along the PEs of a cube to its first PE, then as mesh_2d between the cubes of a SIP, and between SIPs"},
     {COUNT(collectives.world_size, pe.collectives.world_size, 0, 65536), "KernBench ADR-0047: defaults, then topology",
      "0", "number of programs that take part, from the first of a launch on; 0: all"},
     {COUNT(collectives.columns, pe.collectives.columns, 0, 65536), CHOICE, "0",
