@@ -54,6 +54,13 @@ _Noreturn static void refuse(const struct argp *parser, const char *command, con
     exit(CLI_BAD_INPUT);
 }
 
+/* getopt does not print the values that the option takes. */
+_Noreturn static void reject_without_value(const char *command, const struct argp_option *o) {
+    fprintf(stderr, "%s: option '--%s' requires an argument: %s\n", command, o->name, o->arg);
+    fprintf(stderr, "Try `%s --help' or `%s --usage' for more information.\n", command, command);
+    exit(CLI_BAD_INPUT);
+}
+
 /* Whether the argument after this group of short options belongs to it. */
 static bool takes_next(const struct argp *parser, const char *group) {
     for (const char *key = group; *key; key++) {
@@ -79,7 +86,7 @@ static void check_names(const struct argp *parser, int argc, char **argv) {
         size_t length = strcspn(name, "=");
         const struct argp_option *o = find_long(parser, name, length, &count);
         if (count == 0) refuse(parser, argv[0], name, length);
-        if (count == 1 && o->arg && !name[length]) i++;
+        if (count == 1 && o->arg && !name[length] && ++i == argc) reject_without_value(argv[0], o);
     }
 }
 
