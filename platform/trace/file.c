@@ -17,6 +17,7 @@ struct trace_file {
     uint64_t taken;         /* bytes that came out of it so far */
     uint64_t line_number;
     bool ended;          /* nothing is left behind the buffer */
+    bool cut;            /* the last line had no end */
     size_t first, count; /* what the buffer holds */
     char buffer[BUFFER_BYTES];
     char line[TRACE_LINE_MAX]; /* the last one: filling the buffer moves what is in it */
@@ -114,6 +115,10 @@ uint64_t trace_file_line_number(const trace_file *f) {
     return f->line_number;
 }
 
+bool trace_file_is_cut(const trace_file *f) {
+    return f->cut;
+}
+
 tla_status trace_file_line(trace_file *f, const char **begin_of, const char **end_of, bool *more, tla_error *error) {
     *more = f->count > 0;
     if (!*more) return TLA_OK;
@@ -121,6 +126,7 @@ tla_status trace_file_line(trace_file *f, const char **begin_of, const char **en
     const char *newline = memchr(line, '\n', f->count);
     size_t length = newline ? (size_t)(newline - line) : f->count, taken = length + (newline != NULL);
     f->line_number++;
+    f->cut = !newline;
     if (length > 0 && line[length - 1] == '\r') length--;
     if (length > TRACE_LINE_MAX)
         return tla_error_set(error, TLA_LIMIT, "%s:%" PRIu64 ":%d: line longer than the limit of %d bytes", f->name,

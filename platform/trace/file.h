@@ -37,6 +37,9 @@ tla_status trace_file_line(trace_file *file, const char **begin, const char **en
 /* The number of the line read last, from 1. */
 uint64_t trace_file_line_number(const trace_file *file);
 
+/* Whether the line read last is the last of the file and has no newline: the file may be truncated. */
+bool trace_file_is_cut(const trace_file *file);
+
 /* All that has not been read; *text is the caller's to free, also after an error, and must be NULL before. TLA_LIMIT
  * for more than TRACE_WHOLE_MAX; else as trace_file_open. */
 tla_status trace_file_rest(trace_file *file, char **text, size_t *length, tla_error *error);

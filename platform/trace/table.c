@@ -21,6 +21,20 @@ static tla_status take_header(trace_table *table, trace_file *file, tla_error *e
     return take_line(table, &more, error);
 }
 
+/* A hint for an error that a truncated file can cause. */
+static const char *cut_hint(const trace_table *table) {
+    return table->columns && trace_file_is_cut(table->file)
+               ? "; the last line has no newline: the file may be truncated"
+               : "";
+}
+
+static tla_status found(const trace_table *table, table_field field, const char *expected, const char *hint,
+                        tla_error *error) {
+    return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":%td: found '%s', expected %s%s",
+                         trace_file_name(table->file), table->line_number, field.begin - table->line.begin + 1,
+                         table_show(field.begin, field.end).text, expected, hint);
+}
+
 /* The fields of the current line, `most` at most. */
 static tla_status split(trace_table *table, int most, int *count, tla_error *error) {
     const table_field line = table->line;
@@ -28,7 +42,7 @@ static tla_status split(trace_table *table, int most, int *count, tla_error *err
     *count = 0;
     for (const char *p = line.begin; p <= line.end; p++) {
         if (p < line.end && *p != ',') continue;
-        if (*count == most) return table_found(table, (table_field){begin, line.end}, "the end of the line", error);
+        if (*count == most) return found(table, (table_field){begin, line.end}, "the end of the line", "", error);
         table->fields[(*count)++] = (table_field){begin, p};
         begin = p + 1;
     }
@@ -55,10 +69,10 @@ tla_status table_begin_any(trace_table *table, trace_file *file, tla_error *erro
     return split(table, TABLE_COLUMNS_MAX, &table->columns, error);
 }
 
-static tla_status wrong_columns(const trace_table *table, int count, tla_error *error) {
-    char text[TABLE_HEADER_MAX + 64];
-    snprintf(text, sizeof text, "found %d column%s, expected %d: %s", count, count == 1 ? "" : "s", table->columns,
-             table->header);
+static tla_status wrong_columns(const trace_table *table, int count, const char *hint, tla_error *error) {
+    char text[TABLE_HEADER_MAX + 128];
+    snprintf(text, sizeof text, "found %d column%s, expected %d: %s%s", count, count == 1 ? "" : "s", table->columns,
+             table->header, hint);
     return table_fail(table, (table_field){table->line.end, table->line.end}, TLA_SYNTAX, text, error);
 }
 
@@ -72,7 +86,7 @@ static tla_status take_blanks(trace_table *table, bool *more, tla_error *error) 
     if (status || !*more) return status;
     table->line = none;
     table->line_number = first.line_number;
-    return wrong_columns(table, 1, error);
+    return wrong_columns(table, 1, "", error);
 }
 
 tla_status table_next(trace_table *table, bool *more, tla_error *error) {
@@ -82,7 +96,7 @@ tla_status table_next(trace_table *table, bool *more, tla_error *error) {
     if (line.begin == line.end) return take_blanks(table, more, error);
     int count;
     status = split(table, table->columns, &count, error);
-    return status || count == table->columns ? status : wrong_columns(table, count, error);
+    return status || count == table->columns ? status : wrong_columns(table, count, cut_hint(table), error);
 }
 
 tla_status table_fail(const trace_table *table, table_field field, tla_status status, const char *text,
@@ -92,9 +106,7 @@ tla_status table_fail(const trace_table *table, table_field field, tla_status st
 }
 
 tla_status table_found(const trace_table *table, table_field field, const char *expected, tla_error *error) {
-    return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":%td: found '%s', expected %s", trace_file_name(table->file),
-                         table->line_number, field.begin - table->line.begin + 1,
-                         table_show(field.begin, field.end).text, expected);
+    return found(table, field, expected, field.end == table->line.end ? cut_hint(table) : "", error);
 }
 
 bool table_number(table_field field, uint64_t *number) {

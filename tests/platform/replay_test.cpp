@@ -240,7 +240,10 @@ BOOST_AUTO_TEST_CASE(a_bad_trace_is_rejected_with_its_place) {
          "t.csv:4:9: double free of id 5: allocated in line 2, freed in line 3"},
         {first + "11,free,5,63\n",
          "t.csv:3:11: free of id 5 with another size: found 63, expected the 64 bytes allocated in line 2"},
-        {first + "11,fr", "t.csv:3:6: found 2 columns, expected 4"}, // cut
+        {first + "11,fr", "t.csv:3:6: found 2 columns, expected 4: time_ns,op,id,bytes; the last line has no newline: "
+                          "the file may be truncated\n"},
+        {first + "11,free,5,", "expected a number of bytes, 1 .. 2^63; the last line has no newline: the file may be"},
+        {first + "11,fr,5,64", "t.csv:3:4: found 'fr', expected alloc or free\n"},
         {first + "11,free,5,6", "t.csv:3:11: free of id 5 with another size"},
         {head + std::string(4097, 'x') + "\n", "t.csv:2:4097: line longer than the limit of 4096 bytes"},
         {head + std::string(100000, '1'), "t.csv:2:4097: line longer than the limit of 4096 bytes"},
@@ -340,6 +343,7 @@ BOOST_AUTO_TEST_CASE(replay_usage_errors_have_status_2_and_say_what_was_expected
          "--settings contradicts --config"},
         {{"replay", "t.csv", "--config", "c.yaml", "--policy", "segment_cache", "--pytorch", "2.4"},
          "--pytorch contradicts --config"},
+        {{"replay", "t.csv", "--compare"}, "option '--compare' requires an argument: all|every|NAME,...\n"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "some"},
          "--compare: expected all, every, or names separated by commas: found \"some\", expected first_fit or "
          "best_fit"},
