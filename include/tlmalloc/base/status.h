@@ -43,7 +43,7 @@ typedef enum tla_status {
     TLA_DEADLOCK,         /* a kernel was ended: it waited for a message, and no kernel could continue */
     TLA_NOT_RECEIVED,     /* a sent message was not received */
     TLA_ENGINE_DIFFERS,   /* the answer of an arena's engine differs from the core's, or is missing */
-    TLA_RESET,            /* ended by a reset: inputs and results of the command are lost */
+    TLA_RESET,            /* a reset ended or prevented the call: its inputs and results are lost */
     TLA_STATUS_COUNT
 } tla_status;
 

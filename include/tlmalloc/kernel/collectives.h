@@ -57,10 +57,11 @@ static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns
                    columns = tl_mesh_columns(tl);
     const uint64_t all = (uint64_t)sips * cubes * pes;
     if (programs != all || (wanted != 0 && wanted != all))
-        return tl_refuse(tl,
-                         "tl_world_init: collectives.algorithm hierarchical: %u programs, collectives.world_size %u: "
-                         "must be a program on each of %llu PEs, and world_size 0 or all",
-                         programs, wanted, (unsigned long long)all);
+        return tl_refuse(
+            tl,
+            "tl_world_init: collectives.algorithm hierarchical with %u programs and collectives.world_size %u: must be "
+            "a program on each of the %llu PEs, and collectives.world_size 0 or as many",
+            programs, wanted, (unsigned long long)all);
     const uint32_t extent[] = {sips / sip_columns, sip_columns, cubes / columns, columns, pes};
     world->size = programs;
     world->dimensions = 5;

@@ -323,7 +323,7 @@ typedef enum tla_mmu_phase {
     TLA_MMU_DONE,  /* no step: status and piece, known at at_ps, are valid */
     TLA_MMU_LATER, /* call tla_mmu_step at at_ps */
     TLA_MMU_READ,  /* read the read_nbytes at read_pa, at at_ps; call tla_mmu_step when the data have arrived */
-    TLA_MMU_WAIT   /* wait for another request: tla_mmu_next returns this request when it continues */
+    TLA_MMU_WAIT   /* no step: tla_mmu_next returns the request when another has changed its phase or length */
 } tla_mmu_phase;
 
 /* The translation of the front of the rest of an access: the caller's memory until it is TLA_MMU_DONE. A lookup
