@@ -81,9 +81,9 @@ const tla_schema_key tla_platform_keys[] = {
     {SIZE(sram.capacity, sram.capacity, KIB, TLA_SUB_UNIT_BYTES), "tlmalloc's choice: KernBench's is not published",
      "32 MiB", "SRAM of a cube"},
     {BANDWIDTH(sram.read_bandwidth, sram.read_bandwidth), "KernBench, fitted to its all-reduce in SRAM", "512 GB/s",
-     "bandwidth of the read channel, behind the link of links.sram_bandwidth"},
+     "bandwidth of the read channel, reached over the link of links.sram_bandwidth"},
     {BANDWIDTH(sram.write_bandwidth, sram.write_bandwidth), "KernBench, fitted to its all-reduce in SRAM", "512 GB/s",
-     "bandwidth of the write channel, behind the link of links.sram_bandwidth"},
+     "bandwidth of the write channel, reached over the link of links.sram_bandwidth"},
     {TIME(sram.latency, sram.latency_ps, MS), "KernBench commit 84a1325: setup of an access to SRAM", "2 ns",
      "latency added to every access"},
 
@@ -406,7 +406,7 @@ const tla_schema_key tla_platform_keys[] = {
      "limit of simulated time; a kernel beyond it is ended in its current or next call. 0: no limit"},
     {TIME(pe.host_limit, pe.host_limit_ps, 86400 * S), CHOICE, "10 s",
      "limit of real time for a kernel that makes no call: it is ended, and the same kernel on other PEs at once. It "
-     "also ends kernels that wait while nothing moves. 0: no limit"},
+     "also ends kernels whose waiting makes no progress. 0: no limit"},
 
     {COUNT(messages.slots, messages.slots, 1, TLA_MESSAGE_SLOTS_MAX), "KernBench ADR-0023: n_slots", "4",
      "slots of each direction between two PEs, in the receiver's memory; allocated when the first message is sent"},
@@ -418,8 +418,8 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(messages.memory, messages.memory, tla_slot_memory), "KernBench ADR-0023: buffer_kind", "tcm",
      "memory of the slots: the receiver's TCM, its HBM slice, or the SRAM of its cube"},
     {NAMED(messages.back_pressure, messages.back_pressure, tla_back_pressure), "KernBench ADR-0023", "sleep",
-     "how a sender waits for a credit: sleep, until a credit arrives; poll, by a look every poll_interval"},
-    {SHORT_TIME(messages.poll_interval, messages.poll_ps, 1, MS), CHOICE, "100 ns", "poll: time between two looks"},
+     "how a sender waits for a credit. sleep: until a credit arrives; poll: it checks every messages.poll_interval"},
+    {SHORT_TIME(messages.poll_interval, messages.poll_ps, 1, MS), CHOICE, "100 ns", "poll: time between two checks"},
     {NAMED(messages.costs, messages.costs, tla_slot_costs), "tlmalloc's choice: nothing is fitted", "memory",
      "cost of slots. memory: the time of their memory and of the path to it. For comparison with KernBench's published "
      "figures, kernbench (CSV A) and kernbench_hop (CSV B, with the hop to the bank) take its table for each write and "
@@ -433,7 +433,7 @@ const tla_schema_key tla_platform_keys[] = {
      "then of its rows. mesh_2d: along rows, then along a column, to the rank in the middle and back. hierarchical: "
      "along the PEs of a cube to its first PE, then as mesh_2d between the cubes of a SIP, and between SIPs"},
     {COUNT(collectives.world_size, pe.collectives.world_size, 0, 65536), "KernBench ADR-0047: defaults, then topology",
-     "0", "number of programs that take part, from the first of a launch on; 0: all"},
+     "0", "number of programs that participate, counted from the first of a launch; 0: all"},
     {COUNT(collectives.columns, pe.collectives.columns, 0, 65536), CHOICE, "0",
      "torus_2d and mesh_2d: ranks in a row of the grid; 0: as square as possible"},
 
