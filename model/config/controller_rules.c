@@ -69,11 +69,12 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
     for (size_t i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         if (policy_is_not_served(p, m->of[i].policy, text)) return true;
     if (p->free_list != TLA_LIST_REGISTERS) {
-        *text = tla_phrase_of("%s with controller.free_list %s: must be registers", what,
+        *text = tla_phrase_of("%s with controller.free_list %s: set controller.free_list to registers", what,
                               tla_free_list_place_name(p->free_list));
     } else if (engine && p->lockstep != TLA_LOCKSTEP_OFF) {
-        *text = tla_phrase_of("%s with controller.lockstep %s: must be off, because a processor places the blocks",
-                              what, tla_lockstep_scope_name(p->lockstep));
+        *text = tla_phrase_of(
+            "%s with controller.lockstep %s: set controller.lockstep to off, because a processor places the blocks",
+            what, tla_lockstep_scope_name(p->lockstep));
     } else if (engine && p->engine_nodes > nodes_max) {
         *text = tla_phrase_of("controller.engine_nodes %" PRIu32 " with %s: must be at most %" PRIu64
                               ", the nodes of the engine",
@@ -129,7 +130,7 @@ static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
 static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
     tla_riscv_timing defaults;
     tla_riscv_timing_defaults(&defaults);
-    *text = tla_phrase_of("controller.firmware with controller.engine %s: must be firmware",
+    *text = tla_phrase_of("controller.firmware with controller.engine %s: set controller.engine to firmware",
                           tla_engine_kind_name(c->controller.engine));
     return c->controller.engine != TLA_ENGINE_FIRMWARE &&
            memcmp(&c->controller.firmware, &defaults, sizeof defaults) != 0;
@@ -227,9 +228,9 @@ static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
     if (m->layout != TLA_LAYOUT_PLAIN) {
         const bool of_hbm = m->of[TLA_HBM].base > 0;
-        *text =
-            tla_phrase_of("%s %s with controller.addresses kernbench: must be plain, or the base 0 B",
-                          of_hbm ? "hbm.base" : "tcm.base", tla_size_text(m->of[of_hbm ? TLA_HBM : TLA_TCM].base).text);
+        *text = tla_phrase_of(
+            "%s %s with controller.addresses kernbench: set controller.addresses to plain, or the base to 0 B",
+            of_hbm ? "hbm.base" : "tcm.base", tla_size_text(m->of[of_hbm ? TLA_HBM : TLA_TCM].base).text);
         return of_hbm || m->of[TLA_TCM].base > 0;
     }
     tla_error error = {.text = ""};

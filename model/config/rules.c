@@ -23,8 +23,8 @@ static bool slice_is_not_whole(const tla_config *c, tla_phrase *text) {
 }
 
 static bool driver_waits_and_does_not(const tla_config *c, tla_phrase *text) {
-    *text = tla_phrase_of("host.driver_synchronous: true with host.driver asynchronous: must be serial or per_device, "
-                          "because an asynchronous driver does not wait for devices");
+    *text = tla_phrase_of("host.driver_synchronous: true with host.driver asynchronous: set host.driver to serial or "
+                          "per_device, because an asynchronous driver does not wait for devices");
     return c->host.driver.kind == TLA_HOST_DRIVER_ASYNCHRONOUS && c->host.driver.synchronous;
 }
 

@@ -7,12 +7,13 @@
 static tla_status check_types(const tla_matrix *out, const tla_matrix *operands, uint32_t count, const char *name,
                               tla_error *error) {
     if ((unsigned)out->type >= TL_DTYPE_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: invalid type %u of the result: must be a tl_dtype", name,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: the result has the unknown type %u: use a value of tl_dtype", name,
                              (unsigned)out->type);
     for (uint32_t i = 0; i < count; i++)
         if ((unsigned)operands[i].type >= TL_DTYPE_COUNT)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: operand %u has the invalid type %u: must be a tl_dtype", name, i + 1,
+                                 "%s: operand %u has the unknown type %u: use a value of tl_dtype", name, i + 1,
                                  (unsigned)operands[i].type);
     return TLA_OK;
 }
@@ -107,7 +108,7 @@ tla_status tla_matrix_reduce_check(tl_reduction what, uint32_t axis, const tla_m
                                    tla_error *error) {
     static const char *const names[TL_REDUCTION_COUNT] = {"tl_sum", "tl_max", "tl_min"};
     if ((unsigned)what >= TL_REDUCTION_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown reduction %u: must be a tl_reduction",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown reduction %u: use a value of tl_reduction",
                              (unsigned)what);
     const char *const name = names[what];
     tla_status status = check_types(out, a, 1, name, error);

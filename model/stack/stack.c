@@ -19,8 +19,8 @@ static uint64_t alignment_of(const tla_stack_config *config) {
 tla_status tla_stack_check_config(const tla_stack_config *c, tla_error *error) {
     const uint64_t alignment = alignment_of(c), limit = UINT64_C(1) << 63;
     if (!tla_stack_policy_exists(c->policy))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "unknown policy %" PRIu32 ": must be a tla_stack_policy",
-                             c->policy);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "unknown policy %" PRIu32 ": use a tla_stack_policy that exists", c->policy);
     if (alignment & (alignment - 1))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "alignment %" PRIu64 " must be a power of two", alignment);
     if (c->base >= limit || c->capacity > limit - c->base || c->base % alignment)

@@ -108,7 +108,7 @@ bool tla_floorplan_is_router(const tla_topology_shape *shape, const tla_floorpla
 
 /* What is wrong with a place: "which lies in the hole of the mesh". */
 static tla_phrase why_no_router(const tla_topology_shape *shape, const tla_floorplan *floorplan, tla_mesh_place place) {
-    return in_hole(floorplan, place) ? tla_phrase_of("in the hole of the mesh: must be at a router")
+    return in_hole(floorplan, place) ? tla_phrase_of("in the hole of the mesh: name the place of a router")
                                      : tla_phrase_of("outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns",
                                                      shape->mesh_rows, shape->mesh_columns);
 }
@@ -127,12 +127,12 @@ tla_status tla_floorplan_hole(const tla_topology_shape *shape, tla_floorplan *fl
     }
     if (!floorplan->has_hole) return TLA_OK;
     if (!read_hole(text, &floorplan->hole_first, &floorplan->hole_last))
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid hole %s: must be such as r2c2..r3c3",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid hole %s: write it as r2c2..r3c3",
                              tla_quote(text).text);
     if (floorplan->hole_first.row > floorplan->hole_last.row ||
         floorplan->hole_first.column > floorplan->hole_last.column)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "hole %s: must be the upper left corner, then the lower right corner", text);
+                             "hole %s: write the upper left corner, then the lower right corner", text);
     if (!in_mesh(shape, floorplan->hole_last))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "hole %s reaches outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns", text, rows,
@@ -208,7 +208,7 @@ tla_status tla_floorplan_pes(const tla_topology_shape *shape, tla_floorplan *flo
             if (floorplan->pe[other].row == place->row && floorplan->pe[other].column == place->column)
                 return tla_error_set(error, TLA_INVALID_ARGUMENT,
                                      "PE %" PRIu32 " and PE %" PRIu32 " are both at r%" PRIu32 "c%" PRIu32
-                                     ": must be at different routers",
+                                     ": give them different routers",
                                      other, pe, place->row, place->column);
     }
     return TLA_OK;
@@ -217,7 +217,7 @@ tla_status tla_floorplan_pes(const tla_topology_shape *shape, tla_floorplan *flo
 static tla_status place_unit(const tla_topology_shape *shape, const tla_floorplan *floorplan, const char *unit,
                              const char *text, tla_mesh_place *place, tla_error *error) {
     if (strcmp(text, "auto") != 0 && read_places(text, place, 1) != 1)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid place %s of the %s: must be such as r0c2",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid place %s of the %s: write it as r0c2",
                              tla_quote(text).text, unit);
     if (!tla_floorplan_is_router(shape, floorplan, *place))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "the %s at r%" PRIu32 "c%" PRIu32 " is %s", unit, place->row,
@@ -296,7 +296,7 @@ tla_status tla_floorplan_faces(const tla_topology_shape *shape, tla_floorplan *f
     for (uint32_t i = 0; i < floorplan->phys && !listed; i++)
         floorplan->faces[i] = (tla_phy_face){i * shape->cube_mesh_width, TLA_SIDE_W};
     if (listed && (floorplan->phys = read_faces(shape->phy_faces, floorplan->faces, TLA_PHYS_MAX)) == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid sides of cubes %s: must be such as cube0.W",
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "invalid sides of cubes %s: write them as cube0.W",
                              tla_quote(shape->phy_faces).text);
     for (uint32_t i = 0; i < floorplan->phys; i++) {
         const tla_phy_face face = floorplan->faces[i];
@@ -306,7 +306,7 @@ tla_status tla_floorplan_faces(const tla_topology_shape *shape, tla_floorplan *f
                                  face.cube, letters[face.side], cubes - 1);
         if (tla_floorplan_neighbour(shape, face.cube, face.side, &neighbour))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "cube%" PRIu32 ".%c faces cube%" PRIu32 ": must be a side at the edge of the cubes",
+                                 "cube%" PRIu32 ".%c faces cube%" PRIu32 ": name a side at the edge of the cubes",
                                  face.cube, letters[face.side], neighbour);
         for (uint32_t other = 0; other < i; other++)
             if (floorplan->faces[other].cube == face.cube && floorplan->faces[other].side == face.side)

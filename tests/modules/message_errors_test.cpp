@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(invalid_calls_are_rejected_with_a_text_and_a_wrong_tile_lea
     BOOST_CHECK_EQUAL(statuses[5], TLA_OK);
     BOOST_CHECK(has(texts[0], "tl_send: program 2 must be less than 2"));
     BOOST_CHECK(has(texts[1], "tl_recv: program 7 must be less than 2"));
-    BOOST_CHECK(has(texts[2], "tl_send: program 1 is this program: must be another"));
+    BOOST_CHECK(has(texts[2], "tl_send: program 1 is this program: name another program"));
     BOOST_CHECK(
         has(texts[3], "a message of 256 bytes of f32 from program 0 does not match the tile: must be 128 of f32"));
     BOOST_CHECK(

@@ -163,7 +163,8 @@ BOOST_AUTO_TEST_CASE(a_timing_of_instructions_without_firmware_is_rejected) {
     for (const char *key : {"instruction=2 tCK", "load=0 tCK", "store=0 tCK", "taken_branch=0 tCK", "jump=0 tCK",
                             "multiply=0 tCK", "divide=0 tCK"}) {
         const std::string setting = std::string("controller.firmware.") + key;
-        BOOST_CHECK(contains(refused({setting}), "controller.firmware with controller.engine model: must be firmware"));
+        BOOST_CHECK(contains(refused({setting}),
+                             "controller.firmware with controller.engine model: set controller.engine to firmware"));
         BOOST_CHECK_EQUAL(
             run_tlmalloc({"check", small, "--set", setting, "--set", "controller.engine=firmware"}).status, 0);
     }
@@ -178,8 +179,9 @@ BOOST_AUTO_TEST_CASE(settings_that_firmware_does_not_support_are_rejected_by_nam
     BOOST_CHECK(
         contains(refused({"controller.engine=firmware", "controller.hbm_policy=buddy"}),
                  "controller.engine firmware: HBM of 6 GiB must be at most 8192 units of controller.alignment, 1 B"));
-    BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.free_list=sram"}),
-                         "controller.engine firmware with controller.free_list sram: must be registers"));
+    BOOST_CHECK(
+        contains(refused({"controller.engine=firmware", "controller.free_list=sram"}),
+                 "controller.engine firmware with controller.free_list sram: set controller.free_list to registers"));
     BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.engine_nodes=1025"}),
                          "controller.engine_nodes 1025 with controller.engine firmware: must be at most 1024"));
     const command_result run = run_tlmalloc({"replay", trace, "--config", small, "--set", "controller.engine=firmware",
@@ -228,10 +230,11 @@ BOOST_AUTO_TEST_CASE(settings_without_an_rtl_engine_are_rejected_by_name) {
         BOOST_CHECK_MESSAGE(contains(refused({"controller.engine=rtl", "controller.hbm_policy=" + policy}),
                                      "controller.engine rtl does not support " + policy + expected),
                             policy);
-    BOOST_CHECK(contains(refused({"controller.engine=rtl", "controller.free_list=sram"}),
-                         "controller.engine rtl with controller.free_list sram: must be registers"));
+    BOOST_CHECK(
+        contains(refused({"controller.engine=rtl", "controller.free_list=sram"}),
+                 "controller.engine rtl with controller.free_list sram: set controller.free_list to registers"));
     BOOST_CHECK(contains(refused({"controller.engine=rtl", "controller.lockstep=cube"}),
-                         "controller.engine rtl with controller.lockstep cube: must be off"));
+                         "controller.engine rtl with controller.lockstep cube: set controller.lockstep to off"));
     BOOST_CHECK(contains(refused({"controller.engine=rtl", "controller.engine_nodes=1025"}),
                          "controller.engine_nodes 1025 with controller.engine rtl: must be at most 1024"));
     BOOST_CHECK(contains(

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_kernel_is_stopped_and_reported) {
         {"", "status = tl_load_masked(tl, &tile, (tla_vaddr){tl_argument(tl, 0)}, 64, 1, 17, 0);",
          "tl_load_masked: a mask of 1 x 17 for a tile of 1 x 16: must not exceed the tile"},
         {"", "tile.dtype = (tl_dtype)99; status = tl_fill(tl, &tile, 0); tile.dtype = TL_F32;",
-         "a tile of type 99: must be a tl_dtype"},
+         "a tile of the unknown type 99: use a value of tl_dtype"},
         {"",
          "tl_tile t; status = tl_scratch(tl, 512, 1, TL_F64, &t); if (!status) status = tl_scratch(tl, 1, 1, TL_U8, "
          "&t);",

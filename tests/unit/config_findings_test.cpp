@@ -67,9 +67,9 @@ BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_found_where_it_is_written) {
          "f:8:48: links.ucie_length: found \"1 m\" with the unknown unit \"m\", expected a length with a unit "
          "(um, mm)",
          "f:8:59: links.wire: found \"10\", which has no unit, expected a time with a unit (ps, ns, us, ms, s)",
-         "f:3:14: PE 0 and PE 1 are both at r0c0: must be at different routers",
+         "f:3:14: PE 0 and PE 1 are both at r0c0: give them different routers",
          "f:4:16: the M_CPU at r0c6 is outside the mesh of 6 rows and 6 columns",
-         "f:5:15: the SRAM at r2c2 is in the hole of the mesh: must be at a router",
+         "f:5:15: the SRAM at r2c2 is in the hole of the mesh: name the place of a router",
          "f:6:22: places for 3 connections, but a side has 4", "f:7:25: cube1.W: the cube must be 0 .. 0"});
     // What follows from a number stands at the number; what rests on something that is wrong is not told.
     check_findings("cube:\n  mesh_rows: 1\n  mesh_columns: 3\n",
@@ -372,8 +372,8 @@ BOOST_AUTO_TEST_CASE(an_unreadable_file_is_reported_with_the_cause) {
 }
 
 BOOST_AUTO_TEST_CASE(plain_addresses_that_overlap_or_end_past_2_to_the_64_are_rejected) {
-    check_findings("hbm: {base: 4 KiB}\n",
-                   {"f:1:13: hbm.base 4 KiB with controller.addresses kernbench: must be plain, or the base 0 B"});
+    check_findings("hbm: {base: 4 KiB}\n", {"f:1:13: hbm.base 4 KiB with controller.addresses kernbench: set "
+                                            "controller.addresses to plain, or the base to 0 B"});
     check_findings("controller: {addresses: plain}\nhbm: {capacity_per_cube: 64 MiB, base: 8 MiB}\ntcm: {base: 0 B}\n",
                    {"f:2:40: hbm.base or tcm.base: TCM at 0x0 .. 0xffffff and HBM at 0x800000 .. 0x17fffff overlap"});
     check_findings("controller: {addresses: plain}\n"

@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(sizes_that_a_front_does_not_support_are_rejected) {
     config.alignment = 3;
     refused(config, "alignment 3 must be a power of two");
     config = config_of(TLA_POLICY_COUNT, MiB);
-    refused(config, "unknown policy " + std::to_string(TLA_POLICY_COUNT) + ": must be a tla_stack_policy");
+    refused(config, "unknown policy " + std::to_string(TLA_POLICY_COUNT) + ": use a tla_stack_policy that exists");
     for (const tla_stack_policy policy : all_policies()) // a memory that is none has a stack, which serves nothing
         if (tla_stack_front(policy) != TLA_FRONT_SLOT_POOL) {
             one s(config_of(policy, 0));

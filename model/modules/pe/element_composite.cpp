@@ -109,7 +109,8 @@ tla_status processing_element::check_composition(const tl_composition &what) {
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
         if (raw(operand->kind) >= TL_OPERAND_KIND_COUNT || raw(operand->tensor.dtype) >= TL_DTYPE_COUNT)
             return problem(TLA_INVALID_ARGUMENT,
-                           "tl_composite: invalid operand (%s) of kind %u and type %u: must be a tl_operand",
+                           "tl_composite: operand %s has an unknown kind or type (%u, %u): use values of "
+                           "tl_operand_kind and tl_dtype",
                            name_of(what, operand), raw(operand->kind), raw(operand->tensor.dtype));
     const bool product = what.kind == TL_GEMM;
     if (what.step_count > TL_STEPS_MAX)

@@ -64,8 +64,8 @@ bool overlap(const tl_tile &one, const tl_tile &other) {
 
 tla_status processing_element::check_type(const tl_tile &tile, const char *argument) {
     if (raw(tile.dtype) < TL_DTYPE_COUNT) return TLA_OK;
-    return problem(TLA_INVALID_ARGUMENT, "%s: a tile%s of type %u: must be a tl_dtype", call_, which(argument).c_str(),
-                   raw(tile.dtype));
+    return problem(TLA_INVALID_ARGUMENT, "%s: a tile%s of the unknown type %u: use a value of tl_dtype", call_,
+                   which(argument).c_str(), raw(tile.dtype));
 }
 
 tla_status processing_element::check_tile(const tl_tile &tile, const char *argument) {
@@ -149,7 +149,7 @@ tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint
     static const char *const calls[TL_HOLD_COUNT] = {"tl_retain", "tl_pin", "tl_unpin"};
     static const tla_opcode opcodes[TL_HOLD_COUNT] = {TLA_OP_REF, TLA_OP_PIN, TLA_OP_UNPIN};
     if (static_cast<unsigned>(what) >= TL_HOLD_COUNT)
-        return problem(TLA_INVALID_ARGUMENT, "%s: unknown call %u: must be a tl_hold", call_,
+        return problem(TLA_INVALID_ARGUMENT, "%s: unknown call %u: use a value of tl_hold", call_,
                        static_cast<unsigned>(what));
     if (timeout_ns > UINT64_MAX / 1000)
         return problem(TLA_INVALID_ARGUMENT, "%s: a time-out of %llu ns: must be at most %llu", call_,

@@ -184,8 +184,8 @@ tla_status pe_ipcq::check_peer(const char *call, std::uint32_t peer, const tl_ti
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: program %" PRIu32 " must be less than %" PRIu32, call,
                              peer, programs_);
     if (peer == program_)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: program %" PRIu32 " is this program: must be another",
-                             call, peer);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: program %" PRIu32 " is this program: name another program", call, peer);
     if (bytes_of(tile) == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: a tile of %s: must have at least one element", call,
                              shape(tile).c_str());
