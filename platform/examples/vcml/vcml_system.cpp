@@ -167,7 +167,7 @@ class platform : public vcml::system {
             m.pause(500'000);
             vcml::u32 value = 0;
             const bool read = vcml::success(m.out.readw(shared_, value, m.me() | vcml::SBI_NODMI));
-            std::printf("asid 11 %s a block of asid 10, and its FREE is %s\n", read ? "reads" : "is refused to read",
+            std::printf("asid 11 %s a block of asid 10, and its FREE is %s\n", read ? "reads" : "is denied a read of",
                         tla_status_name(m.release(shared_, 64).status));
         };
     }
