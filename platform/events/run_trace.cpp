@@ -452,7 +452,7 @@ void run_trace::end(const run_end &end) {
     show_links(end.links);
     if (end.counts.all_lost())
         trace_.add_notice(end.end_ps, "the trace is truncated: " + std::to_string(end.counts.all_lost()) +
-                                          " events were dropped (--trace-limit)");
+                                          " events were dropped: raise --trace-limit");
     if (end.status) trace_.add_notice(end.end_ps, std::string("the run ended with ") + tla_status_name(end.status));
     trace_.write(file_, text_of(end));
     file_.end();

@@ -43,7 +43,7 @@ static void read_when(const struct argp_state *state, const option_row *option, 
 static void read_settings(const struct argp_state *state, const option_row *option, const char *text, void *member) {
     explain_options *o = member;
     if (o->settings_count == sizeof o->settings / sizeof o->settings[0])
-        argument_error(state, "--%s: given too often, at most %zu times", option->name, o->settings_count);
+        argument_error(state, "--%s: expected at most %zu times", option->name, o->settings_count);
     option_segment_settings(state, option, text, &o->settings[o->settings_count++]);
     o->compare = true;
 }
@@ -113,8 +113,8 @@ static tla_status check_kind(const char *path, tla_error *error) {
     const size_t length = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
     if (file) fclose(file);
     if (strcmp(begin, "tlmalloc-arena ") == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%.200s: found an arena of `tlmalloc age`, expected --request SIZE with it", path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%.200s: an arena of `tlmalloc age` needs --request SIZE",
+                             path);
     if (length && isgraph((unsigned char)begin[0]) && begin[0] != '{' && begin[0] != '[')
         return tla_error_set(
             error, TLA_SYNTAX,
@@ -152,7 +152,8 @@ static tla_status explain(const explain_options *o, tla_error *error) {
     if (!status && (o->kernel || o->pe >= 0 || is_run_report(o->path))) {
         if (asks_about_a_recording(o))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%.200s: a report of a run takes only --kernel, --pe and --json", o->path);
+                                 "%.200s: the report of a run excludes all options but --kernel, --pe and --json",
+                                 o->path);
         status = explain_run(o->path, o->kernel, o->pe, output_table(), json, error);
         return status ? status : output_commit(error);
     }

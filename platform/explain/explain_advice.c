@@ -318,13 +318,13 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
         return "the DMA engine issues one chunk after another, the least that a transfer takes: use a faster engine, "
                "or both directions at once (tl_load_async)";
     case TOPIC_TCM:
-        return "DMA waits for the TCM, which other engines use too";
+        return "DMA waits for the TCM, which other engines use too: give the TCM more bandwidth";
     case TOPIC_ENGINES:
         return "an engine of the PE is still busy with earlier work: shorten that work, or start it sooner";
     case TOPIC_ARITHMETIC:
         return sum_of(e, "elements", "gemm_ps") >= sum_of(e, "elements", "math_ps")
-                   ? "the accelerator multiplies: this is the work itself, unless there is too little work for all "
-                     "programs"
+                   ? "the accelerator multiplies, which is the work itself: use a faster accelerator, or split the "
+                     "work so that all programs are busy"
                    : "the accelerator computes element by element: use a faster accelerator, or fewer operations";
     case TOPIC_TILES:
         return "arithmetic reads its tiles from the TCM and writes them back: use a faster TCM, or composites, whose "
@@ -343,7 +343,7 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
     case TOPIC_COPIES:
         return "the host writes the inputs before the launch: use a faster link, or keep inputs on the device";
     case TOPIC_LAUNCH:
-        return "the launch passes through the command processors";
+        return "the launch passes through the command processors: reduce their overhead";
     default:
         return "this time has no other kind: the kernel was stopped";
     }

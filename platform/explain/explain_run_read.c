@@ -154,8 +154,8 @@ static tla_status read_shares(const reader *r, const char *part, const json_t *o
     }
     if (sum != out->end_ps - out->begin_ps)
         return wrong(r, TLA_SYNTAX, part,
-                     "%s: the times add up to %" PRIu64 " ps, expected %" PRIu64 ": the report was edited", part, sum,
-                     out->end_ps - out->begin_ps);
+                     "%s: the times add up to %" PRIu64 " ps, expected %" PRIu64 ": the report was edited: run again",
+                     part, sum, out->end_ps - out->begin_ps);
     for (int i = 0; i < TOPIC_COUNT; i++) {
         all[i].topic = (time_topic)i;
         if (all[i].ps) out->shares[out->share_count++] = all[i];
@@ -180,7 +180,7 @@ static tla_status check_kind(const reader *r, const json_t *report) {
 /* All kernels of a run are the same. */
 static tla_status check_kernel(const reader *r, const json_t *kernels, const char *kernel, run_explained *out) {
     out->kernel = json_string_value(json_object_get(json_array_get(kernels, 0), "name"));
-    if (!out->kernel) return wrong(r, TLA_SYNTAX, "kernels", "kernels: the first kernel has no name");
+    if (!out->kernel) return wrong(r, TLA_SYNTAX, "kernels", "kernels: the first kernel has no name: run again");
     if (kernel && strcmp(kernel, out->kernel) != 0)
         return wrong(r, TLA_NOT_FOUND, "kernels", "found kernel '%.60s', expected the kernel of the run, %.60s", kernel,
                      out->kernel);
@@ -198,7 +198,8 @@ static tla_status read_one(const reader *r, const json_t *kernels, int64_t pe, r
     if (!status) status = number_of(r, "kernels", row, "end_ps", &out->end_ps);
     out->pe = json_string_value(json_object_get(row, "pe"));
     if (!status && (!out->pe || out->end_ps < out->begin_ps))
-        status = wrong(r, TLA_SYNTAX, "kernels", "%s: the PE is missing, or the end is before the start", part);
+        status =
+            wrong(r, TLA_SYNTAX, "kernels", "%s: the PE is missing, or the end is before the start: run again", part);
     if (!status && out->begin_ps > 0 && out->end_ps == out->begin_ps)
         status = wrong(r, TLA_NOT_FOUND, "kernels",
                        "%s: the kernel on %.60s took no time, because its program had no work: name another PE", part,

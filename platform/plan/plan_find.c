@@ -85,7 +85,8 @@ static tla_status place(const plan_request *request, plan_result *result, tla_er
         if (!status) result->heights[method] = result->height;
     }
     if (status == TLA_UNSUPPORTED)
-        return tla_error_set(error, status, "--method %s does not support given offsets", tla_plan_method_name(method));
+        return tla_error_set(error, status, "--method %s does not support given offsets: use best or exact",
+                             tla_plan_method_name(method));
     if (status == TLA_EXHAUSTED) return TLA_OK; /* they do not get by with 2^63 bytes: the search may */
     if (status) return status;
     result->planned = true;

@@ -216,7 +216,7 @@ tlmc_controller *tlmc_create(uint32_t version, const char *name, const char *set
         if (version != TLMC_VERSION)
             why = "the host was built for version " + std::to_string(version) +
                   " of the interface, this plugin (tlmalloc " + tla_version() + ") has version " +
-                  std::to_string(TLMC_VERSION);
+                  std::to_string(TLMC_VERSION) + ": compile the host with the tlm_c.h of this plugin";
         else if (!name || !*name || !settings)
             why = "name or settings are missing: pass both";
         else if (!is_name(name)) // SystemC would change it
@@ -314,7 +314,7 @@ int tlmc_tick(uint64_t until_ps) {
     const std::uint64_t now_ps = tlmc_now_ps();
     if (until_ps < now_ps)
         return fail(TLA_INVALID_ARGUMENT, "cannot tick to " + std::to_string(until_ps) + " ps: the time is already " +
-                                              std::to_string(now_ps) + " ps");
+                                              std::to_string(now_ps) + " ps, and cannot go back");
     return guarded<int>(TLA_UNSUPPORTED, [&] {
         settle();
         const std::uint64_t simulated_ps = to_ps(sc_core::sc_time_stamp());

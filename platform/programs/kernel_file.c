@@ -71,7 +71,9 @@ static tla_status make_scratch(tla_error *error) {
         return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     int length = snprintf(folder, sizeof folder, "%s/tlmalloc-kernel-XXXXXX", root);
     if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
-        return tla_error_set(error, TLA_IO, "%s: cannot create a folder for the compiler: %s", folder, strerror(errno));
+        return tla_error_set(error, TLA_IO,
+                             "%s: cannot create a folder for the compiler: %s; set TMPDIR to a writable folder", folder,
+                             strerror(errno));
     snprintf(scratch_object, sizeof scratch_object, "%s/kernel.o", folder);
     snprintf(scratch_shared, sizeof scratch_shared, "%s/kernel.so", folder);
     memcpy(scratch_folder, folder, sizeof folder);
@@ -156,7 +158,10 @@ static tla_status run_compiler(char *const *words, const char *path, unsigned li
                              "CC, or compile the kernel elsewhere and pass its .so",
                              path, words[0], limit_ms / 1000);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return tla_error_set(error, TLA_NOT_FOUND, "%s: the C compiler '%s' cannot be run", path, words[0]);
+        return tla_error_set(error, TLA_NOT_FOUND,
+                             "%s: the C compiler '%s' cannot be run: name another compiler in CC, or compile the "
+                             "kernel elsewhere and pass its .so",
+                             path, words[0]);
     if (status)
         return tla_error_set(error, TLA_SYNTAX, "%s: does not compile: see the messages of %s above", path, words[0]);
     return TLA_OK;

@@ -90,10 +90,10 @@ static bool is_of_start_files(const char *name) {
 
 static tla_status check_symbols(const object *o, const Elf64_Shdr *table, const char *path, tla_error *error) {
     if (table->sh_link >= o->section_count || table->sh_offset % 8 || !inside(o, table->sh_offset, table->sh_size))
-        return tla_error_set(error, TLA_SYNTAX, "%s: the symbol table is damaged", path);
+        return tla_error_set(error, TLA_SYNTAX, "%s: the symbol table is damaged: compile the kernel again", path);
     const Elf64_Shdr *strings = &o->sections[table->sh_link];
     if (!inside(o, strings->sh_offset, strings->sh_size))
-        return tla_error_set(error, TLA_SYNTAX, "%s: the string table is damaged", path);
+        return tla_error_set(error, TLA_SYNTAX, "%s: the string table is damaged: compile the kernel again", path);
     const Elf64_Sym *symbols = (const Elf64_Sym *)(const void *)(o->bytes + table->sh_offset);
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const unsigned type = ELF64_ST_TYPE(symbols[i].st_info);

@@ -56,13 +56,17 @@ static tla_status validate_dimensions(const tl_kernel_info *kernel, const tl_ker
 static tla_status validate_tensor(const tl_kernel_tensor *tensor, tla_error *error) {
     if ((unsigned)tensor->dtype >= TL_DTYPE_COUNT || (unsigned)tensor->use >= TL_USE_COUNT ||
         (unsigned)tensor->spread >= TL_SPREAD_COUNT || (unsigned)tensor->memory >= TL_MEMORY_COUNT)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor '%s': unknown type, use, spread or memory",
-                             tensor->name);
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "tensor '%s': unknown type, use, spread or memory: use values of tl_dtype, tl_use, tl_spread and tl_memory",
+            tensor->name);
     if ((tensor->shape[0] & ~(per_program | per_element)) == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor '%s' has no shape", tensor->name);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor '%s' has no shape: give it at least one dimension",
+                             tensor->name);
     if (tensor->spread == TL_REPLICATED && tensor->use != TL_IN)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "tensor '%s' is replicated and written: the host could not tell which copy to read back",
+                             "tensor '%s' is replicated and written: the host could not tell which copy to read back; "
+                             "use TL_IN or TL_SPLIT",
                              tensor->name);
     return TLA_OK;
 }
@@ -81,7 +85,7 @@ tla_status tl_kernel_validate(const tl_kernel_info *kernel, tla_error *error) {
     if (!is_word(kernel->name))
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the kernel's name must be 1 to 63 letters, digits and underscores");
-    if (!kernel->run) return tla_error_set(error, TLA_INVALID_ARGUMENT, "the kernel has no function (.run)");
+    if (!kernel->run) return tla_error_set(error, TLA_INVALID_ARGUMENT, "the kernel has no function: set .run");
     tla_status status = validate_parameters(kernel, error);
     const uint32_t tensors = tl_kernel_tensor_count(kernel), parameters = tl_kernel_parameter_count(kernel);
     for (uint32_t i = 0; !status && i < tensors; i++) {

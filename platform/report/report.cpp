@@ -112,7 +112,8 @@ tla_status add_logs(const options &o, json_t *runs, const std::string &kind, std
         if (!json_equal(end, json_object_get(report, "sim_time_ps")) ||
             kernels > json_array_size(json_object_get(columns.head.get(), "pes")))
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%.200s: the log belongs to another run than %.150s: the end time or the PEs differ",
+                                 "%.200s: the log belongs to another run than %.150s: the end time or the PEs differ; "
+                                 "pass the log of that run",
                                  o.logs[i], o.reports[i]);
         json_object_set(run, "events", columns.head.get());
         add_bytes_element(*elements, "tlmalloc-events-" + std::to_string(i), columns.bytes);
@@ -145,8 +146,8 @@ tla_status write_page(const options &o, tla_error *error) {
     if ((status = make_page(d3_of(o), elements, &page, error))) return status;
     if (page.size() > o.limit)
         return tla_error_set(error, TLA_LIMIT,
-                             "%.200s: the page would have %zu bytes, more than the limit of %ju (--limit)", o.output,
-                             page.size(), static_cast<std::uintmax_t>(o.limit));
+                             "%.200s: the page would have %zu bytes, more than the limit of %ju: raise --limit",
+                             o.output, page.size(), static_cast<std::uintmax_t>(o.limit));
     std::fwrite(page.data(), 1, page.size(), out);
     std::fprintf(output_table(), "%s: %.1f MB, open it in a browser\n", o.output,
                  static_cast<double>(page.size()) / 1e6);

@@ -213,8 +213,8 @@ struct told_events {
 
     static void warn_of_lost(const char *what, std::uint64_t lost, const char *option) {
         if (lost)
-            std::fprintf(stderr, "tlmalloc run: warning: the %s is truncated: %llu events were dropped (%s)\n", what,
-                         static_cast<unsigned long long>(lost), option);
+            std::fprintf(stderr, "tlmalloc run: warning: the %s is truncated: %llu events were dropped: raise %s\n",
+                         what, static_cast<unsigned long long>(lost), option);
     }
 
     std::unique_ptr<event_log> log;

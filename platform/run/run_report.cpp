@@ -297,10 +297,10 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
 void warn_of_lost_mappings(std::FILE *out, const npu &platform) {
     const va_manager::statistics s = platform.mapping_statistics();
     if (s.posted_failures)
-        std::fprintf(
-            out,
-            "tlmalloc run: warning: %llu mapping commands failed after their acknowledgement (va.map_ack: posted)\n",
-            static_cast<unsigned long long>(s.posted_failures));
+        std::fprintf(out,
+                     "tlmalloc run: warning: %llu mapping commands failed after their acknowledgement (va.map_ack: "
+                     "posted): with va.map_ack visible such a failure ends the run\n",
+                     static_cast<unsigned long long>(s.posted_failures));
     if (s.not_restored)
         std::fprintf(
             out,

@@ -138,7 +138,8 @@ static void compare_clock(const tla_measured_run *run, double shift_s, const tla
 
 static tla_status check_requests(const tla_measured_run *run, const tla_serving_requests *requests, tla_error *error) {
     if (run->request_count != requests->count)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the run has %zu requests, the trace %zu", run->request_count,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the run has %zu requests, the trace %zu: compare a run of this trace", run->request_count,
                              requests->count);
     for (size_t i = 0; i < requests->count; i++)
         if (run->requests[i].id != requests->items[i].id)

@@ -101,7 +101,8 @@ tla_status tla_prefix_study_run(const tla_serving_requests *requests, uint64_t c
     uint64_t all = 0;
     *study = (tla_prefix_study){0};
     if (requests->block_tokens == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "the requests have no block numbers");
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "the requests have no block numbers: use requests with hash_ids");
     for (size_t i = 0; i < requests->count; i++)
         all += requests->items[i].block_count;
     const uint64_t slots = capacity_tokens / requests->block_tokens;

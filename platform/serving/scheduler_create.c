@@ -26,12 +26,12 @@ static tla_status check_length(const tla_scheduler_rules *rules, const tla_servi
     const uint64_t tokens = (uint64_t)r->prompt_tokens + r->output_tokens, needed = blocks_of(rules, r);
     if (rules->request_tokens && tokens > rules->request_tokens)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                             "%" PRIu32 " + %" PRIu32 " tokens exceed the limit of %" PRIu64 " (max_model_len)",
+                             "%" PRIu32 " + %" PRIu32 " tokens exceed the limit of %" PRIu64 ": raise max_model_len",
                              r->prompt_tokens, r->output_tokens, rules->request_tokens);
     if (needed <= rules->blocks - 1) return TLA_OK;
     return tla_error_set(error, TLA_INVALID_ARGUMENT,
                          "%" PRIu32 " + %" PRIu32 " tokens need %" PRIu64 " blocks of %" PRIu32
-                         " tokens, more than the %" PRIu32 " usable blocks of the cache (gpu_blocks)",
+                         " tokens, more than the %" PRIu32 " usable blocks of the cache: raise gpu_blocks",
                          r->prompt_tokens, r->output_tokens, needed, rules->block_tokens, rules->blocks - 1);
 }
 

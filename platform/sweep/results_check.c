@@ -30,9 +30,10 @@ static tla_status check_journals(const char *path, bool exists, tla_error *error
         snprintf(journal, sizeof journal, "%s%s", real, ends[i]);
         if (lstat(journal, &found) != 0) continue;
         if (!S_ISREG(found.st_mode))
-            return tla_error_set(error, TLA_INVALID_ARGUMENT,
-                                 "%s: %s is in the place of a journal of the results: name other results", journal,
-                                 kind_of(found.st_mode));
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%s: %s is in the place of a journal of the results: move it away, or name other results", journal,
+                kind_of(found.st_mode));
         if (!exists)
             return tla_error_set(
                 error, TLA_INVALID_ARGUMENT,
@@ -63,9 +64,10 @@ tla_status results_told(sqlite3 *database, const char *path, tla_error *error) {
     const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
     if (code == SQLITE_NOMEM) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
     if (code == SQLITE_NOTADB)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep", path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep: name another file",
+                             path);
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-        return tla_error_set(error, TLA_IO, "%s: another process writes to it", path);
+        return tla_error_set(error, TLA_IO, "%s: another process writes to it: wait until it has ended", path);
     if (code == SQLITE_CORRUPT) return damaged(path, sqlite3_errmsg(database), error);
     return tla_error_set(error, TLA_IO, "%s: %s", path, sqlite3_errmsg(database));
 }
@@ -113,7 +115,8 @@ tla_status results_check_kind(sqlite3 *database, const char *path, tla_error *er
         !results_number(database, "PRAGMA user_version", &version))
         return results_told(database, path, error);
     if (application != RESULTS_APPLICATION)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep", path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep: name another file",
+                             path);
     if (version != RESULTS_VERSION)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the file has version %d, expected version %d", path,
                              (int)version, RESULTS_VERSION);
@@ -140,14 +143,18 @@ tla_status results_check_sweep(sqlite3 *database, const char *path, const sweep 
             !results_number(database, "SELECT count(*) FROM sweep WHERE name IN ('version', 'fingerprint')", &known)
                 ? results_told(database, path, error)
             : known == 2 ? tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path)
-                         : tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep", path);
+                         : tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                         "%s: not a results file of tlmalloc sweep: name another file", path);
     else if (strcmp(version, tla_version()) != 0)
-        status = tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the results were written by tlmalloc %s, expected %s",
-                               path, version, tla_version());
-    else if (strcmp(sweep_is, fingerprint) != 0)
         status = tla_error_set(
             error, TLA_INVALID_ARGUMENT,
-            "%s: the results belong to another sweep, or the sweep or one of its files has changed since", path);
+            "%s: the results were written by tlmalloc %s, expected %s: use that version, or write another file", path,
+            version, tla_version());
+    else if (strcmp(sweep_is, fingerprint) != 0)
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                               "%s: the results belong to another sweep, or the sweep or one of its files has changed "
+                               "since: write another file",
+                               path);
     free(version);
     free(sweep_is);
     return status ? status : check_rows(database, path, s, error);

@@ -198,7 +198,7 @@ static tla_status run_graphviz(FILE *graph, FILE *svg, tla_error *error) {
     for (size_t count; drawn && (count = fread(bytes, 1, sizeof bytes, drawn)) > 0;)
         fwrite(bytes, 1, count, svg);
     if (drawn && pclose(drawn) == 0) return TLA_OK;
-    return tla_error_set(error, TLA_IO, "--svg: Graphviz failed");
+    return tla_error_set(error, TLA_IO, "--svg: Graphviz failed: see its messages above");
 }
 
 tla_status topology_draw(FILE *svg, const tla_topology *topology, const topology_path *path, const topology_load *load,

@@ -207,7 +207,8 @@ tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, 
                              snapshot->name, device, start->contradiction);
     if (!snapshot->has_segments)
         return tla_error_set(error, TLA_SYNTAX,
-                             "%s: 'segments' is missing: the snapshot must have the allocator's state at the end",
+                             "%s: 'segments' is missing, the allocator's state at the end: record with "
+                             "torch.cuda.memory._dump_snapshot()",
                              snapshot->name);
     tla_segment_cache_config config = options->settings ? *options->settings : snapshot->settings;
     if (!options->settings) config.memory_fraction = 0; /* of what is not recorded; the driver's answers imply it */

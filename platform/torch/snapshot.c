@@ -139,7 +139,10 @@ tla_status torch_choose_device(const torch_snapshot *s, int device, size_t *chos
                              s->name);
     list_devices(s, devices, sizeof devices);
     if (!devices[0])
-        return tla_error_set(error, TLA_SYNTAX, "%s: no device has a trace: the history was not recorded", s->name);
+        return tla_error_set(error, TLA_SYNTAX,
+                             "%s: no device has a trace, because the history was not recorded: call "
+                             "torch.cuda.memory._record_memory_history() before the program allocates",
+                             s->name);
     if (device >= 0) {
         *chosen = (size_t)device;
         if (*chosen < s->device_count && s->devices[*chosen].comparable) return TLA_OK;

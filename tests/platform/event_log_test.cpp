@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(a_truncated_log_counts_the_missing_events) {
     BOOST_CHECK_EQUAL(told, 100);
     BOOST_CHECK_EQUAL(number(end, "lost"), lost);
     BOOST_CHECK_GT(lost, 0);
-    BOOST_CHECK(
-        contains(cut.r.run.err, "the event log is truncated: " + std::to_string(lost) + " events were dropped"));
+    BOOST_CHECK(contains(cut.r.run.err, "the event log is truncated: " + std::to_string(lost) +
+                                            " events were dropped: raise --events-limit"));
     BOOST_CHECK(!contains(whole.r.run.err, "truncated"));
     check_links(cut);
     BOOST_CHECK_EQUAL(cut.log.of("launch").size(), whole.log.of("launch").size());

@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(a_used_arena_explains_a_failed_request) {
     BOOST_CHECK_EQUAL(run_tlmalloc({"explain", events, "--request", "1 KiB"}).status, 2);
     run = run_tlmalloc({"explain", arena});
     BOOST_CHECK_EQUAL(run.status, 2);
-    BOOST_CHECK(contains(run.err, "arena: found an arena of `tlmalloc age`, expected --request SIZE with it"));
+    BOOST_CHECK(contains(run.err, "arena: an arena of `tlmalloc age` needs --request SIZE"));
     BOOST_CHECK_EQUAL(run_tlmalloc({"explain", arena, "--request", "1 KiB", "--compare"}).status, 2);
 }
 

@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(missing_parts_are_reported_with_file_and_line) {
     refused({"--pe", "-1"}, "--pe: found '-1', expected a PE number from 0 on");
     refused({"--pe", "one"}, "--pe: found 'one', expected a PE number from 0 on");
     refused({"--pe", "0", "--at", "oom"}, "--kernel and --pe explain a report and exclude all options but --json");
-    refused({"--device", "0"}, "a report of a run takes only --kernel, --pe and --json");
+    refused({"--device", "0"}, "the report of a run excludes all options but --kernel, --pe and --json");
     refused({"--kernel", "\x1b[31m"}, ": found kernel '\\x1b[31m'");
     const std::string report = read_text(run.file);
     const std::size_t line = static_cast<std::size_t>(
@@ -360,7 +360,7 @@ BOOST_AUTO_TEST_CASE(reports_of_other_versions_and_commands_and_edited_reports_a
     refused(with("\"critical_path\"", "\"uncritical_path\""), "critical_path: the path from start to end is missing");
     refused(with("\"kind\": \"host_copy\"", "\"kind\": \"coffee\""), "found a time of kind \"coffee\" (went[");
     const std::size_t path = report.find("\"critical_path\""), ps = report.find("\"ps\": ", path);
-    refused(report.substr(0, ps + 6) + "1" + report.substr(ps + 6), "the report was edited");
+    refused(report.substr(0, ps + 6) + "1" + report.substr(ps + 6), "the report was edited: run again");
     refused(report.substr(0, ps + 6) + "-" + report.substr(ps + 6), "\"ps\" is missing");
     const scratch_directory scratch;
     BOOST_REQUIRE_EQUAL(run_tlmalloc({"probe", npu_small, "--case", "local", "--json", scratch.path("p")}).status, 0);

@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_rejected) {
         {{trace, trace}, "found a second argument"},
         {{trace, "--minimize", "-o", trace}, "is the input"},
         {{trace, "--minimize", "--device", "0"}, "found a format without devices"},
-        {{hard, "--method", "lowest_first"}, "--method lowest_first does not support given offsets"},
+        {{hard, "--method", "lowest_first"}, "--method lowest_first does not support given offsets: use best or exact"},
     };
     for (const auto &[arguments, message] : bad) {
         std::vector<std::string> words{"plan"};

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(reports_of_two_commands_have_no_page_together) {
 BOOST_AUTO_TEST_CASE(a_page_above_the_limit_and_a_missing_library_are_rejected) {
     const reported_run run;
     run.refuses({"--limit", "100 KiB"}, 2, "the page would have ");
-    run.refuses({"--limit", "100 KiB"}, 2, " bytes, more than the limit of 102400 (--limit)");
+    run.refuses({"--limit", "100 KiB"}, 2, " bytes, more than the limit of 102400: raise --limit");
     run.refuses({"--limit", "0"}, 2, "--limit: found '0'");
     const std::string folder = run.scratch.path("d3");
     run.refuses({"--d3", folder}, 1,

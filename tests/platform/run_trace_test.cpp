@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_truncated_trace_keeps_the_rules_and_counts_the_missing_ev
         BOOST_CHECK_EQUAL(told, limit);
         BOOST_CHECK_EQUAL(json_integer_value(cut.trace.other("lost")), lost);
         const std::string says =
-            "the trace is truncated: " + std::to_string(lost) + " events were dropped (--trace-limit)";
+            "the trace is truncated: " + std::to_string(lost) + " events were dropped: raise --trace-limit";
         BOOST_CHECK(contains(cut.r.run.err, "warning: " + says));
         BOOST_REQUIRE_EQUAL(cut.trace.instants.size(), 1);
         BOOST_CHECK_EQUAL(cut.trace.instants[0].first, says);

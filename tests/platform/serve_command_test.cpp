@@ -487,7 +487,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_rejected_with_what_was_found_and_expected) {
                   "small_requests.jsonl:4:1: 460 + 46 tokens need 32 blocks of 16 tokens, more than the 29 usable "
                   "blocks of the cache (gpu_blocks)");
     check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
-                  "exceed the limit of 100 (max_model_len)");
+                  "exceed the limit of 100: raise max_model_len");
     check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "once=sampler"}),
                   "layer sampler has no row in dense.csv or per_sequence.csv");
     check_refused(serving(requests, scratch.write("s.yaml", "max_num_seqs: 8\n"), law), "gpu_blocks is missing");

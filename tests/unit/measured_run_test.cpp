@@ -89,7 +89,8 @@ BOOST_AUTO_TEST_CASE(requests_that_differ_from_the_measured_requests_are_rejecte
     items[1].id = 1;
     BOOST_CHECK_EQUAL(refused(requests, 0), "the run has no steps");
     items.pop_back();
-    BOOST_CHECK_EQUAL(refused(requests_of(items), 1), "the run has 2 requests, the trace 1");
+    BOOST_CHECK_EQUAL(refused(requests_of(items), 1),
+                      "the run has 2 requests, the trace 1: compare a run of this trace");
 }
 
 BOOST_AUTO_TEST_CASE(tables_of_a_measurement_are_rejected_with_their_place) {

@@ -172,7 +172,8 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
     tla_config config{};
     const std::string path(begin, length);
     if (const tla_status status = tla_config_load(path.c_str(), nullptr, 0, &config, print_finding, nullptr))
-        return tla_error_set(error, status, "%s: the platform's configuration is invalid", path.c_str());
+        return tla_error_set(error, status, "%s: the platform's configuration is invalid: see the messages above",
+                             path.c_str());
     sc_core::sc_report_handler::set_handler(report);
     return platform_law_make("", &config, inner, settings, law, error);
 }

@@ -129,10 +129,10 @@ static tla_status check_attention(const serve_options *o, const tla_serving_sett
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "attention dma needs --step-time \"platform CONFIG\" or \"platform CONFIG + LAW\"");
     if (requests->count <= TLA_ATTENTION_DMA_REQUESTS) return TLA_OK;
-    return tla_error_set(
-        error, TLA_UNSUPPORTED,
-        "%s: %zu requests, but attention dma takes at most %d, because it moves every byte of a layer in every step",
-        o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
+    return tla_error_set(error, TLA_UNSUPPORTED,
+                         "%s: %zu requests, but attention dma takes at most %d, because it moves every byte of a layer "
+                         "in every step: use fewer requests, or attention law",
+                         o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
 }
 
 /* Lets the slices of a law's platform begin as --from says, if it is given. */

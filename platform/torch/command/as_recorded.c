@@ -79,7 +79,8 @@ static tla_status play_devices(torch_snapshot *snapshot, int device, const tla_s
     }
     if (!status && !played)
         return tla_error_set(error, TLA_SYNTAX,
-                             "%s: found a trace of one entry, expected two: the history was not recorded",
+                             "%s: the trace has one entry only, because the history was not recorded: call "
+                             "torch.cuda.memory._record_memory_history() before the program allocates",
                              snapshot->name);
     return status;
 }

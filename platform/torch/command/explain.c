@@ -34,7 +34,8 @@ static tla_status explain(const explain_question *o, torch_snapshot *snapshot, F
     if (status) return status;
     if (snapshot->devices[device].comparable < 2)
         return tla_error_set(error, TLA_SYNTAX,
-                             "%s: found a trace of one entry, expected two: the history was not recorded",
+                             "%s: the trace has one entry only, because the history was not recorded: call "
+                             "torch.cuda.memory._record_memory_history() before the program allocates",
                              snapshot->name);
     status = torch_start_find(snapshot, device, &start, error);
     if (status) return status;

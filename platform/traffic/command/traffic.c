@@ -144,8 +144,11 @@ static tla_status platform_timing(const tla_config *config, tla_hbm_config *timi
     }
     const uint64_t burst_ps = tla_transfer_ps(config->hbm.burst, config->hbm.pseudo_channel_bandwidth);
     if (burst_ps > UINT32_MAX)
-        return tla_error_set(error, TLA_UNSUPPORTED, "a burst of %" PRIu64 " ps is longer than the limit of %u ps",
-                             burst_ps, UINT32_MAX);
+        return tla_error_set(
+            error, TLA_UNSUPPORTED,
+            "a burst of %" PRIu64
+            " ps is longer than the limit of %u ps: reduce hbm.burst, or raise hbm.pseudo_channel_bandwidth",
+            burst_ps, UINT32_MAX);
     *timing = (tla_hbm_config){
         .model = TLA_HBM_CHANNEL,
         .tck_ps = 1,
@@ -175,7 +178,9 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
     free(text);
     if (status != TLA_OK || o->map == NULL) return status;
     if (timing->model != TLA_HBM_BANKS)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "--map: %s has no banks to map addresses to", o->config_path);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "--map: %s has no banks to map addresses to: use a timing profile with model: banks",
+                             o->config_path);
     status = tla_hbm_map_parse(o->map, timing, error);
     return status == TLA_OK ? tla_hbm_check(timing, error) : status;
 }
@@ -219,7 +224,8 @@ static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *t
         trace->has_window = true;
         if (status == TLA_INVALID_ARGUMENT)
             return tla_error_set(error, status,
-                                 "--pattern: %s does not fit bursts of %u bytes, or --count is too small",
+                                 "--pattern: %s does not fit bursts of %u bytes, or --count is too small: raise "
+                                 "--count, or use another pattern",
                                  o->pattern_name, timing->burst_bytes);
         if (status != TLA_OK) return tla_error_set(error, status, "no host memory for the traffic");
     } else {
