@@ -213,7 +213,7 @@ static tla_status read_path(const reader *r, const json_t *report, run_explained
     if (!out->pe)
         return wrong(r, TLA_SYNTAX, "critical_path",
                      "critical_path: the path from start to end is missing: the kernels of this run did not start, or "
-                     "were stopped");
+                     "were stopped; read \"message\" in the report, and run again");
     const tla_status status = number_of(r, "critical_path", path, "end_ps", &out->end_ps);
     return status ? status : read_shares(r, "critical_path", path, out);
 }

@@ -14,7 +14,7 @@ static void add(const struct argp_state *state, const option_row *option, alloca
     tla_stack_policy policy;
     tla_error why;
     if (tla_stack_policy_parse(text, &policy, &why))
-        argument_error(state, "--%s: expected all, every, or names separated by commas: %s", option->name, why.text);
+        argument_error(state, "--%s: use all, every, or names separated by commas: %s", option->name, why.text);
     tla_stack_policy_print(policy, name, sizeof name);
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->names[i], name) == 0)

@@ -137,7 +137,8 @@ tla_status reader::next_line(std::string *line) {
         if (newline != std::string::npos) return TLA_OK;
     }
     is_at_end_ = line->empty();
-    return is_at_end_ ? TLA_OK : wrong("%s", "incomplete line: the log is truncated");
+    return is_at_end_ ? TLA_OK
+                      : wrong("%s", "incomplete line: the log is truncated; run again to write a complete log");
 }
 
 std::int64_t reader::number_of_text(const char *text) {
@@ -169,7 +170,7 @@ tla_status reader::read_header(const std::string &line, json_t *head) {
     if (!format || std::strcmp(format, "tlmalloc events") != 0)
         return wrong("%s", "found no event log header, expected a log that `tlmalloc run --events' wrote");
     if (json_integer_value(json_object_get(header.get(), "version")) != 1)
-        return wrong("found an event log of version %" JSON_INTEGER_FORMAT ", expected 1",
+        return wrong("found an event log of version %" JSON_INTEGER_FORMAT ", expected 1: run again",
                      json_integer_value(json_object_get(header.get(), "version")));
     if (const tla_status status = check_names(header.get())) return status;
     for (const auto &[kind, names] : wanted) {
@@ -375,7 +376,9 @@ tla_status reader::read(event_columns *out) {
             status =
                 wrong("found more than %zu blank lines after the end row, expected the end of the file", blanks_max);
     if (!status && !has_end_)
-        status = wrong("%s", "found the end of the file, expected more rows: the log is truncated");
+        status = wrong(
+            "%s",
+            "found the end of the file, expected more rows: the log is truncated; run again to write a complete log");
     if (!status) describe(out->head.get());
     return status ? status : compress(&out->bytes);
 }

@@ -299,7 +299,7 @@ void warn_of_lost_mappings(std::FILE *out, const npu &platform) {
     if (s.posted_failures)
         std::fprintf(out,
                      "tlmalloc run: warning: %llu mapping commands failed after their acknowledgement (va.map_ack: "
-                     "posted): with va.map_ack visible such a failure ends the run\n",
+                     "posted): set va.map_ack to visible to make the command itself fail\n",
                      static_cast<unsigned long long>(s.posted_failures));
     if (s.not_restored)
         std::fprintf(

@@ -75,7 +75,7 @@ static tla_status create_memory(tla_scheduler *s, tla_error *error) {
         if (status == TLA_LIMIT)
             return tla_error_set(error, TLA_INVALID_ARGUMENT,
                                  "request %" PRIu64 ": %" PRIu32 " + %" PRIu32
-                                 " tokens do not fit into a memory of %" PRIu64 " tokens under %s",
+                                 " tokens do not fit into a memory of %" PRIu64 " tokens under %s: raise gpu_blocks",
                                  r->id, r->prompt_tokens, r->output_tokens, config.tokens,
                                  tla_kv_memory_name(config.kind));
         if (!status) status = tla_kv_memory_release(s->memory, (uint32_t)i, &work);

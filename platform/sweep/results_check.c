@@ -118,7 +118,8 @@ tla_status results_check_kind(sqlite3 *database, const char *path, tla_error *er
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: not a results file of tlmalloc sweep: name another file",
                              path);
     if (version != RESULTS_VERSION)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the file has version %d, expected version %d", path,
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: the file has version %d, expected version %d: run the sweep into another file", path,
                              (int)version, RESULTS_VERSION);
     return check_pages(database, path, error);
 }
@@ -146,14 +147,14 @@ tla_status results_check_sweep(sqlite3 *database, const char *path, const sweep 
                          : tla_error_set(error, TLA_INVALID_ARGUMENT,
                                          "%s: not a results file of tlmalloc sweep: name another file", path);
     else if (strcmp(version, tla_version()) != 0)
-        status = tla_error_set(
-            error, TLA_INVALID_ARGUMENT,
-            "%s: the results were written by tlmalloc %s, expected %s: use that version, or write another file", path,
-            version, tla_version());
+        status = tla_error_set(error, TLA_INVALID_ARGUMENT,
+                               "%s: the results were written by tlmalloc %s, expected %s: use that version, or run the "
+                               "sweep into another file",
+                               path, version, tla_version());
     else if (strcmp(sweep_is, fingerprint) != 0)
         status = tla_error_set(error, TLA_INVALID_ARGUMENT,
                                "%s: the results belong to another sweep, or the sweep or one of its files has changed "
-                               "since: write another file",
+                               "since: run the sweep into another file",
                                path);
     free(version);
     free(sweep_is);

@@ -358,8 +358,9 @@ tla_status study_read(study *s, tla_error *error) {
     tla_status status = count_points(s, error);
     if (status) return status;
     if (!s->row_count)
-        return tla_error_set(error, TLA_NOT_FOUND, "%s: none of %zu points has the figure %s", s->path, s->point_count,
-                             s->figure_names[s->goal.figure]);
+        return tla_error_set(error, TLA_NOT_FOUND,
+                             "%s: none of %zu points has the figure %s: see status and message in its table point",
+                             s->path, s->point_count, s->figure_names[s->goal.figure]);
     level_index *indices = calloc(s->factor_count + 1, sizeof *indices);
     s->points = calloc(s->row_count, sizeof *s->points);
     s->goals = calloc(s->row_count, sizeof *s->goals);
