@@ -377,9 +377,10 @@ BOOST_AUTO_TEST_CASE(columns_that_do_not_divide_the_world_are_rejected) {
             "tl_world_init: collectives.columns 3 must divide the 8 ranks");
 }
 BOOST_AUTO_TEST_CASE(a_hierarchy_without_some_of_the_places_is_rejected) {
-    refused({"collectives.algorithm=hierarchical"}, {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}},
-            "tl_world_init: collectives.algorithm hierarchical with 3 programs and collectives.world_size 0: must be a "
-            "program on each of the 8 PEs, and collectives.world_size 0 or as many");
+    refused(
+        {"collectives.algorithm=hierarchical"}, {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}},
+        "tl_world_init: hierarchical with 3 programs, collectives.world_size 0: launch a program on each of the 8 PEs, "
+        "and set the key to 0 or 8");
 }
 
 BOOST_AUTO_TEST_CASE(tl_place_of_and_tl_program_at_are_inverse) {

@@ -3,6 +3,7 @@
 #include "platform/run_report.hpp"
 
 #include <fstream>
+#include <regex>
 
 namespace {
 
@@ -14,8 +15,10 @@ command_result run_kernel(const std::string &kernel, std::vector<std::string> mo
     return run_tlmalloc(more);
 }
 
-void check_says(const command_result &result, int status, const std::string &text) {
+// NEAR in a text is an address of a member of a structure at 8: a compiler decides which is read first.
+void check_says(command_result result, int status, const std::string &text) {
     BOOST_CHECK_EQUAL(result.status, status);
+    if (contains(text, " NEAR ")) result.err = std::regex_replace(result.err, std::regex(" 0x([1-3])?[08] "), " NEAR ");
     BOOST_CHECK_MESSAGE(contains(result.err, text), "expected '" << text << "', found: " << result.err);
 }
 
@@ -212,8 +215,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_kernel_is_stopped_and_reported) {
         {"", "*(volatile int *)(uintptr_t)(16 * tl_num_programs(tl, TL_ALL)) = 1;",
          "TLA_CRASHED: kernel doubling (FILE) on sip0.cube0.pe0: segmentation fault at address 0x40" + in_code},
         {"", "status = tl_fill(tl, (const tl_tile *)(uintptr_t)8, 0);",
-         "segmentation fault at address 0x8 in tl_fill, its "
-         "call 3"},
+         ") on sip0.cube0.pe0: segmentation fault at address NEAR in tl_fill, its call 3"},
         {"", "abort();", "abort" + in_code},
         {"", "__builtin_trap();", "illegal instruction" + in_code},
         {deep, "status = deeper(1000000);", "stack overflow" + in_code + ": more than pe.stack, 65536 bytes"},
@@ -263,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_crash_in_a_users_object_names_the_file_and_the_call) {
     compile(scratch.write("wild.c", doubling("", "status = tl_fill(tl, (const tl_tile *)(uintptr_t)8, 0);")), object);
     check_says(run_kernel(object), 1,
                "TLA_CRASHED: kernel doubling (" + object +
-                   ") on sip0.cube0.pe0: segmentation fault at address 0x8 in tl_fill, its call 3");
+                   ") on sip0.cube0.pe0: segmentation fault at address NEAR in tl_fill, its call 3");
 }
 
 BOOST_AUTO_TEST_CASE(a_check_or_inputs_that_crash_are_reported) {

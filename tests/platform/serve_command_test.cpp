@@ -485,7 +485,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_rejected_with_what_was_found_and_expected) {
         "block_tokens: found 24, expected a multiple or a divisor of 16, the tokens of a block of the requests");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30"}),
                   "small_requests.jsonl:4:1: 460 + 46 tokens need 32 blocks of 16 tokens, more than the 29 usable "
-                  "blocks of the cache (gpu_blocks)");
+                  "blocks of the cache: raise gpu_blocks");
     check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
                   "exceed the limit of 100: raise max_model_len");
     check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "once=sampler"}),

@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(a_request_that_does_not_fit_alone_is_rejected_before_any_re
     const run r({{7, 0, 40, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_ORACLE)); // 56 tokens: 32, 16 and 8
     BOOST_CHECK_EQUAL(r.status, TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(r.error.text,
-                      std::string("request 7: 40 + 9 tokens do not fit into a memory of 56 tokens under oracle"));
+                      std::string("request 7: 40 + 9 tokens do not fit into a memory of 56 tokens under oracle: raise "
+                                  "gpu_blocks"));
     const run fits({{7, 0, 40, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_FIRST_FIT));
     BOOST_CHECK_EQUAL(fits.status, TLA_OK);
     const run pages({{7, 0, 1, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_MAPPED, 64)); // not a single page

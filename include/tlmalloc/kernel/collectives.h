@@ -59,9 +59,9 @@ static inline tla_status tl_world_of_places(tl_context *tl, uint32_t sip_columns
     if (programs != all || (wanted != 0 && wanted != all))
         return tl_refuse(
             tl,
-            "tl_world_init: collectives.algorithm hierarchical with %u programs and collectives.world_size %u: must be "
-            "a program on each of the %llu PEs, and collectives.world_size 0 or as many",
-            programs, wanted, (unsigned long long)all);
+            "tl_world_init: hierarchical with %u programs, collectives.world_size %u: launch a program on each of the "
+            "%llu PEs, and set the key to 0 or %llu",
+            programs, wanted, (unsigned long long)all, (unsigned long long)all);
     const uint32_t extent[] = {sips / sip_columns, sip_columns, cubes / columns, columns, pes};
     world->size = programs;
     world->dimensions = 5;
