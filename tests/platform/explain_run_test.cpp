@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(reruns_without_a_price_gain_nearly_its_share_and_no_more) {
     const settings flat{"mmu.walk=flat", "mmu.page_size=4 KiB"}, ideal{"mmu.walk=ideal", "mmu.page_size=4 KiB"},
         slow{"pe.gemm_rate=800 GFLOPS", "pe.vector_rate=100 GFLOPS"},
         quick{"pe.gemm_rate=100000 TFLOPS", "pe.vector_rate=100000 TFLOPS"};
-    for (const std::string &kernel : some_of_today(kernel_names(), 3)) {
+    for (const std::string &kernel : some_of_today(kernel_names(), 6)) {
         check(kernel, {"controller.cost.node=1 us"}, {"controller.cost.node=0 ns"}, {"allocation", "allocation_queue"},
               0.94, 1);
         check(kernel, flat, ideal, {"walks", "lookups"}, 0.94, 1);

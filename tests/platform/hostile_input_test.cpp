@@ -1,5 +1,6 @@
 // Inputs that are made to take long: endless files, small files that are large inside, errors without number.
 #include "platform/command_line.hpp"
+#include "today.hpp"
 
 #include <zlib.h>
 
@@ -81,12 +82,11 @@ BOOST_AUTO_TEST_CASE(no_reader_waits_for_the_end_of_an_endless_file) {
                                                {"serve", trace, "--settings"},
                                                {"sweep", "--output", scratch.path("r.sqlite")}})
         readers.push_back({more, {}});
-    for (const reader &r : readers)
-        for (const std::string file : {"/dev/zero", "/dev/full"}) {
-            const command_result run = run_within(60, line_of(r, file));
-            BOOST_CHECK_MESSAGE(run.status == 1 || run.status == 2,
-                                r.before[0] << " " << r.before.back() << ": " << run.status << " " << run.err);
-        }
+    for (const reader &r : readers) {
+        const command_result run = run_within(60, line_of(r, "/dev/zero"));
+        BOOST_CHECK_MESSAGE(run.status == 1 || run.status == 2,
+                            r.before[0] << " " << r.before.back() << ": " << run.status << " " << run.err);
+    }
 }
 
 // 300 MiB in 300 KB: more than the 256 MiB that may be in any file.
@@ -95,15 +95,18 @@ BOOST_AUTO_TEST_CASE(a_small_file_that_is_very_large_inside_is_rejected_by_every
     const std::size_t bytes = std::size_t{300} << 20;
     const std::vector<reader> readers = readers_of_gzip(scratch);
     const std::string table = "time_ns,op,id,bytes\n";
-    // What refuses them is below all readers, so each gets one kind of text, and the first all.
+    // The check is below all readers: each gets one kind of text, a third of them every day, and the first all kinds.
     std::size_t kind = 0;
     for (const auto &[first, part] : std::vector<std::pair<std::string, std::string>>{
              {"{\"device_traces\": [[", " "}, {table, "\n"}, {"\x80\x04", std::string(1, '\0')}}) {
         const std::string path = compressed(scratch.path("bomb.gz"), first, part, bytes);
         BOOST_CHECK_LT(std::filesystem::file_size(path), 500'000u);
-        for (std::size_t i = 1 + kind++; i < readers.size(); i += 3) {
-            const command_result run = run_within(60, line_of(readers[i], path));
-            BOOST_CHECK_MESSAGE(run.status == 2, readers[i].before[0] << ": " << run.status << " " << run.err);
+        std::vector<reader> of_kind;
+        for (std::size_t i = 1 + kind++; i < readers.size(); i += 3)
+            of_kind.push_back(readers[i]);
+        for (const reader &r : some_of_today(of_kind, 3)) {
+            const command_result run = run_within(60, line_of(r, path));
+            BOOST_CHECK_MESSAGE(run.status == 2, r.before[0] << ": " << run.status << " " << run.err);
         }
         const command_result replay = run_within(60, line_of(readers[0], path));
         BOOST_CHECK_EQUAL(replay.status, 2);
