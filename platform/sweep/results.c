@@ -4,6 +4,7 @@
 #include "results_check.h"
 #include "tlmalloc/version.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -145,7 +146,8 @@ tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error 
     bool exists;
     *database = NULL;
     tla_status status = results_check_place(path, &exists, error);
-    if (!status && access(path, R_OK) != 0) status = tla_error_set(error, TLA_IO, "%s: cannot be read", path);
+    if (!status && access(path, R_OK) != 0)
+        status = tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno));
     if (status) return status;
     if (sqlite3_open_v2(path, database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) /* a journal may be left */
         status = results_told(*database, path, error);

@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_sweep_are_rejected) {
                 ": height, bound, optimal, did you mean \"height\"?");
     refused(run_tlmalloc({"study", m.results, "--pareto", "height,x"}), 2, "--pareto: found \"x\"");
     refused(run_tlmalloc({"study", m.scratch.path("s.yaml")}), 2, "not a results file of tlmalloc sweep");
-    refused(run_tlmalloc({"study", m.scratch.path("none")}), 1, "none: cannot be read");
+    refused(run_tlmalloc({"study", m.scratch.path("none")}), 1, "none: cannot be read: No such file or directory");
     refused(run_tlmalloc({"study", m.results, "--json", m.results}), 2, "--json");
     refused(run_tlmalloc({"study"}), 2, "expected a FILE that `tlmalloc sweep' wrote");
     m.set("height", "NULL");
