@@ -53,7 +53,8 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
 
     // Move all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016). A write goes to every copy,
     // a read uses the first copy. For a tensor on demand, a read returns the existing pages, and a write fails with
-    // TLA_UNSUPPORTED.
+    // TLA_UNSUPPORTED. `bytes` holds the size of the tensor. Both return TLA_BUS_ERROR if a memory answers with an
+    // error, and TLA_RESET if a reset ends the call or the call begins during a reset.
     tla_status write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error);
     tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
 
