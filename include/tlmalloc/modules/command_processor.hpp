@@ -26,13 +26,13 @@ using dispatch_route = tla_dispatch_route;
 
 // `control` accepts MAP, UNMAP, INVALIDATE, TAKE_BACK, LAUNCH and PE_DMA (command.h). The processor spends
 // `overhead_ps` on each command and forwards it over `out`. A mapping takes every route that leads to PEs in its scope.
-// If one target rejects a MAP, the processor takes the MAP back from the other targets (KernBench ADR-0035/0036). A
+// If one target rejects a MAP or an UNMAP, the processor takes it back from the others (KernBench ADR-0035/0036). A
 // LAUNCH goes to the PEs that it names, and completes when all their kernels have returned; other commands pass
 // meanwhile.
 //
-// A LAUNCH that fails starts no kernel on any PE. It fails with TLA_INVALID_ARGUMENT if it names no PE, and with
-// TLA_NOT_FOUND for a PE without a route or an unknown kernel. It fails with TLA_BUSY if a PE still runs a kernel of
-// this processor.
+// These failures of a LAUNCH start no kernel: TLA_INVALID_ARGUMENT if it names no PE; TLA_NOT_FOUND for a PE without a
+// route or an unknown kernel; TLA_BUSY if a PE still runs a kernel of this processor. If a PE runs a kernel of another
+// sender, the LAUNCH can fail after other kernels have begun.
 //
 // With `slices` the processor owns their free list (lockstep.h), and accepts ALLOC and FREE of HBM for all slices. A
 // reset (resettable.hpp) ends every command at once, and waits for the answers from below.
