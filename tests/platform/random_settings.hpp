@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <regex>
 #include <set>
 
 class dice {
@@ -460,8 +461,8 @@ class random_settings {
                 const auto at = std::find_if(keys.begin(), keys.end(), [&](const auto &k) {
                     return finding.rfind("\"" + k.first + "=" + k.second + "\": ", 0) == 0;
                 });
-                const bool says_what_is_valid =
-                    (contains(finding, "found ") && contains(finding, "expected ")) || contains(finding, " must ");
+                static const std::regex action(" must |: (set|name|give|write) |found .*expected ");
+                const bool says_what_is_valid = std::regex_search(finding, action);
                 clear = clear && at != keys.end() && says_what_is_valid;
                 wrong.insert(at != keys.end() ? at->first : keys.begin()->first);
             }

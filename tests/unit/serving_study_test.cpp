@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(requests_without_blocks_are_rejected) {
     tla_prefix_study study;
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_prefix_study_run(requests.finish(0), 100, &study, &error), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(error.text, std::string("the requests have no block numbers"));
+    BOOST_CHECK_EQUAL(error.text, std::string("the requests have no block numbers: use requests with hash_ids"));
 }
 
 BOOST_AUTO_TEST_CASE(random_lengths_fill_a_memory_as_a_naive_model_does) {

@@ -355,18 +355,18 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_rejected_with_the_reason) {
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r1c5 r4c0 r4c1 r5c4 r6c5"); }),
                       "PE 7 at r6c5 is outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r1c5 r2c3 r4c1 r5c4 r5c5"); }),
-                      "PE 4 at r2c3 is in the hole of the mesh: must be at a router");
+                      "PE 4 at r2c3 is in the hole of the mesh: name the place of a router");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1 r1c4 r0c1 r4c0 r4c1 r5c4 r5c5"); }),
-                      "PE 1 and PE 3 are both at r0c1: must be at different routers");
+                      "PE 1 and PE 3 are both at r0c1: give them different routers");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.pe_places, "r0c0 r0c1"); }), "places for 2 PEs, but a cube has 8");
     BOOST_CHECK_EQUAL(with([](shape &s) { s.mesh_rows = s.mesh_columns = 2; }),
                       "8 PEs of a cube: must be at most as many as its routers, 4");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.m_cpu_place, "r0c9"); }),
                       "the M_CPU at r0c9 is outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.sram_place, "r3c3"); }),
-                      "the SRAM at r3c3 is in the hole of the mesh: must be at a router");
+                      "the SRAM at r3c3 is in the hole of the mesh: name the place of a router");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r0c2..r5c2"), set(s.m_cpu_place, "r0c1"); }),
-                      "connection 1 of side N at r0c2 is in the hole of the mesh: must be at a router");
+                      "connection 1 of side N at r0c2 is in the hole of the mesh: name the place of a router");
     BOOST_CHECK_EQUAL(with([](shape &s) {
                           set(s.mesh_hole, "r0c2..r5c2");
                           set(s.m_cpu_place, "r0c1");
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_rejected_with_the_reason) {
                       }),
                       "the hole covers all rows: r0c1 and r0c3 cannot reach each other");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r3c3..r2c2"); }),
-                      "hole r3c3..r2c2: must be the upper left corner, then the lower right corner");
+                      "hole r3c3..r2c2: write the upper left corner, then the lower right corner");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.mesh_hole, "r5c5..r6c6"); }),
                       "hole r5c5..r6c6 reaches outside the mesh of 6 rows and 6 columns");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.connection_places, "0 2 3"); }),
@@ -384,7 +384,7 @@ BOOST_AUTO_TEST_CASE(a_shape_that_cannot_work_is_rejected_with_the_reason) {
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.W cube16.N"); }),
                       "cube16.N: the cube must be 0 .. 15");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.E"); }),
-                      "cube0.E faces cube1: must be a side at the edge of the cubes");
+                      "cube0.E faces cube1: name a side at the edge of the cubes");
     BOOST_CHECK_EQUAL(with([](shape &s) { set(s.phy_faces, "cube0.N cube1.N cube0.N"); }), "cube0.N appears twice");
     BOOST_CHECK_EQUAL(with([](shape &s) {
                           s.sip_topology = TLA_SIPS_MESH;
