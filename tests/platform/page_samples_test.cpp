@@ -65,9 +65,9 @@ BOOST_AUTO_TEST_CASE(the_page_of_run_shows_what_the_quickstart_prints) {
 
 BOOST_AUTO_TEST_CASE(the_page_of_explain_shows_what_it_prints) {
     const scratch_directory scratch;
-    const command_result both = run_shell("cd '" + scratch.path("") + "' && $tlmalloc run '" + small +
+    const command_result both = run_shell("cd '" + scratch.path("") + "' && \"$tlmalloc\" run '" + small +
                                           "' --kernel gemm --json report.json --set mmu.walk=memory --set "
-                                          "mmu.page_size='4 KiB' && $tlmalloc explain report.json");
+                                          "mmu.page_size='4 KiB' && \"$tlmalloc\" explain report.json");
     BOOST_REQUIRE_MESSAGE(both.status == 0, both.err);
     const std::string begin = "report.json: gemm, ";
     const std::size_t at = both.out.find(begin);
