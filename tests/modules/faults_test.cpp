@@ -68,6 +68,34 @@ BOOST_AUTO_TEST_CASE(an_uncorrectable_error_is_answered_reported_and_counted_and
                       "at 10000 ps");
 }
 
+BOOST_AUTO_TEST_CASE(of_two_correctable_errors_in_a_read_each_adds_its_latency_and_is_counted) {
+    slice_bench b("correctable address=10; correctable address=20");
+    b.run([&] {
+        b.data.write(0, pattern(64));
+        sc_core::wait(1, sc_core::SC_US);
+        sc_core::sc_time delay;
+        const std::uint64_t begin_ps = local_ps(delay);
+        bytes data(64);
+        BOOST_CHECK_EQUAL(b.data.read(0, data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay) - begin_ps, 8000u + 2 * 3000);
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().corrected, 2u);
+}
+
+BOOST_AUTO_TEST_CASE(two_uncorrectable_errors_in_a_read_are_two_errors_of_one_access) {
+    slice_bench b("uncorrectable at=5ns; uncorrectable at=5ns");
+    b.run([&] {
+        b.data.write(512, pattern(64));
+        sc_core::wait(2, sc_core::SC_NS); // after the write's 8
+        sc_core::sc_time delay;
+        bytes data(64);
+        BOOST_CHECK_EQUAL(b.data.read(512, data, delay), tlm::TLM_GENERIC_ERROR_RESPONSE);
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().uncorrectable, 2u);
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().errors, 1u);
+    BOOST_CHECK_EQUAL(reports().size(), 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_channel_fails_reads_and_writes_and_the_other_channels_continue) {
     slice_bench b("channel_out channel=1 at=1us");
     b.run([&] {

@@ -224,6 +224,19 @@ BOOST_AUTO_TEST_CASE(oversize_blocks_go_back_before_anything_else) {
     BOOST_CHECK_EQUAL(cache.stats().retries, 1u);
 }
 
+BOOST_AUTO_TEST_CASE(no_oversize_block_goes_back_when_just_enough_bytes_have) {
+    recorded_device device;
+    device.capacity = 280 * MiB;
+    cache cache(device, with_max_split(64 * MiB));
+    tla_block a = cache.alloc(100 * MiB), b = cache.alloc(100 * MiB), c = cache.alloc(80 * MiB);
+    for (const tla_block &block : {a, b, c})
+        cache.free(block);
+    device.calls.clear();
+    cache.alloc(200 * MiB);
+    BOOST_CHECK((device.calls ==
+                 std::vector<std::pair<char, std::uint64_t>>{{'f', 100 * MiB}, {'f', 100 * MiB}, {'a', 200 * MiB}}));
+}
+
 BOOST_AUTO_TEST_CASE(whole_segments_go_back_before_a_request_fails_and_split_ones_stay) {
     recorded_device device;
     device.capacity = 44 * MiB;
