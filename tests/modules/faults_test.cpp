@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(an_uncorrectable_error_is_answered_reported_and_counted_and
                       "at 10000 ps");
 }
 
-BOOST_AUTO_TEST_CASE(of_two_correctable_errors_in_a_read_each_adds_its_latency_and_is_counted) {
+BOOST_AUTO_TEST_CASE(each_of_two_correctable_errors_in_a_read_adds_its_latency_and_is_counted) {
     slice_bench b("correctable address=10; correctable address=20");
     b.run([&] {
         b.data.write(0, pattern(64));
