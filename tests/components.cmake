@@ -43,6 +43,7 @@ set(serving_cases
     reproduce_test.a_row_whose_data_are_missing_is_skipped_with_a_reason
     reproduce_test.every_experiment_meets_its_bounds_and_reports_it_in_json
     reproduce_test.findings_in_an_experiment_stand_at_their_place
+    reproduce_test.requests_of_a_row_lie_in_the_data_folder_and_bad_ones_are_rejected
     sweep_command_test.a_serving_engine_is_swept_by_its_settings_and_its_law)
 set(sweep_cases
     command_line_test.help_names_every_command
