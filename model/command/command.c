@@ -56,7 +56,10 @@ const char *tla_opcode_name(tla_opcode opcode) {
                                         [TLA_OP_PUT] = "PUT",
                                         [TLA_OP_GET] = "GET",
                                         [TLA_OP_REMOVE] = "REMOVE",
-                                        [TLA_OP_EVICT] = "EVICT"};
+                                        [TLA_OP_EVICT] = "EVICT",
+                                        [TLA_OP_PAUSE] = "PAUSE",
+                                        [TLA_OP_REMAP] = "REMAP",
+                                        [TLA_OP_RESUME] = "RESUME"};
     _Static_assert(sizeof names / sizeof *names == TLA_OP_LAST + 1, "every opcode has a name");
     return opcode > 0 && opcode <= TLA_OP_LAST ? names[opcode] : NULL;
 }
@@ -297,6 +300,9 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
     case TLA_OP_TAKE_BACK:
+    case TLA_OP_PAUSE:
+    case TLA_OP_REMAP:
+    case TLA_OP_RESUME:
         decode_entries(body, command);
         break;
     case TLA_OP_LAUNCH:

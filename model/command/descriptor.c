@@ -24,6 +24,9 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
     case TLA_OP_TAKE_BACK:
+    case TLA_OP_PAUSE:
+    case TLA_OP_REMAP:
+    case TLA_OP_RESUME:
         return count > TLA_COMMAND_MAX_ENTRIES ? 0 : ENTRIES_AT + (size_t)count * TLA_MAP_ENTRY_BYTES;
     case TLA_OP_ALLOC_BATCH:
         return count > TLA_COMMAND_MAX_BLOCKS ? 0 : ALLOC_AND_MORE_BYTES;
@@ -44,7 +47,18 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
 }
 
 bool tla_opcode_has_entries(tla_opcode opcode) {
-    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_INVALIDATE || opcode == TLA_OP_TAKE_BACK;
+    switch (opcode) {
+    case TLA_OP_MAP:
+    case TLA_OP_UNMAP:
+    case TLA_OP_INVALIDATE:
+    case TLA_OP_TAKE_BACK:
+    case TLA_OP_PAUSE:
+    case TLA_OP_REMAP:
+    case TLA_OP_RESUME:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool tla_opcode_names_pes(tla_opcode opcode) {
@@ -157,6 +171,9 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     case TLA_OP_UNMAP:
     case TLA_OP_INVALIDATE:
     case TLA_OP_TAKE_BACK:
+    case TLA_OP_PAUSE:
+    case TLA_OP_REMAP:
+    case TLA_OP_RESUME:
         put(body, d->count, 4);
         put(body + 4, d->scope.sip_mask, 4);
         put(body + 8, d->scope.die_mask, 4);

@@ -91,14 +91,29 @@ static void go_on(tla_fan_out *f) {
     }
 }
 
+/* The command that undoes a command; the command itself if it is not undone. */
+static tla_opcode opposite(tla_opcode opcode) {
+    switch (opcode) {
+    case TLA_OP_MAP:
+    case TLA_OP_UNMAP:
+    case TLA_OP_REMAP:
+        return TLA_OP_TAKE_BACK;
+    case TLA_OP_PAUSE:
+        return TLA_OP_RESUME;
+    default:
+        return opcode;
+    }
+}
+
 /* All or none: those that did the command undo it. */
 static void take_back(tla_fan_out *f, const tla_command *command) {
-    if (command->opcode != TLA_OP_MAP && command->opcode != TLA_OP_UNMAP) {
+    const tla_opcode undo = opposite(command->opcode);
+    if (undo == command->opcode) {
         go_on(f);
         return;
     }
     f->taken_back = *command;
-    f->taken_back.opcode = TLA_OP_TAKE_BACK;
+    f->taken_back.opcode = undo;
     f->tries = 0;
     enter(f, TAKING_BACK, f->until_ps);
 }

@@ -1,8 +1,8 @@
 /* One mapping command for many targets: who gets it, when, what their answers mean together, and who takes it back.
  *
- * A MAP or UNMAP is done by all targets in its scope or by none: when one refuses it, those that did it are told to
- * take it back (TLA_OP_TAKE_BACK). Messages are the caller's: it makes what tla_fan_out_next hands out, writes down
- * what became of it, and asks again. One owner at a time. */
+ * A MAP, UNMAP, REMAP or PAUSE is done by all targets in its scope or by none: when one refuses it, those that did it
+ * are sent TAKE_BACK or, after a PAUSE, RESUME. Messages are the caller's: it makes what tla_fan_out_next hands out,
+ * writes down what became of it, and asks again. One owner at a time. */
 #ifndef TLMALLOC_COMMAND_FAN_OUT_H
 #define TLMALLOC_COMMAND_FAN_OUT_H
 
@@ -22,7 +22,7 @@ void tla_fan_out_destroy(tla_fan_out *fan_out);
 
 /* Begins to send the command, its target replaced, along every route in its scope, all at once at at_ps; a port that
  * still runs the command before gets it when that has been answered. With `gather` answers are waited for, and a
- * refused MAP or UNMAP is taken back. Without, the same is done by tla_fan_out_settle, with which every sending begins.
+ * refused command is taken back. Without, the same is done by tla_fan_out_settle, with which every sending begins.
  */
 void tla_fan_out_send(tla_fan_out *fan_out, const tla_command *command, tla_target target, uint64_t at_ps, bool gather);
 

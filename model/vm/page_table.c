@@ -190,10 +190,11 @@ static tla_status map_entry(tla_page_table *t, size_t i, const tla_map_entry *e,
     return status;
 }
 
-static tla_status restore_entry(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+/* whole: every byte must be mapped before. */
+static tla_status replace_entry(tla_page_table *t, size_t i, const tla_map_entry *e, bool whole, tla_error *error) {
     uint64_t va = e->va.value, last = va + (e->nbytes - 1), cleared = t->cleared;
     char text[128];
-    tla_status status = radix_unmap(t, e->asid, va, last, false);
+    tla_status status = radix_unmap(t, e->asid, va, last, whole);
     if (!status && e->flags) {
         t->cleared = cleared; /* overwritten */
         status = radix_map(t, e->asid, va, last, e->pa.value, e->flags);
@@ -202,6 +203,14 @@ static tla_status restore_entry(tla_page_table *t, size_t i, const tla_map_entry
         tla_error_set(error, status, "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,
                       reason(t, status, text, sizeof text));
     return status;
+}
+
+static tla_status restore_entry(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+    return replace_entry(t, i, e, false, error);
+}
+
+static tla_status remap_entry(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
+    return replace_entry(t, i, e, true, error);
 }
 
 static tla_status unmap_range(tla_page_table *t, size_t i, const tla_map_entry *e, tla_error *error) {
@@ -249,9 +258,10 @@ static tla_status run_batch(tla_page_table *t, const tla_map_entry *entries, siz
 static tla_status try_change(tla_page_table *t, tla_table_change change, const tla_map_entry *entries, size_t count,
                              tla_error *error) {
     if (t->pending) return tla_error_set(error, TLA_BUSY, "the previous change is not yet in the table memory");
-    static const batch_step steps[] = {map_entry, unmap_range, restore_entry};
+    static const batch_step steps[] = {map_entry, unmap_range, restore_entry, remap_entry};
     for (size_t i = 0; i < count; i++) {
-        bool maps = change == TLA_TABLE_MAP || (change == TLA_TABLE_RESTORE && entries[i].flags);
+        bool maps =
+            change == TLA_TABLE_MAP || change == TLA_TABLE_REMAP || (change == TLA_TABLE_RESTORE && entries[i].flags);
         tla_status status =
             maps ? check_entry(t, i, &entries[i], error) : check_range(t, "range", i, &entries[i], error);
         if (status) return status;

@@ -115,6 +115,28 @@ BOOST_AUTO_TEST_CASE(targets_undo_a_command_that_one_target_fails_after_the_last
     BOOST_CHECK_EQUAL(tla_fan_out_not_restored(b.fan_out.get()), 0u);
 }
 
+BOOST_AUTO_TEST_CASE(targets_that_have_paused_resume_when_one_target_rejects_the_pause) {
+    bench b(3);
+    b.answer = [](unsigned target, const tla_command &c) {
+        return target == 1 && c.opcode == TLA_OP_PAUSE ? TLA_OVERLAP : TLA_OK;
+    };
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_PAUSE, 0b111, 1000, true).status, TLA_OVERLAP);
+    BOOST_REQUIRE_EQUAL(b.rounds.size(), 2u);
+    BOOST_CHECK((b.rounds[1] == messages{{0, TLA_OP_RESUME, 1130}, {2, TLA_OP_RESUME, 1130}}));
+}
+
+BOOST_AUTO_TEST_CASE(targets_take_back_a_remap_that_one_target_fails_and_no_resume) {
+    bench b(2);
+    b.answer = [](unsigned target, const tla_command &c) {
+        return target == 1 && c.opcode != TLA_OP_TAKE_BACK ? TLA_UNMAPPED : TLA_OK;
+    };
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_REMAP, 0b11, 0, true).status, TLA_UNMAPPED);
+    BOOST_REQUIRE_EQUAL(b.rounds.size(), 2u);
+    BOOST_CHECK_EQUAL(b.rounds[1].size(), 1u);
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_RESUME, 0b11, 5000, true).status, TLA_UNMAPPED);
+    BOOST_CHECK_EQUAL(b.rounds.size(), 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_names_its_place_as_deep_as_it_is_known) {
     bench b(3);
     b.answer = [](unsigned target, const tla_command &c) {

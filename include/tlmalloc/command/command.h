@@ -12,7 +12,7 @@
  *
  *     - ALLOC              u8 memory, u8 format, u16 stream, u32 object, u64 nbytes
  *     - FREE               u64 pa, u64 nbytes
- *     - MAP, UNMAP, INVALIDATE, TAKE_BACK
+ *     - MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME
  *                          u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                          u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *     - REF, UNREF, UNPIN  u64 pa
@@ -92,7 +92,7 @@ typedef enum tla_opcode {
     TLA_OP_LAUNCH,
     TLA_OP_INVALIDATE, /* drops the TLB entries of the ranges (nbytes 0: of the whole address space) at its arrival, not
                           at its completion; mappings stay */
-    TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP or UNMAP, which had the same request id and entries (mmu.h) */
+    TLA_OP_TAKE_BACK,  /* undoes the sender's last MAP, UNMAP or REMAP, which had the same request id and entries */
     TLA_OP_PE_DMA,
     TLA_OP_TRIM,
     TLA_OP_REF,
@@ -106,7 +106,11 @@ typedef enum tla_opcode {
     TLA_OP_GET,
     TLA_OP_REMOVE,
     TLA_OP_EVICT,
-    TLA_OP_LAST = TLA_OP_EVICT
+    TLA_OP_PAUSE,  /* New accesses to the ranges wait. It completes when earlier accesses have been answered (pauses.h).
+                    */
+    TLA_OP_REMAP,  /* Leads mapped ranges to another place, whatever mmu.allow_remap says. */
+    TLA_OP_RESUME, /* Ends a PAUSE of the same ranges. */
+    TLA_OP_LAST = TLA_OP_RESUME
 } tla_opcode;
 
 /* The kind of control socket that a descriptor addresses. */
@@ -115,8 +119,8 @@ typedef enum tla_target {
     TLA_TARGET_PE_MMU,
     TLA_TARGET_VA_MANAGER,
     TLA_TARGET_PROCESSING_ELEMENT,
-    TLA_TARGET_IO_CPU, /* forwards MAP, UNMAP, INVALIDATE, LAUNCH, PE_DMA to the M_CPUs of its SIP */
-    TLA_TARGET_M_CPU   /* forwards MAP, UNMAP and INVALIDATE to the MMUs of its cube, LAUNCH and PE_DMA to its PEs */
+    TLA_TARGET_IO_CPU, /* forwards commands with entries, LAUNCH and PE_DMA to the M_CPUs of its SIP */
+    TLA_TARGET_M_CPU   /* forwards commands with entries to the MMUs of its cube, LAUNCH and PE_DMA to its PEs */
 } tla_target;
 
 enum {
@@ -135,7 +139,7 @@ enum {
 /* Returns the name as above: "ALLOC_BATCH"; NULL for an unknown opcode. */
 const char *tla_opcode_name(tla_opcode opcode);
 
-/* MAP, UNMAP, INVALIDATE, TAKE_BACK: commands that are forwarded to MMUs, entry by entry. */
+/* MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME: commands that are forwarded to MMUs, entry by entry. */
 bool tla_opcode_has_entries(tla_opcode opcode);
 
 /* LAUNCH, PE_DMA: commands that are forwarded to individually named PEs. */
@@ -212,13 +216,13 @@ typedef struct tla_command {
     tla_paddr pa;                       /* FREE, PLACE, REF, UNREF, PIN, UNPIN, PE_DMA */
     uint64_t timeout_ps;                /* PIN; 0: none */
     tla_vaddr va;                       /* VA_FREE */
-    tla_scope scope;                    /* MAP, UNMAP, INVALIDATE, TAKE_BACK */
+    tla_scope scope;                    /* commands with entries (tla_opcode_has_entries) */
     uint32_t kernel, program, programs; /* LAUNCH */
     uint64_t target_start_ps;           /* LAUNCH, PE_DMA */
     tla_pe_set pes;                     /* LAUNCH, PE_DMA */
     bool write;                         /* PE_DMA */
     uint8_t pattern;                    /* PE_DMA */
-    uint32_t count;                     /* MAP, UNMAP, INVALIDATE: entries; LAUNCH: arguments; batches, PUT: blocks */
+    uint32_t count;                     /* commands with entries: entries; LAUNCH: arguments; batches, PUT: blocks */
     union {
         tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
         uint64_t arguments[TLA_COMMAND_MAX_ARGUMENTS];
@@ -245,7 +249,7 @@ typedef struct tla_completion {
      *   its size class or segment (tla_stack_takes)
      * - REF, UNREF, PIN, UNPIN: the requested bytes
      * - batches, PUT, GET, REMOVE: bytes of all blocks; TRIM: released bytes
-     * - MAP, UNMAP, INVALIDATE: completed entries
+     * - MAP, UNMAP, INVALIDATE, PAUSE, REMAP, RESUME: completed entries
      * - LAUNCH: if the kernel ended with the status of a tl_alloc (kernel.h), the bytes that it requested */
     uint64_t nbytes;
     uint64_t total_free, largest_free; /* bytes of the memory or the VA space after the command; total_free includes the

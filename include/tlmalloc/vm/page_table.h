@@ -106,8 +106,9 @@ tla_status tla_page_table_unmap(tla_page_table *table, const tla_map_entry *rang
  *   Then it returns the releases, and false after the last. Until then other changes return TLA_BUSY.
  *
  * TLA_TABLE_RESTORE gives every byte of the entries the stated mapping, independent of its present mapping: mapped as
- * by map, or, with flags 0, unmapped. It never returns TLA_OVERLAP, and counts no remap. */
-typedef enum tla_table_change { TLA_TABLE_MAP, TLA_TABLE_UNMAP, TLA_TABLE_RESTORE } tla_table_change;
+ * by map, or, with flags 0, unmapped. TLA_TABLE_REMAP maps the entries as by map, and every byte of them must be mapped
+ * before: otherwise TLA_UNMAPPED. Neither returns TLA_OVERLAP or counts a remap. */
+typedef enum tla_table_change { TLA_TABLE_MAP, TLA_TABLE_UNMAP, TLA_TABLE_RESTORE, TLA_TABLE_REMAP } tla_table_change;
 
 tla_status tla_page_table_rehearse(tla_page_table *table, tla_table_change change, const tla_map_entry *entries,
                                    size_t count, tla_error *error);
