@@ -288,7 +288,8 @@ void event_recorder::note_mapping(const command_times &of, const answered_comman
     if (mmu != pe_of_mmu_.end() && of.status == TLA_OK)
         for (std::uint32_t i = 0; i < command.count; i++) {
             const tla_map_entry &entry = command.entries[i];
-            if (of.op == TLA_OP_MAP) mappings_[mmu->second][entry.va.value] = {entry.pa.value, entry.nbytes};
+            if (of.op == TLA_OP_MAP || of.op == TLA_OP_REMAP)
+                mappings_[mmu->second][entry.va.value] = {entry.pa.value, entry.nbytes};
             if (of.op == TLA_OP_UNMAP) mappings_[mmu->second].erase(entry.va.value);
         }
     tell(event_kind::mapping, mapping_command{of, command.entries, command.count});

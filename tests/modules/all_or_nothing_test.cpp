@@ -1,4 +1,4 @@
-// Mapping commands reach every MMU or none: random remaps and unmaps over PEs, some of which refuse, beside a
+// Mapping commands reach every MMU or none: random maps, remaps and unmaps over PEs, some of which refuse, beside a
 // dictionary for every PE.
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/npu.hpp"
@@ -125,8 +125,11 @@ struct bench {
         tla_command command{};
         command.target = TLA_TARGET_VA_MANAGER;
         command.request_id = next_tag++;
-        const std::uint64_t what = random() % 16;
-        command.opcode = what < 11 ? TLA_OP_MAP : what < 15 ? TLA_OP_UNMAP : TLA_OP_INVALIDATE;
+        const std::uint64_t what = random() % 20;
+        command.opcode = what < 9    ? TLA_OP_MAP
+                         : what < 13 ? TLA_OP_REMAP
+                         : what < 18 ? TLA_OP_UNMAP
+                                     : TLA_OP_INVALIDATE;
         command.scope = {static_cast<std::uint32_t>(1 + random() % 3), 1, static_cast<std::uint32_t>(1 + random() % 3)};
         if (random() % 2) command.scope = {3, 1, 3};
         command.count = static_cast<std::uint32_t>(1 + random() % 3);
@@ -137,7 +140,7 @@ struct bench {
             std::uint64_t count = 1 + random() % std::min(units - first, longest);
             count = std::min(count, block_bytes / unit);
             e = {{va_base + first * unit}, {}, count * unit, 0, static_cast<std::uint32_t>(random() % asids)};
-            if (command.opcode != TLA_OP_MAP) continue;
+            if (command.opcode != TLA_OP_MAP && command.opcode != TLA_OP_REMAP) continue;
             const std::uint64_t block = blocks[random() % blocks.size()];
             e.pa.value = block + random() % (block_bytes / unit - count + 1) * unit;
             e.flags = static_cast<std::uint32_t>(1 + random() % 3);
@@ -188,7 +191,7 @@ struct bench {
     unsigned change_posted() {
         const tla_command command = random_command();
         const std::uint64_t lost = platform->addresses().get_statistics().posted_failures;
-        send(platform->host().va, port, command);
+        if (send(platform->host().va, port, command).status) return 1; // a REMAP says so itself
         sc_core::wait(20, sc_core::SC_US);
         if (platform->addresses().get_statistics().posted_failures != lost) return 1;
         apply(command);

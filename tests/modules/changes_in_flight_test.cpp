@@ -229,12 +229,14 @@ class plain_run {
                 all.push_back(key_of(r.asid, (r.count ? r.first : first_page) + i));
         return all;
     }
+    static bool maps_pages(const change &c) { return c.opcode == TLA_OP_MAP || c.opcode == TLA_OP_REMAP; }
     tla_status check(const change &c) const {
         std::vector<std::uint64_t> before; // pages of this command
         for (const std::uint64_t key : keys_of(c)) {
             const bool mapped = maps_.latest(key).mapped, twice = std::count(before.begin(), before.end(), key) > 0;
             if (c.opcode == TLA_OP_MAP && (mapped || twice) && !s_.allow_remap) return TLA_OVERLAP;
             if (c.opcode == TLA_OP_UNMAP && (!mapped || twice)) return TLA_UNMAPPED;
+            if (c.opcode == TLA_OP_REMAP && !mapped) return TLA_UNMAPPED;
             before.push_back(key);
         }
         return TLA_OK;
@@ -244,7 +246,7 @@ class plain_run {
         if (c.status != TLA_OK) return price;
         if (c.opcode != TLA_OP_INVALIDATE)
             price += c.ranges.size() * s_.cost.chunk_ps + keys_of(c).size() * s_.cost.pte_write_ps;
-        return price + (c.opcode != TLA_OP_MAP ? s_.cost.invalidate_ps : 0);
+        return price + (maps_pages(c) ? 0 : s_.cost.invalidate_ps);
     }
     void apply(const change &c, plain::picoseconds visible) {
         if (c.opcode == TLA_OP_INVALIDATE) {
@@ -255,7 +257,7 @@ class plain_run {
         for (const range &r : c.ranges)
             for (std::uint64_t i = 0; i < r.count; i++) {
                 plain::translation to;
-                if (c.opcode == TLA_OP_MAP)
+                if (maps_pages(c))
                     to = {true, (r.frame + i) * page, (c.flags & TLA_READ) != 0, (c.flags & TLA_WRITE) != 0};
                 maps_.set(key_of(r.asid, r.first + i), to, visible);
             }
@@ -296,7 +298,7 @@ class plain_run {
             const std::vector<std::uint64_t> keys = keys_of({c.opcode, 0, 0, {r}, 0});
             for (const std::uint64_t key : keys)
                 if (maps_.latest(key).mapped || std::count(mapped.begin(), mapped.end(), key)) order.push_back(key);
-            if (c.opcode == TLA_OP_MAP) order.insert(order.end(), keys.begin(), keys.end());
+            if (maps_pages(c)) order.insert(order.end(), keys.begin(), keys.end());
             mapped.insert(mapped.end(), keys.begin(), keys.end());
         }
         std::vector<std::vector<std::uint64_t>> writes;
@@ -402,9 +404,9 @@ scenario random_scenario(std::uint64_t seed) {
                                                 : (first_page + last) * page + 1 + random(page);
         s.accesses.push_back({va, end - va, random(within) * grid, random(3) == 0, some_asid()});
     }
-    const tla_opcode opcodes[] = {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE};
+    const tla_opcode opcodes[] = {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_REMAP};
     for (unsigned port = 0, count = static_cast<unsigned>(1 + random(8)); port < count; port++) {
-        change c{opcodes[random(3)], port, random(within) * grid, {}, TLA_READ | TLA_WRITE};
+        change c{opcodes[random(4)], port, random(within) * grid, {}, TLA_READ | TLA_WRITE};
         if (random(3) == 0) c.flags = random(2) ? TLA_READ : TLA_WRITE;
         for (std::uint64_t i = random(3) ? 1 : 2; i > 0; i--) {
             const std::uint64_t first = random(pages), many = 1 + random(std::min<std::uint64_t>(3, pages - first));

@@ -24,7 +24,7 @@ class fan_out;
 
 using dispatch_route = tla_dispatch_route;
 
-// `control` accepts MAP, UNMAP, INVALIDATE, TAKE_BACK, LAUNCH and PE_DMA (command.h). The processor spends
+// `control` accepts commands about entries, LAUNCH and PE_DMA (command.h). The processor spends
 // `overhead_ps` on each command and forwards it over `out`. A mapping takes every route that leads to PEs in its scope.
 // If one target rejects a MAP or an UNMAP, the processor takes it back from the others (KernBench ADR-0035/0036). A
 // LAUNCH goes to the PEs that it names, and completes when all their kernels have returned; other commands pass

@@ -76,9 +76,10 @@ class dmi_record;
 // TLM_COMMAND_ERROR_RESPONSE. A failed walk gets TLM_GENERIC_ERROR_RESPONSE. With config::unmapped the MMU may instead
 // use the address as physical, or ask the host over `fault`.
 //
-// `control` accepts MAP, UNMAP, INVALIDATE and TAKE_BACK (command.h). A command that fails changes nothing. An access
-// before a MAP or UNMAP is done uses the old mapping. The MMU passes on DMI that `out` grants, page by page; a MAP or
-// UNMAP withdraws it. A reset (resettable.hpp) forgets all mappings.
+// `control` accepts MAP, UNMAP, REMAP, INVALIDATE and TAKE_BACK, with config::pauses also PAUSE and RESUME (command.h).
+// A command that fails changes nothing. An access before a MAP, UNMAP or REMAP is done uses the old mapping. The MMU
+// passes on DMI that `out` grants, page by page; a MAP or UNMAP withdraws it. A reset (resettable.hpp) forgets all
+// mappings.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/translation/PE_MMU.md.
 class pe_mmu : public instrumented,
@@ -95,26 +96,29 @@ class pe_mmu : public instrumented,
         std::uint32_t initiator = 0; // memory: own number (extensions.hpp), trusted hardware that works for every asid
         unsigned outstanding = 64;   // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
         bool dmi = true;             // forward DMI
+        bool pauses = false;         // accept PAUSE, REMAP and RESUME: the blocks behind its mappings may move
         // How long an access waits for the mapping after the host has answered its fault with OK; a posted command is
         // acknowledged before it arrives. After that time the access fails.
         std::uint64_t fault_patience_ps = 1'000'000'000;
     };
 
     struct statistics : command_counts {
-        std::uint64_t lookups = 0;          // translated accesses
-        std::uint64_t splits = 0;           // accesses that became several accesses
-        std::uint64_t maps = 0;             // entries mapped
-        std::uint64_t unmaps = 0;           // ranges unmapped
-        std::uint64_t faults = 0;           // accesses answered with an error
-        std::uint64_t pa_fallbacks = 0;     // pieces whose virtual address was used as physical
-        std::uint64_t invalidates = 0;      // INVALIDATE commands
-        std::uint64_t taken_back = 0;       // MAP and UNMAP commands undone because another MMU rejected them
-        std::uint64_t stale_accesses = 0;   // through removed mappings whose removal was not visible yet
-        std::uint64_t demand_faults = 0;    // faults that the MMU sent to the host
-        std::uint64_t hits = 0, misses = 0; // of the TLB
-        std::uint64_t walk_errors = 0;      // walks that read something else than the table contains
-        std::uint64_t repeated = 0;         // repeated lookups, because of a change during their walk
-        std::uint64_t retries = 0;          // repeated ALLOC and FREE commands
+        std::uint64_t lookups = 0;               // translated accesses
+        std::uint64_t splits = 0;                // accesses that became several accesses
+        std::uint64_t maps = 0;                  // entries mapped
+        std::uint64_t unmaps = 0;                // ranges unmapped
+        std::uint64_t faults = 0;                // accesses answered with an error
+        std::uint64_t pa_fallbacks = 0;          // pieces whose virtual address was used as physical
+        std::uint64_t invalidates = 0;           // INVALIDATE commands
+        std::uint64_t taken_back = 0;            // MAP and UNMAP commands undone because another MMU rejected them
+        std::uint64_t stale_accesses = 0;        // through removed mappings whose removal was not visible yet
+        std::uint64_t demand_faults = 0;         // faults that the MMU sent to the host
+        std::uint64_t hits = 0, misses = 0;      // of the TLB
+        std::uint64_t walk_errors = 0;           // walks that read something else than the table contains
+        std::uint64_t repeated = 0;              // repeated lookups, because of a change during their walk
+        std::uint64_t retries = 0;               // repeated ALLOC and FREE commands
+        std::uint64_t pauses = 0, remaps = 0;    // PAUSE commands, and ranges remapped
+        std::uint64_t paused = 0, paused_ps = 0; // accesses that waited for a RESUME, and their time
         tla_walkers_stats walkers{};
         tla_page_table_stats table{};
     };
@@ -179,7 +183,9 @@ class pe_mmu : public instrumented,
     void refuse_until(std::uint64_t va, std::uint64_t until_ps);
     void withdraw_refusals();
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
-    bool makes_transactions(const tla_command &) const override { return config_.walk == TLA_WALK_MEMORY; }
+    bool makes_transactions(const tla_command &command) const override {
+        return config_.walk == TLA_WALK_MEMORY || command.opcode == TLA_OP_PAUSE || command.opcode == TLA_OP_RESUME;
+    }
     bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
     tla_mmu_config front_end() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
@@ -228,6 +234,7 @@ class pe_mmu : public instrumented,
     const bool has_walkers_ = config_.walk != TLA_WALK_IDEAL;
     figure hits_{*this, "hits", 32, has_walkers_}, walks_in_flight_{*this, "walks_in_flight", 16, has_walkers_},
         stale_{*this, "stale_accesses", 32, has_walkers_};
+    figure paused_{*this, "paused_accesses", 16, config_.pauses};
 };
 
 } // namespace tlmalloc

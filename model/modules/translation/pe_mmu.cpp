@@ -46,6 +46,7 @@ tla_status pe_mmu::make_front_end(tla_error *error) {
 void pe_mmu::begin_reset() {
     control.end_commands();
     steps_->end_waiting();
+    steps_->end_pauses();
     if (dmi_asked_) in.withdraw_dmi(0, UINT64_MAX);
     dmi_told_ = std::make_unique<dmi_record>();
     dmi_refused_.clear();
@@ -251,24 +252,32 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
 
 std::vector<statistics_group> pe_mmu::list_statistics() const {
     const statistics s = get_statistics();
-    return {{{{"lookups", s.lookups, "accesses", "translated"},
-              {"splits", s.splits, "accesses", "split into several accesses"},
-              {"maps", s.maps, "entries", "mapped"},
-              {"unmaps", s.unmaps, "ranges", "unmapped"},
-              {"failed", s.failed, "commands", "failed"},
-              {"faults", s.faults, "accesses", "completed with an error response"},
-              {"pa_fallbacks", s.pa_fallbacks, "pieces", "whose virtual address was used as physical"},
-              {"demand_faults", s.demand_faults, "faults", "sent to the host"},
-              {"retries", s.retries, "commands", "ALLOC and FREE sent again"},
-              {"stale_accesses", s.stale_accesses, "accesses", "through mappings whose removal was not yet visible"},
-              {"hits", s.hits, "lookups", "that hit in the TLB"},
-              {"misses", s.misses, "lookups", "that missed in the TLB"},
-              {"walks", s.walkers.walks, "walks", "of the page table"},
-              {"merged", s.walkers.merged, "lookups", "that joined an outstanding walk"},
-              {"stalls", s.walkers.stalls, "lookups", "that waited for a walker"},
-              {"walk_errors", s.walk_errors, "walks", "that read an entry that differs from the table"},
-              {"table_bytes", s.table.table_bytes, "bytes", "of page tables now"},
-              {"busy_ps", s.busy_ps, "ps", "busy time of commands"}}}};
+    std::vector<statistic> rows{
+        {"lookups", s.lookups, "accesses", "translated"},
+        {"splits", s.splits, "accesses", "split into several accesses"},
+        {"maps", s.maps, "entries", "mapped"},
+        {"unmaps", s.unmaps, "ranges", "unmapped"},
+        {"failed", s.failed, "commands", "failed"},
+        {"faults", s.faults, "accesses", "completed with an error response"},
+        {"pa_fallbacks", s.pa_fallbacks, "pieces", "whose virtual address was used as physical"},
+        {"demand_faults", s.demand_faults, "faults", "sent to the host"},
+        {"retries", s.retries, "commands", "ALLOC and FREE sent again"},
+        {"stale_accesses", s.stale_accesses, "accesses", "through mappings whose removal was not yet visible"},
+        {"hits", s.hits, "lookups", "that hit in the TLB"},
+        {"misses", s.misses, "lookups", "that missed in the TLB"},
+        {"walks", s.walkers.walks, "walks", "of the page table"},
+        {"merged", s.walkers.merged, "lookups", "that joined an outstanding walk"},
+        {"stalls", s.walkers.stalls, "lookups", "that waited for a walker"},
+        {"walk_errors", s.walk_errors, "walks", "that read an entry that differs from the table"},
+        {"table_bytes", s.table.table_bytes, "bytes", "of page tables now"},
+        {"busy_ps", s.busy_ps, "ps", "busy time of commands"}};
+    if (config_.pauses)
+        for (const statistic &row : {statistic{"pauses", s.pauses, "commands", "PAUSE"},
+                                     {"remaps", s.remaps, "ranges", "remapped"},
+                                     {"paused", s.paused, "accesses", "that waited for a RESUME"},
+                                     {"paused_ps", s.paused_ps, "ps", "for which they waited"}})
+            rows.push_back(row);
+    return {{rows}};
 }
 
 } // namespace tlmalloc

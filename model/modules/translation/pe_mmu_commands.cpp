@@ -5,6 +5,10 @@
 
 namespace tlmalloc {
 
+static bool changes_mappings(tla_opcode opcode) {
+    return opcode == TLA_OP_MAP || opcode == TLA_OP_UNMAP || opcode == TLA_OP_TAKE_BACK || opcode == TLA_OP_REMAP;
+}
+
 std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_work work{};
     tla_error error{};
@@ -14,10 +18,14 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
     std::uint64_t at_ps = expected.start_ps;
     maps_in_flight_.add(expected.accepted_ps, 1);
     free_owed(at_ps);
-    if (command.opcode == TLA_OP_MAP || command.opcode == TLA_OP_UNMAP || command.opcode == TLA_OP_TAKE_BACK)
+    if (changes_mappings(command.opcode))
         status = change(port, command, at_ps, work, error);
     else if (command.opcode == TLA_OP_INVALIDATE)
         status = tla_mmu_invalidate(mmu_.get(), command.entries, command.count, &work, &error);
+    else if (command.opcode == TLA_OP_PAUSE)
+        status = steps_->pause(command, at_ps, error);
+    else if (command.opcode == TLA_OP_RESUME)
+        status = steps_->resume(command, at_ps, error);
     else
         status = tla_error_set(&error, TLA_BAD_COMMAND, "unsupported opcode %d for a pe_mmu", command.opcode);
     free_owed(at_ps); // there may be no next command
@@ -47,10 +55,12 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
         if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;
         if (command.opcode == TLA_OP_TAKE_BACK) statistics_.taken_back++;
+        if (command.opcode == TLA_OP_REMAP) statistics_.remaps += command.count;
+        if (command.opcode == TLA_OP_PAUSE) statistics_.pauses++;
     }
     completion.service_ps = bus_ps + tla_cost_price(&config_.cost, &work);
     const tla_service service = control.finish(port, completion, arrival_ps, statistics_);
-    if (!completion.status && command.opcode != TLA_OP_INVALIDATE) { // else mappings are as they were
+    if (!completion.status && changes_mappings(command.opcode)) {
         tla_mmu_make_visible(mmu_.get(), service.done_ps);
         steps_->changed(service.done_ps);
         run_ = {};

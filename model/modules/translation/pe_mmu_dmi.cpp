@@ -1,5 +1,6 @@
 // Direct memory pointers through an MMU: granted page by page, withdrawn when mappings change.
 #include "modules/kit/dmi.hpp"
+#include "pe_mmu_steps.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -10,6 +11,10 @@ bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi
     dmi_asked_ = true;
     if (in_reset()) return refuse_dmi(dmi);
     const std::uint64_t va = payload.get_address();
+    if (steps_->is_paused(asid_of(payload), va)) {
+        refuse_until(va, UINT64_MAX);
+        return refuse_dmi(dmi, {va, va});
+    }
     tla_walk page{};
     std::uint64_t until_ps = 0;
     const tla_status status =
@@ -55,7 +60,7 @@ void pe_mmu::withdraw_dmi(const tla_command &command) {
 
 void pe_mmu::refuse_until(std::uint64_t va, std::uint64_t until_ps) {
     dmi_refused_.insert(va);
-    if (until_ps == UINT64_MAX) return; // the end of the command that is under way sees to it
+    if (until_ps == UINT64_MAX) return; // the end of the command that is under way, or RESUME, sees to it
     window_closed_.notify(from_ps(until_ps) - sc_core::sc_time_stamp()); // unless that is to happen sooner anyway
 }
 
@@ -66,7 +71,9 @@ void pe_mmu::withdraw_refusals() {
     for (const std::uint64_t va : refused) {
         tla_walk page{};
         std::uint64_t until_ps = 0;
-        if (tla_mmu_find_page(mmu_.get(), 0, {va}, now_ps, &page, &until_ps) == TLA_BUSY)
+        if (steps_->is_paused(0, va))
+            refuse_until(va, UINT64_MAX);
+        else if (tla_mmu_find_page(mmu_.get(), 0, {va}, now_ps, &page, &until_ps) == TLA_BUSY)
             refuse_until(va, until_ps);
         else
             in.withdraw_dmi(va, va);

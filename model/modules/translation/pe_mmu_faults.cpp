@@ -116,6 +116,11 @@ void pe_mmu::steps::end_waiting() {
 }
 
 void pe_mmu::steps::retry(translation &j, std::uint64_t at_ps) {
+    if (j.of && !j.of->inside) {
+        j.of->again = &j;
+        if (!enter(*j.of, at_ps)) return;
+        j.of->again = nullptr;
+    }
     recycle_parts(j);
     translate(j, at_ps);
 }

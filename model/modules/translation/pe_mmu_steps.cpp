@@ -5,11 +5,16 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace tlmalloc {
 
-pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(shared_resource::kind::translation, mmu.name()) {}
+pe_mmu::steps::steps(pe_mmu &mmu) : mmu_(mmu), resource_(shared_resource::kind::translation, mmu.name()) {
+    tla_pauses *made = nullptr;
+    if (mmu.config_.pauses && tla_pauses_create(&made)) throw std::bad_alloc();
+    pauses_.reset(made);
+}
 
 void pe_mmu::steps::lead_on() {
     out_.lead_to(*mmu_.out.operator->(), mmu_.out.name());
@@ -91,8 +96,15 @@ void pe_mmu::steps::arrive(in_order_request &request) {
         request.finish();
         return;
     }
+    visit *const of = pauses_ ? begin_visit(request) : nullptr;
+    if (!of || enter(*of, at_ps)) take(request, of, at_ps);
+}
+
+// Translates an access that nothing holds up any more.
+void pe_mmu::steps::take(in_order_request &request, visit *of, std::uint64_t at_ps) {
     translation &j = new_translation();
     j.request = &request;
+    j.of = of;
     request.held_by = this;
     j.wanted = mmu_.wanted_by(*request.payload);
     j.asked = false;
@@ -256,6 +268,7 @@ void pe_mmu::steps::settle(translation &j) {
     for (const part *p = j.first; p; p = p->after) {
         const tla_mmu_request &found = p->lookup;
         if (found.status == TLA_UNMAPPED && ask_host(j, found.access.va.value)) {
+            if (j.of && j.of->inside) leave(*j.of, time_queue::of_simulation().now_ps());
             release_held(time_queue::of_simulation().now_ps());
             return;
         }
@@ -444,7 +457,9 @@ tla_status pe_mmu::steps::change(unsigned port, const tla_command &command, std:
     tla_mmu *const front = mmu_.mmu_.get();
     const bool in_memory = mmu_.config_.walk == TLA_WALK_MEMORY;
     if (in_memory) wait_until(at_ps);
-    const tla_table_change what = command.opcode == TLA_OP_MAP ? TLA_TABLE_MAP : TLA_TABLE_UNMAP;
+    const tla_table_change what = command.opcode == TLA_OP_MAP     ? TLA_TABLE_MAP
+                                  : command.opcode == TLA_OP_REMAP ? TLA_TABLE_REMAP
+                                                                   : TLA_TABLE_UNMAP;
     const tla_status status = command.opcode == TLA_OP_TAKE_BACK
                                   ? tla_mmu_take_back_begin(front, port, command.request_id, &work, &error)
                                   : tla_mmu_change_begin(front, what, command.entries, command.count, &work, &error);

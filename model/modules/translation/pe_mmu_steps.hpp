@@ -6,7 +6,7 @@
 #include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
-#include "tlmalloc/vm/mmu.h"
+#include "tlmalloc/vm/pauses.h"
 
 #include <deque>
 #include <memory>
@@ -26,9 +26,28 @@ class pe_mmu::steps final : private in_order_request::holder {
     // With the tables in memory, the calling thread waits. at_ps: when it begins, and when it has ended.
     tla_status change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
                       tla_error &error);
+    // The calling thread waits: from at_ps for the price of the command, and pause() then until the accesses before it
+    // have left. pause() adds the latter to at_ps.
+    tla_status pause(const tla_command &command, std::uint64_t &at_ps, tla_error &error);
+    tla_status resume(const tla_command &command, std::uint64_t at_ps, tla_error &error);
+    void end_pauses(); // all: a reset begins
+    // Whether a direct pointer to the byte is denied because of a pause.
+    bool is_paused(std::uint32_t asid, std::uint64_t va) const {
+        return pauses_ && tla_pauses_cover(pauses_.get(), asid, {va}, 1);
+    }
 
   private:
     struct translation;
+
+    // An access from its arrival to its answer, where accesses can be paused.
+    struct visit {
+        steps *owner = nullptr;
+        in_order_request *request = nullptr;
+        translation *again = nullptr; // it waits with its translation: the host has served its fault
+        bool inside = false;          // or waits to be; not while the host is asked
+        std::uint64_t arrived_ps = 0;
+        tla_passage passage{};
+    };
 
     // A request to the MMU for the front of what is left of an access, and the transactions made for it: the reads of
     // its walk, then, of an access that is split, its piece.
@@ -48,6 +67,7 @@ class pe_mmu::steps final : private in_order_request::holder {
     struct translation {
         steps *owner = nullptr;
         in_order_request *request = nullptr; // while it is here
+        visit *of = nullptr;                 // where accesses can be paused
         tla_mmu_access wanted{};
         part *first = nullptr;
         std::size_t open = 0; // parts that are not done, then pieces that are not answered
@@ -65,6 +85,7 @@ class pe_mmu::steps final : private in_order_request::holder {
     };
 
     void arrive(in_order_request &request);
+    void take(in_order_request &request, visit *of, std::uint64_t at_ps);
     void payload_goes(in_order_request &request) override;
     void translate(translation &j, std::uint64_t at_ps);
     part &look_up(translation &j, part *before, std::uint64_t offset, std::uint64_t nbytes, std::uint64_t at_ps);
@@ -88,6 +109,13 @@ class pe_mmu::steps final : private in_order_request::holder {
     bool wait_for_change(translation &j);
     void lose_patience(std::uint64_t at_ps);
     void retry(translation &j, std::uint64_t at_ps);
+    std::uint64_t price_of_nothing() const;
+    bool enter(visit &of, std::uint64_t at_ps);
+    visit *begin_visit(in_order_request &request);
+    void leave(visit &of, std::uint64_t at_ps);
+    void end_visit(visit &of, std::uint64_t at_ps);
+    void let_in_by_queue();
+    void let_in(std::uint64_t at_ps);
     void pass_on(translation &j);
     void pass_on_pieces(translation &j);
     void end_piece(part &p);
@@ -116,6 +144,11 @@ class pe_mmu::steps final : private in_order_request::holder {
         std::uint64_t at_ps;
     };
     std::deque<leaving> sent_; // that leave at times which lie ahead
+    std::unique_ptr<tla_pauses, void (*)(tla_pauses *)> pauses_{nullptr, tla_pauses_destroy}; // or null
+    std::deque<visit> visits_;                                                                // all there ever were
+    std::vector<visit *> idle_visits_;
+    const tla_command *pausing_ = nullptr; // the PAUSE that waits until accesses have left
+    sc_core::sc_event drained_;
     sc_core::sc_event walk_ended_;
     bool draining_ = false;
     std::uint32_t walks_shown_ = 0;
