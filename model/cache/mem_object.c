@@ -123,6 +123,10 @@ tla_mem_object_meta tla_mem_object_get_meta(const tla_mem_object *object) {
     return object->meta;
 }
 
+void tla_mem_object_move(tla_mem_object *object, uint64_t address) {
+    object->config.address = address;
+}
+
 void tla_mem_object_renew(tla_mem_object *object) {
     object->refs = 1;
     object->meta = (tla_mem_object_meta){0};

@@ -59,7 +59,10 @@ const char *tla_opcode_name(tla_opcode opcode) {
                                         [TLA_OP_EVICT] = "EVICT",
                                         [TLA_OP_PAUSE] = "PAUSE",
                                         [TLA_OP_REMAP] = "REMAP",
-                                        [TLA_OP_RESUME] = "RESUME"};
+                                        [TLA_OP_RESUME] = "RESUME",
+                                        [TLA_OP_BIND] = "BIND",
+                                        [TLA_OP_UNBIND] = "UNBIND",
+                                        [TLA_OP_MOVE] = "MOVE"};
     _Static_assert(sizeof names / sizeof *names == TLA_OP_LAST + 1, "every opcode has a name");
     return opcode > 0 && opcode <= TLA_OP_LAST ? names[opcode] : NULL;
 }
@@ -190,12 +193,17 @@ static tla_status decode_put(const uint8_t *body, tla_command *command, tla_erro
     return TLA_OK;
 }
 
-static tla_status decode_key(const uint8_t *body, tla_command *command, tla_error *error) {
-    const char *const what = command->opcode == TLA_OP_GET ? "GET from" : "REMOVE from";
+static tla_status decode_key_or_address(const uint8_t *body, tla_command *command, tla_error *error) {
+    const char *const what = command->opcode == TLA_OP_GET    ? "GET from"
+                             : command->opcode == TLA_OP_MOVE ? "MOVE to"
+                                                              : "REMOVE from";
     if (get32(body + 12) != 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "%s a channel with 0x%08x after it: must be 0", what,
                              get32(body + 12));
-    command->key = get(body, 8);
+    if (command->opcode == TLA_OP_MOVE)
+        command->pa.value = get(body, 8);
+    else
+        command->key = get(body, 8);
     return decode_memory_kind(what, get32(body + 8), command, error);
 }
 
@@ -271,7 +279,8 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         return decode_put(body, command, error);
     case TLA_OP_GET:
     case TLA_OP_REMOVE:
-        return decode_key(body, command, error);
+    case TLA_OP_MOVE:
+        return decode_key_or_address(body, command, error);
     case TLA_OP_TRIM:
         return decode_trim(body, command, error);
     case TLA_OP_PLACE:
@@ -303,6 +312,8 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
     case TLA_OP_PAUSE:
     case TLA_OP_REMAP:
     case TLA_OP_RESUME:
+    case TLA_OP_BIND:
+    case TLA_OP_UNBIND:
         decode_entries(body, command);
         break;
     case TLA_OP_LAUNCH:

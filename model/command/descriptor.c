@@ -27,6 +27,8 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
     case TLA_OP_PAUSE:
     case TLA_OP_REMAP:
     case TLA_OP_RESUME:
+    case TLA_OP_BIND:
+    case TLA_OP_UNBIND:
         return count > TLA_COMMAND_MAX_ENTRIES ? 0 : ENTRIES_AT + (size_t)count * TLA_MAP_ENTRY_BYTES;
     case TLA_OP_ALLOC_BATCH:
         return count > TLA_COMMAND_MAX_BLOCKS ? 0 : ALLOC_AND_MORE_BYTES;
@@ -34,6 +36,7 @@ size_t tla_descriptor_bytes(uint32_t opcode, uint32_t count) {
         return ALLOC_AND_MORE_BYTES;
     case TLA_OP_GET:
     case TLA_OP_REMOVE:
+    case TLA_OP_MOVE:
         return KEY_BYTES;
     case TLA_OP_FREE_BATCH:
         return count > TLA_COMMAND_MAX_BLOCKS ? 0 : BLOCKS_AT + (size_t)count * TLA_BLOCK_BYTES;
@@ -55,6 +58,8 @@ bool tla_opcode_has_entries(tla_opcode opcode) {
     case TLA_OP_PAUSE:
     case TLA_OP_REMAP:
     case TLA_OP_RESUME:
+    case TLA_OP_BIND:
+    case TLA_OP_UNBIND:
         return true;
     default:
         return false;
@@ -77,7 +82,8 @@ static bool is_alloc(uint32_t opcode) {
 }
 
 static bool has_memory_kind(uint32_t opcode) {
-    return is_alloc(opcode) || opcode == TLA_OP_TRIM || opcode == TLA_OP_GET || opcode == TLA_OP_REMOVE;
+    return is_alloc(opcode) || opcode == TLA_OP_TRIM || opcode == TLA_OP_GET || opcode == TLA_OP_REMOVE ||
+           opcode == TLA_OP_MOVE;
 }
 
 static void put_pes(uint8_t *bytes, const tla_pe_set *pes) {
@@ -133,7 +139,8 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
         break;
     case TLA_OP_GET:
     case TLA_OP_REMOVE:
-        put(body, d->key, 8);
+    case TLA_OP_MOVE:
+        put(body, d->opcode == TLA_OP_MOVE ? d->pa.value : d->key, 8);
         put(body + 8, (uint64_t)d->memory, 4);
         put(body + 12, 0, 4);
         break;
@@ -174,6 +181,8 @@ tla_status tla_descriptor_put_head(const tla_descriptor *d, uint8_t bytes[TLA_DE
     case TLA_OP_PAUSE:
     case TLA_OP_REMAP:
     case TLA_OP_RESUME:
+    case TLA_OP_BIND:
+    case TLA_OP_UNBIND:
         put(body, d->count, 4);
         put(body + 4, d->scope.sip_mask, 4);
         put(body + 8, d->scope.die_mask, 4);

@@ -74,6 +74,8 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     else if ((status = drive_lists(c, trial, &why)) != TLA_OK)
         tla_error_set(error, status, "engine: %s", why.text);
     tla_pe_memory_destroy(trial);
+    if (!status && c->move.mode != TLA_MOVE_OFF && c->move.chunk == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "move.chunk: 0 bytes: must be at least 1");
     return status ? status : check_owner(c, error);
 }
 
@@ -96,6 +98,7 @@ tla_status tla_controller_create(const tla_controller_config *config, tla_contro
 }
 
 static void drop_memories(tla_controller *c) {
+    tla_controller_drop_moves(c);
     tla_object_store_destroy(c->objects);
     tla_pe_memory_destroy(c->memory);
     c->objects = NULL;
@@ -105,6 +108,7 @@ static void drop_memories(tla_controller *c) {
 void tla_controller_destroy(tla_controller *c) {
     if (!c) return;
     drop_memories(c);
+    free(c->moves);
     free(c);
 }
 

@@ -1,4 +1,5 @@
 /* What a command to a memory controller does. */
+#include "block_bindings.h"
 #include "controller_state.h"
 
 /* ---- where a command leads ---- */
@@ -8,6 +9,7 @@ typedef struct execution {
     tla_controller *controller;
     tla_object_store *objects;
     const tla_command *command;
+    uint32_t port;
     uint64_t who, at_ps;
     tla_controller_outcome *outcome;
     tla_completion *answer; /* the outcome's */
@@ -39,13 +41,15 @@ static bool names_blocks(const tla_command *command) {
 static void locate(execution *e) {
     const tla_command *command = e->command;
     const tla_pe_memory_config *config = &e->controller->config.memory;
-    const uint32_t blocks = names_blocks(command) ? command->count : 0;
+    const bool entries = tla_opcode_has_entries(command->opcode);
+    const uint32_t blocks = entries || names_blocks(command) ? command->count : 0;
     e->at.memory = TLA_MEMORY_KIND_COUNT;
     for (uint32_t i = 0; i < blocks; i++)
-        e->controller->sites[i] = tla_pe_memory_find_site(config, command->blocks[i].pa);
+        e->controller->sites[i] =
+            tla_pe_memory_find_site(config, entries ? command->entries[i].pa : command->blocks[i].pa);
     if (blocks > 0)
         e->at = e->controller->sites[0];
-    else if (!names_blocks(command) && !names_memory(command))
+    else if (!entries && !names_blocks(command) && !names_memory(command))
         e->at = tla_pe_memory_find_site(config, command->pa);
     e->outcome->offset = e->at.offset;
     e->outcome->memory = names_memory(command)                  ? command->memory
@@ -59,7 +63,8 @@ static bool is_about_owned(const execution *e) {
     if (!tla_controller_is_owned(&e->controller->config)) return false;
     if (names_memory(e->command)) return e->outcome->memory == TLA_HBM;
     if (e->at.memory == TLA_HBM) return true;
-    for (uint32_t i = 1; names_blocks(e->command) && i < e->command->count; i++)
+    const bool several = names_blocks(e->command) || tla_opcode_has_entries(e->command->opcode);
+    for (uint32_t i = 1; several && i < e->command->count; i++)
         if (e->controller->sites[i].memory == TLA_HBM) return true;
     return false;
 }
@@ -152,6 +157,41 @@ static void count(execution *e) {
     const bool of_references = e->command->opcode == TLA_OP_REF || e->command->opcode == TLA_OP_UNREF;
     e->answer->value = of_references ? left.references : left.pins;
     e->answer->nbytes = left.nbytes;
+    tell_refusal(e);
+}
+
+/* ---- mappings and moves ---- */
+
+static bool moves_are_off(execution *e) {
+    if (e->controller->config.move.mode != TLA_MOVE_OFF) return false;
+    e->answer->status = TLA_UNSUPPORTED;
+    return true;
+}
+
+/* BIND, UNBIND. */
+static void bind(execution *e) {
+    const bool adds = e->command->opcode == TLA_OP_BIND;
+    ++*(adds ? &e->counts->binds : &e->counts->unbinds);
+    if (moves_are_off(e)) return;
+    e->answer->status =
+        (adds ? tla_object_bind : tla_object_unbind)(e->objects, e->command, e->controller->sites, e->work);
+    if (!e->answer->status) e->answer->nbytes = e->command->count;
+    tell_refusal(e);
+}
+
+static void move(execution *e) {
+    tla_object_counts of = {0};
+    e->counts->moves++;
+    if (moves_are_off(e)) return;
+    tla_object_look(e->objects, e->at, &of);
+    e->answer->nbytes = of.nbytes;
+    e->answer->status = tla_controller_begin_move(e->controller, e->command, e->at, e->port, e->who, e->work);
+    e->outcome->begun = !e->answer->status;
+    const tla_stack_request request = {.nbytes = of.nbytes};
+    if (e->answer->status == TLA_EXHAUSTED || e->answer->status == TLA_FRAGMENTED) {
+        is_about(e, e->command->memory);
+        tell_shortage(e, &request);
+    }
     tell_refusal(e);
 }
 
@@ -258,6 +298,9 @@ static const struct {
     [TLA_OP_GET] = {get, true, true},
     [TLA_OP_REMOVE] = {take_out, true, true},
     [TLA_OP_EVICT] = {evict, .of_objects = true},
+    [TLA_OP_BIND] = {bind, true},
+    [TLA_OP_UNBIND] = {bind, true},
+    [TLA_OP_MOVE] = {move, true},
 };
 
 /* A slice with an owner has its blocks placed by PLACE and FREE, at one port; the list is the owner's, and so is its
@@ -313,7 +356,9 @@ bool tla_controller_refuses(tla_controller *c, uint64_t at_ps) {
 static bool is_in_range(const tla_command *command) {
     const bool is_batch = names_blocks(command) || command->opcode == TLA_OP_ALLOC_BATCH;
     return (!names_memory(command) || (unsigned)command->memory < TLA_MEMORY_KIND_COUNT) &&
-           (!is_batch || command->count <= TLA_COMMAND_MAX_BLOCKS);
+           (command->opcode != TLA_OP_MOVE || (unsigned)command->memory < TLA_MEMORY_KIND_COUNT) &&
+           (!is_batch || command->count <= TLA_COMMAND_MAX_BLOCKS) &&
+           (!tla_opcode_has_entries(command->opcode) || command->count <= TLA_COMMAND_MAX_ENTRIES);
 }
 
 void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, const tla_command *command, uint64_t at_ps,
@@ -324,6 +369,7 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
     execution e = {.controller = c,
                    .objects = c->objects,
                    .command = command,
+                   .port = port,
                    .who = who,
                    .at_ps = at_ps,
                    .outcome = outcome,

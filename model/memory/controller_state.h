@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MEMORY_CONTROLLER_STATE_H
 #define TLMALLOC_MEMORY_CONTROLLER_STATE_H
 
+#include "block_move.h"
 #include "tlmalloc/memory/controller.h"
 
 typedef struct tla_watched_memory {
@@ -23,11 +24,20 @@ struct tla_controller {
     tla_stack_stats untouched[TLA_MEMORY_KIND_COUNT];
     tla_controller_watch watch;
     tla_watched_memory watched[TLA_MEMORY_KIND_COUNT];
+    tla_block_move **moves; /* the first is under way */
+    size_t move_count, move_room;
     /* of the command that is carried out */
     tla_site sites[TLA_COMMAND_MAX_BLOCKS];          /* where its blocks begin */
     tla_placed_block blocks[TLA_COMMAND_MAX_BLOCKS]; /* that it has made or found */
     uint8_t result[TLA_COMMAND_MAX_BYTES];
 };
+
+/* Of a MOVE (controller_moves.c): begins it, or says why not. */
+tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
+                                     uint64_t who, tla_work *work);
+
+/* Forgets all moves. */
+void tla_controller_drop_moves(tla_controller *c);
 
 static inline bool tla_controller_has(const tla_controller_config *c, int memory) {
     return tla_pe_memory_bytes(&c->memory, (tla_memory_kind)memory) > 0;

@@ -327,6 +327,16 @@ void tla_guard_freed(tla_guard *guard, tla_block block, tla_owner owner, tla_own
     guard->freed[guard->freed_count++ % guard->history] = (freed_block){block, owner, freed_by};
 }
 
+void tla_guard_copied(const tla_guard *from, tla_block block, tla_guard *to, uint64_t offset) {
+    const uint64_t end = block.offset + block.nbytes;
+    for (uint64_t at = block.offset; at < end;) {
+        const uint64_t written_end = first_unwritten(from, at, end);
+        set_written(to, offset + (at - block.offset), offset + (written_end - block.offset));
+        for (at = written_end; at < end && first_unwritten(from, at, at + 1) == at;)
+            at++;
+    }
+}
+
 void tla_guard_trust(tla_guard *guard, tla_block range) {
     if (range.offset >= guard->capacity) return;
     uint64_t room = guard->capacity - range.offset;

@@ -13,6 +13,12 @@ typedef struct tla_holder {
     uint64_t held[TLA_HOLD_KINDS];
 } tla_holder;
 
+/* A mapping that leads to a block, in the MMUs of a scope. */
+typedef struct tla_binding {
+    tla_scope scope;
+    tla_map_entry entry;
+} tla_binding;
+
 typedef struct tla_object_block {
     tla_object_store *store;
     tla_site at;
@@ -23,7 +29,10 @@ typedef struct tla_object_block {
     size_t holder_count, holder_room; /* of the array */
     bool going;                       /* it is being given back, whoever asks for that */
     bool in_batch;                    /* named by the batch that is looked at, or given back by it */
-    struct tla_object_block *next;    /* of those that are gone, that did not go, or that are spare */
+    bool moving;                      /* to another place: its address is about to change */
+    tla_binding *bindings;            /* the mappings that lead to it */
+    size_t binding_count, binding_room;
+    struct tla_object_block *next; /* of those that are gone, that did not go, or that are spare */
 } tla_object_block;
 
 /* What a guard comes back with. */
@@ -48,12 +57,19 @@ struct tla_object_store {
     tla_error refused;
 };
 
-/* The block that begins there, for a call that is named `what`. */
+/* The block that begins there, for a call that is named `what`. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED, or TLA_BUSY for a
+ * block that moves. */
 tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site at, tla_object_block **block,
                             tla_work *work);
 
+/* TLA_BUSY, with a text: the block moves, and `what` cannot be done. */
+tla_status tla_object_refuse_moving(tla_object_block *block, const char *what);
+
 /* From now on the block is counted. */
 tla_status tla_object_count(tla_object_block *block);
+
+/* Of the blocks that overlap a range: one that is counted, or any; NULL: there is none. */
+tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_site at, uint64_t nbytes, bool counted);
 
 /* Whether nbytes are those that the block was asked for, or granted. */
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);

@@ -55,6 +55,10 @@ static tla_status find(tla_object_store *store, const char *what, tla_memory_kin
                              "%s of key 0x%" PRIx64 ": the key is not in the cache of the %s", what, key,
                              tla_memory_kind_title(kind));
     if (work) work->metadata_lines += *n;
+    for (size_t i = 0; i < *n; i++) {
+        tla_object_block *block = block_of(store, (*objects)[i]);
+        if (block->moving) return tla_object_refuse_moving(block, what);
+    }
     return TLA_OK;
 }
 

@@ -45,6 +45,7 @@ tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watch
 static void release(tla_object_block *block) {
     tla_mem_object_destroy(block->object, NULL);
     free(block->holders);
+    free(block->bindings);
 }
 
 static void keep(tla_object_store *store, tla_object_block *spare) {
@@ -187,6 +188,12 @@ static void settled(tla_object_block *block, tla_object_counts *counts) {
 
 static const char *const kinds[TLA_HOLD_KINDS] = {"reference", "pin"};
 
+tla_status tla_object_refuse_moving(tla_object_block *block, const char *what) {
+    return tla_error_set(&block->store->refused, TLA_BUSY,
+                         "%s of 0x%" PRIx64 ": the block is moving; send the command again when the MOVE is done", what,
+                         block->at.pa.value);
+}
+
 tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site at, tla_object_block **block,
                             tla_work *work) {
     store->refused.status = TLA_OK;
@@ -199,7 +206,9 @@ tla_status tla_object_begin(tla_object_store *store, const char *what, tla_site 
     if (!*block)
         return tla_error_set(&store->refused, TLA_NOT_ALLOCATED, "%s of 0x%" PRIx64 ": no block begins at this address",
                              what, at.pa.value);
-    return TLA_OK;
+    if (!(*block)->moving) return TLA_OK;
+    tla_object_refuse_moving(*block, what);
+    return TLA_BUSY;
 }
 
 tla_status tla_object_find_holder(tla_object_block *block, const char *what, uint64_t who, int kind,
@@ -285,11 +294,11 @@ static bool overlaps(const tla_object_block *block, tla_site at, uint64_t nbytes
     return block->at.pa.value < at.pa.value + nbytes && at.pa.value < block->at.pa.value + block->nbytes;
 }
 
-/* Of the blocks that a free which trusts its caller takes with it: one that is counted, or any; NULL: there is none. */
-static tla_object_block *find_overlapped(const tla_object_store *store, tla_site at, uint64_t nbytes, bool counted) {
+tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_site at, uint64_t nbytes,
+                                             bool counted) {
     tla_object_block *block;
     for (size_t slot = 0; (block = tla_live_addresses_walk(&store->blocks, &slot)) != NULL;)
-        if (overlaps(block, at, nbytes) && (block->object || !counted)) return block;
+        if (overlaps(block, at, nbytes) && (block->object || block->moving || !counted)) return block;
     return NULL;
 }
 
@@ -326,18 +335,20 @@ tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes
     store->refused.status = TLA_OK;
     *references = 0;
     tla_object_block *block = find(store, at.pa);
+    if (block && block->moving) return tla_object_refuse_moving(block, "FREE");
     if (block && block->object) return free_counted(block, nbytes, who, references, work);
     /* Only a free that is trusted, and says another range than that of a block, can take others with it. */
     const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
     const uint64_t bytes = granted(store, at, nbytes);
-    if (takes_others && bytes <= UINT64_MAX - at.pa.value && find_overlapped(store, at, bytes, true))
+    if (takes_others && bytes <= UINT64_MAX - at.pa.value && tla_object_find_overlapped(store, at, bytes, true))
         return tla_error_set(&store->refused, TLA_OVERLAP,
-                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": another block in this range has references",
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64
+                             ": another block in this range has references, or moves now",
                              nbytes, at.pa.value);
     tla_status status = tla_pe_memory_give_back(store->memory, at, nbytes, work);
     if (status) return status;
     tla_object_tell(store, at, bytes);
-    while (block || (takes_others && (block = find_overlapped(store, at, bytes, false)) != NULL)) {
+    while (block || (takes_others && (block = tla_object_find_overlapped(store, at, bytes, false)) != NULL)) {
         store->stats[block->at.memory].references--;
         tla_object_forget(block);
         block = NULL;

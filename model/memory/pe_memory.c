@@ -460,6 +460,11 @@ void tla_pe_memory_trust(tla_pe_memory *memory, tla_memory_kind kind, tla_block 
     if (memory->of[kind].guard) tla_guard_trust(memory->of[kind].guard, range);
 }
 
+void tla_pe_memory_copied(tla_pe_memory *memory, tla_site from, uint64_t nbytes, tla_site to) {
+    const tla_guard *const guard = memory->of[from.memory].guard;
+    if (guard) tla_guard_copied(guard, (tla_block){from.offset, nbytes}, memory->of[to.memory].guard, to.offset);
+}
+
 void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_memory_kind kind, const tla_guard_shares *shares) {
     if (memory->of[kind].guard) tla_guard_set_shares(memory->of[kind].guard, shares);
 }

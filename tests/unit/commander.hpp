@@ -6,10 +6,12 @@
 #include "tlmalloc/memory/controller.h"
 
 struct commander {
-    explicit commander(const tla_pe_memory_config &settings = object_memory()) : config(settings) {
+    explicit commander(const tla_pe_memory_config &settings = object_memory(), tla_move_config move = {})
+        : config(settings) {
         tla_controller_config c{};
         c.memory = settings;
         c.owner_port = TLA_CONTROLLER_NO_OWNER;
+        c.move = move;
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_controller_check_config(&c, &error) == TLA_OK, error.text);
         BOOST_REQUIRE_EQUAL(tla_controller_create(&c, &controller), TLA_OK);

@@ -85,6 +85,9 @@ tla_status tla_mem_object_set_used(tla_mem_object *object, uint64_t used);
 void tla_mem_object_set_meta(tla_mem_object *object, const tla_mem_object_meta *meta);
 tla_mem_object_meta tla_mem_object_get_meta(const tla_mem_object *object);
 
+/* Its contents have moved: the address from now on. */
+void tla_mem_object_move(tla_mem_object *object, uint64_t address);
+
 /* Gives a recycled object to a new owner: one reference, the whole size. As in LMCache the pins are not reset. */
 void tla_mem_object_renew(tla_mem_object *object);
 

@@ -12,10 +12,11 @@
  *
  *     - ALLOC              u8 memory, u8 format, u16 stream, u32 object, u64 nbytes
  *     - FREE               u64 pa, u64 nbytes
- *     - MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME
+ *     - MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME, BIND, UNBIND
  *                          u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                          u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *     - REF, UNREF, UNPIN  u64 pa
+ *     - MOVE               u64 pa, u32 memory, u32 0
  *     - PIN                u64 pa, u64 time-out in ps, 0: none
  *     - ALLOC_BATCH        as ALLOC, then u32 count, u32 tla_batch
  *     - FREE_BATCH         u32 count, u32 0, then count times u64 pa, u64 nbytes
@@ -37,6 +38,10 @@
  *
  * REF, UNREF, PIN and UNPIN count references to the block that begins at pa (object_store.h). An ALLOC creates one
  * reference, and a FREE drops one. The controller releases the block with the last reference when no pin holds it.
+ *
+ * BIND records at a controller that the MMUs in the scope have these mappings, whose physical addresses lie in its
+ * blocks; UNBIND forgets them. MOVE leads the block that begins at pa to another place of the memory, while others use
+ * it through the recorded mappings (controller.h).
  *
  * The slices of many PEs may have one owner: a command processor with controller.lockstep. The ALLOC and the FREE of
  * HBM are then sent to this owner. The nbytes are those in every slice, and the offset, which is the same in all
@@ -110,7 +115,10 @@ typedef enum tla_opcode {
                     */
     TLA_OP_REMAP,  /* Leads mapped ranges to another place, whatever mmu.allow_remap says. */
     TLA_OP_RESUME, /* Ends a PAUSE of the same ranges. */
-    TLA_OP_LAST = TLA_OP_RESUME
+    TLA_OP_BIND,
+    TLA_OP_UNBIND,
+    TLA_OP_MOVE,
+    TLA_OP_LAST = TLA_OP_MOVE
 } tla_opcode;
 
 /* The kind of control socket that a descriptor addresses. */
@@ -139,7 +147,8 @@ enum {
 /* Returns the name as above: "ALLOC_BATCH"; NULL for an unknown opcode. */
 const char *tla_opcode_name(tla_opcode opcode);
 
-/* MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME: commands that are forwarded to MMUs, entry by entry. */
+/* Commands about mappings, entry by entry: MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME, which are forwarded
+ * to MMUs, and BIND and UNBIND. */
 bool tla_opcode_has_entries(tla_opcode opcode);
 
 /* LAUNCH, PE_DMA: commands that are forwarded to individually named PEs. */
@@ -203,7 +212,7 @@ typedef struct tla_command {
     tla_opcode opcode;
     tla_target target;
     uint32_t correlation_id, request_id; /* chosen by the sender, echoed by the completion */
-    tla_memory_kind memory;              /* ALLOC, ALLOC_BATCH, EVICT, TRIM, GET, REMOVE */
+    tla_memory_kind memory;              /* ALLOC, ALLOC_BATCH, EVICT, TRIM, GET, REMOVE; MOVE: the new place */
     tla_memory_format format;            /* ALLOC and similar commands; TLA_FORMAT_UNDEFINED: the default tensor */
     uint32_t stream;                     /* the same commands: at most UINT16_MAX */
     uint32_t object; /* the same commands and PLACE: neighbouring blocks with the same value, other than 0, are one
@@ -213,7 +222,7 @@ typedef struct tla_command {
     uint64_t key;    /* PUT, GET, REMOVE */
     tla_mem_object_meta meta;           /* PUT */
     uint64_t nbytes;                    /* ALLOC, FREE, PLACE, VA_ALLOC, VA_FREE, PE_DMA */
-    tla_paddr pa;                       /* FREE, PLACE, REF, UNREF, PIN, UNPIN, PE_DMA */
+    tla_paddr pa;                       /* FREE, PLACE, REF, UNREF, PIN, UNPIN, MOVE, PE_DMA */
     uint64_t timeout_ps;                /* PIN; 0: none */
     tla_vaddr va;                       /* VA_FREE */
     tla_scope scope;                    /* commands with entries (tla_opcode_has_entries) */
@@ -238,6 +247,7 @@ typedef struct tla_completion {
     /* The main result:
      * - ALLOC, EVICT, VA_ALLOC: the address, physical or virtual. Failed ALLOC or EVICT: bytes that a TRIM of the
      *   memory releases, if the request then succeeds, else 0
+     * - MOVE: the new physical address. Failed MOVE: as a failed ALLOC
      * - FREE, REF, UNREF: remaining references; PIN, UNPIN: pins
      * - ALLOC_BATCH, GET: as for the first block
      * - FREE_BATCH: blocks that are now free. Failed FREE_BATCH: the number of the block that failed, from 0
@@ -247,9 +257,9 @@ typedef struct tla_completion {
     /* Bytes, or entries:
      * - ALLOC, FREE, PLACE, PE_DMA: bytes. Failed ALLOC or EVICT: the minimum that the request occupies in the memory,
      *   its size class or segment (tla_stack_takes)
-     * - REF, UNREF, PIN, UNPIN: the requested bytes
+     * - REF, UNREF, PIN, UNPIN, MOVE: the requested bytes
      * - batches, PUT, GET, REMOVE: bytes of all blocks; TRIM: released bytes
-     * - MAP, UNMAP, INVALIDATE, PAUSE, REMAP, RESUME: completed entries
+     * - commands with entries: completed entries
      * - LAUNCH: if the kernel ended with the status of a tl_alloc (kernel.h), the bytes that it requested */
     uint64_t nbytes;
     uint64_t total_free, largest_free; /* bytes of the memory or the VA space after the command; total_free includes the

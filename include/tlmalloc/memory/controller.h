@@ -28,8 +28,26 @@ typedef struct tla_engine_maker {
     void *context;
 } tla_engine_maker;
 
+/* How blocks move (controller.move). */
+typedef enum tla_move_mode {
+    TLA_MOVE_OFF,        /* MOVE, BIND and UNBIND are TLA_UNSUPPORTED */
+    TLA_MOVE_STOP,       /* accesses wait while the block is copied */
+    TLA_MOVE_CONCURRENT, /* the block is copied before, and accesses wait while its dirty chunks are copied again */
+    TLA_MOVE_MODE_COUNT
+} tla_move_mode;
+
+/* Name as in configuration files, "off", "stop", "concurrent"; NULL for an unknown value. */
+const char *tla_move_mode_name(tla_move_mode mode);
+
+typedef struct tla_move_config {
+    tla_move_mode mode;
+    uint64_t chunk;  /* bytes that are copied at once, from 1 */
+    uint32_t rounds; /* concurrent: how often dirty chunks are copied again before accesses wait */
+} tla_move_config;
+
 typedef struct tla_controller_config {
     tla_pe_memory_config memory;
+    tla_move_config move;
     tla_free_list_place free_list;
     uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
@@ -42,7 +60,10 @@ typedef struct tla_controller_config {
 
 /* Commands on one memory, including failed ones; PLACE is an ALLOC. */
 typedef struct tla_controller_counts {
-    uint64_t allocs, frees, trims, refs, unrefs, pins, unpins, batches, puts, gets, removes, evicts;
+    uint64_t allocs, frees, trims, refs, unrefs, pins, unpins, batches, puts, gets, removes, evicts, binds, unbinds,
+        moves;
+    uint64_t moved_blocks, moved_bytes;
+    uint64_t not_resumed;        /* commands of moves to the MMUs that had to be undone, and could not be */
     uint64_t not_owner;          /* rejected because of the sender's address space */
     uint64_t engine_differences; /* the answer of the engine differs from the core's */
     uint64_t commits;            /* commits of a memory that grows (front `lazy`) */
@@ -60,6 +81,7 @@ typedef struct tla_controller_outcome {
     const uint8_t *result;     /* bytes that a GET or an ALLOC_BATCH writes to the command area */
     size_t result_length;
     const tla_error *refusal;    /* readable text from a controller that validates or guards; NULL: no rejection */
+    bool begun;                  /* a MOVE has begun: its completion follows (tla_controller_move_next) */
     const tla_error *difference; /* the first wrong answer of this memory's engine; NULL: not in this command */
 } tla_controller_outcome;
 
@@ -70,6 +92,10 @@ typedef struct tla_controller_watch {
     /* A memory has decided a request (tla_stack_set_watch). */
     void (*decided)(void *context, tla_memory_kind memory, const tla_stack_deed *deed);
     void *context;
+    /* Whether an initiator has reserved bytes of this range exclusively; asked before a MOVE. */
+    bool (*reserved)(void *context, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
+    /* A block is about to move: direct pointers to it end. */
+    void (*moves)(void *context, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
 } tla_controller_watch;
 
 typedef struct tla_controller tla_controller;
@@ -121,6 +147,63 @@ bool tla_controller_refuses(tla_controller *controller, uint64_t at_ps);
  * tla_memory_kind, or more than TLA_COMMAND_MAX_BLOCKS blocks. */
 void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t who, const tla_command *command,
                             uint64_t at_ps, tla_controller_outcome *outcome);
+
+/* --- Moves ---
+ *
+ * A MOVE allocates a place in the memory that it names, and leads the block there in steps that take time. They follow
+ * the protocol that tests/proofs/move_protocol.pml describes: PAUSE at every MMU with a mapping of the block (BIND),
+ * copies, REMAP, the FREE of the old place, RESUME. With TLA_MOVE_CONCURRENT the first copies come before the PAUSE.
+ * Moves are made one after the other, in the order of their commands. Other commands about a block that moves are
+ * TLA_BUSY. If a step fails, the block stays where it was, and the completion has the status of that step:
+ * TLA_BUS_ERROR for a copy, otherwise the MMU's.
+ *
+ * A MOVE that cannot begin is rejected at once:
+ *
+ * - TLA_UNSUPPORTED: mode off, a free list in memory, a slice with an owner, or a block under a key that is to leave
+ *   its memory
+ * - TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED: no block begins there; TLA_INVALID_ARGUMENT: the new memory is missing
+ * - TLA_BUSY: the block moves, has pins, or has exclusively reserved bytes
+ * - TLA_NOT_OWNER: another address space holds the block
+ * - TLA_UNMAPPED: no mapping of the block is recorded
+ * - the status of a failed ALLOC in the new memory, TLA_NO_HOST_MEMORY */
+
+typedef enum tla_move_step_kind {
+    TLA_MOVE_WAITS,  /* nothing: no move, or a result has to be reported first */
+    TLA_MOVE_SENDS,  /* send `command` to the MMUs in its scope, and report its status; no other step comes before that
+                      */
+    TLA_MOVE_COPIES, /* read nbytes at `from`, write them at `to`, and report; more copies may follow before that */
+    TLA_MOVE_FREES,  /* a place has been freed: charge for `outcome` */
+    TLA_MOVE_ENDS    /* answer the command at `port` with outcome.completion */
+} tla_move_step_kind;
+
+typedef struct tla_move_step {
+    const tla_command *command; /* without ids and target; valid until its report */
+    tla_site from, to;          /* the pa is that of the whole block */
+    uint64_t nbytes;
+    bool stopped; /* accesses to the block wait */
+    uint32_t port;
+    tla_controller_outcome outcome;
+} tla_move_step;
+
+/* Returns the next step of the present move. */
+tla_move_step_kind tla_controller_move_next(tla_controller *controller, uint64_t at_ps, tla_move_step *step);
+
+/* Whether the next step is a copy, also while others are under way. */
+bool tla_controller_has_copy(const tla_controller *controller);
+
+/* Report the status of a sent command, and the end of one copy (false: a memory answered with an error). */
+void tla_controller_move_sent(tla_controller *controller, tla_status status);
+void tla_controller_move_copied(tla_controller *controller, bool ok);
+
+/* Reports that an access or a debug access has written these bytes of a memory. Without a move it has no effect. */
+void tla_controller_wrote(tla_controller *controller, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
+
+/* Ends all moves with TLA_RESET, before tla_controller_reset: call tla_controller_move_next until it returns
+ * TLA_MOVE_WAITS without an outstanding report. */
+void tla_controller_abandon_moves(tla_controller *controller);
+
+/* Whether a block moves from or to this memory. */
+bool tla_controller_is_moving(const tla_controller *controller, tla_memory_kind memory);
 
 /* Figures of a memory; before the first command those of an unused memory. */
 tla_stack_stats tla_controller_get_stats(const tla_controller *controller, tla_memory_kind memory);

@@ -98,6 +98,10 @@ void tla_guard_note(tla_guard *guard, const tla_guard_access *access);
 /* Does both, where every valid access is executed: checks the access, and notes it after TLA_OK. */
 tla_status tla_guard_check(tla_guard *guard, const tla_guard_access *access, const char *what, tla_error *error);
 
+/* The bytes of a block have been copied to an offset of a guarded memory, the same or another: those bytes there count
+ * as written that were written here. */
+void tla_guard_copied(const tla_guard *from, tla_block block, tla_guard *to, uint64_t offset);
+
 /* Notes that a range may be written without the guard's knowledge (a granted pointer, a debug access). It counts as
  * written until it is allocated again. */
 void tla_guard_trust(tla_guard *guard, tla_block range);

@@ -220,6 +220,9 @@ void tla_pe_memory_trust(tla_pe_memory *memory, tla_memory_kind kind, tla_block 
 tla_status tla_pe_memory_find(const tla_pe_memory *memory, tla_memory_kind kind, uint64_t offset, tla_block *block,
                               tla_owner *owner);
 
+/* As tla_guard_copied, in guarded memories. */
+void tla_pe_memory_copied(tla_pe_memory *memory, tla_site from, uint64_t nbytes, tla_site to);
+
 /* As tla_guard_set_shares, where the memory is guarded; otherwise without effect. */
 void tla_pe_memory_set_shares(tla_pe_memory *memory, tla_memory_kind kind, const tla_guard_shares *shares);
 

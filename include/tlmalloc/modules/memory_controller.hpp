@@ -34,7 +34,11 @@ tla_status make_engine(const tla_controller_parameters &parameters, tla_policy p
 // large as configured. Data errors: an address outside these memories, or an access that runs past the end of its
 // memory, gets TLM_ADDRESS_ERROR_RESPONSE. Other errors are the memory's answers.
 //
-// Fronts, guard, exclusive accesses, DMI, lists, engines, faults, resets: model/modules/memory/MEMORY_CONTROLLER.md.
+// With config::move, MOVE leads a block to another place while others use it; commands for the MMUs that map it leave
+// by `maps`.
+//
+// Moves, fronts, guard, exclusive accesses, DMI, lists, engines, faults, resets:
+// model/modules/memory/MEMORY_CONTROLLER.md.
 class memory_controller : public instrumented, public resettable, private command_handler {
     class accesses; // accesses through `in`
     class figures;  // figures of waveforms
@@ -52,18 +56,23 @@ class memory_controller : public instrumented, public resettable, private comman
         tla_fault_injection faults{};
         engine_maker engines = make_engine; // makes the engine of its free lists; set it to use your own
         static constexpr unsigned no_owner = TLA_CONTROLLER_NO_OWNER;
-        unsigned owner_port = no_owner; // port at which the owner of the slice's blocks sends its commands
+        unsigned owner_port = no_owner;              // port at which the owner of the slice's blocks sends its commands
+        tla_move_config move{TLA_MOVE_OFF, 4096, 2}; // how blocks move
+        unsigned move_buffers = 2;                   // chunks of a move that are read or written at the same time
+        std::uint64_t maps_port = 0;                 // address of its control port at `maps`
+        tla_target maps_target = TLA_TARGET_PE_MMU;  // kind of target there
     };
 
     // Statistics of one memory.
     struct statistics : command_counts, tla_controller_counts {
-        std::uint64_t list_reads = 0, list_writes = 0; // nodes, if the list is in memory
-        std::uint64_t list_hits = 0;                   // reads served by the node cache
-        std::uint64_t list_errors = 0;                 // nodes that read back wrong, or could not be accessed
-        std::uint64_t list_ps = 0;                     // part of busy_ps spent on these accesses
-        std::uint64_t held = 0;                        // bytes of arena.free that a front keeps (stack.h)
-        std::uint64_t peak_reserved = 0;               // most bytes that the front had from the list below
-        tla_object_stats objects{};                    // counted blocks (object_store.h)
+        std::uint64_t list_reads = 0, list_writes = 0;  // nodes, if the list is in memory
+        std::uint64_t list_hits = 0;                    // reads served by the node cache
+        std::uint64_t list_errors = 0;                  // nodes that read back wrong, or could not be accessed
+        std::uint64_t list_ps = 0;                      // part of busy_ps spent on these accesses
+        std::uint64_t held = 0;                         // bytes of arena.free that a front keeps (stack.h)
+        std::uint64_t peak_reserved = 0;                // most bytes that the front had from the list below
+        tla_object_stats objects{};                     // counted blocks (object_store.h)
+        std::uint64_t stop_ps = 0, longest_stop_ps = 0; // moves: time in which accesses waited, sum and largest
         // guard: accesses; not_owner also counts commands
         std::uint64_t use_after_free = 0, out_of_bounds = 0, never_written = 0;
         tla_arena_stats arena{};
@@ -74,6 +83,7 @@ class memory_controller : public instrumented, public resettable, private comman
     std::deque<memory_socket> memories = one_of_each_kind(); // by tla_memory_kind, named like the parts of a platform
     memory_socket &slice = memories[TLA_HBM], &tcm = memories[TLA_TCM], &sram = memories[TLA_SRAM],
                   &m_cpu_memory = memories[TLA_M_CPU_MEMORY], &host_memory = memories[TLA_HOST_MEMORY];
+    optional_initiator_socket<tlm_utils::simple_initiator_socket<memory_controller>> maps{"maps"};
     control_window control;
 
     memory_controller(sc_core::sc_module_name name, const config &settings);
@@ -118,11 +128,13 @@ class memory_controller : public instrumented, public resettable, private comman
     bool makes_transactions(const tla_command &) const override;
     void begin_reset() override;
     void make_new() override;
-    class work; // commands and spontaneous work, with their time
+    class work;  // commands and spontaneous work, with their time
+    class moves; // blocks that move
 
     const config config_;
     std::unique_ptr<tla_controller, void (*)(tla_controller *)> core_{nullptr, tla_controller_destroy};
     std::unique_ptr<work> work_;
+    std::unique_ptr<moves> moves_;
     std::unique_ptr<figures> figures_;
 };
 

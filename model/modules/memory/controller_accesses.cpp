@@ -66,6 +66,27 @@ void memory_controller::accesses::released(tla_memory_kind kind, std::uint64_t o
     if (of_.config_.poison) poison(kind, offset, nbytes);
 }
 
+void memory_controller::accesses::moves(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+    const std::uint64_t first = base(kind) + offset;
+    if (dmi_granted_) of_.in.withdraw_dmi(first, first + (nbytes - 1));
+}
+
+void memory_controller::accesses::moved() {
+    if (!moving_refused_) return;
+    for (const tla_memory_kind kind : of_.memory_kinds())
+        if (tla_controller_is_moving(of_.core_.get(), kind)) return;
+    moving_refused_ = false;
+    for (const tla_memory_kind kind : of_.memory_kinds())
+        of_.in.withdraw_dmi(base(kind), base(kind) + (bytes_of(kind) - 1));
+}
+
+bool memory_controller::accesses::is_reserved(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) const {
+    std::uint64_t first = offset, last = offset + (nbytes - 1);
+    const tla_exclusive_monitor &monitor = monitors_[kind];
+    return monitor.count > 0 &&
+           (!tla_exclusive_monitor_cut(&monitor, offset, &first, &last) || last != offset + (nbytes - 1));
+}
+
 void memory_controller::accesses::begin_reset() {
     for (const tla_memory_kind kind : of_.memory_kinds())
         of_.in.withdraw_dmi(base(kind), base(kind) + (bytes_of(kind) - 1));
@@ -249,7 +270,10 @@ void memory_controller::accesses::came_back(tlm::tlm_generic_payload &payload, c
     if (!of_.config_.dmi ||
         (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
         payload.set_dmi_allowed(false);
-    if (payload.is_response_error()) data_errors_++;
+    if (payload.is_response_error())
+        data_errors_++;
+    else if (of_.moves_ && payload.is_write())
+        tla_controller_wrote(of_.core_.get(), what.where.memory, what.where.offset, payload_span(payload));
 }
 
 // --- accesses --------------------------------------------------------------------------------------------------------
@@ -359,6 +383,7 @@ unsigned memory_controller::accesses::debug(tlm::tlm_generic_payload &payload) {
     const unsigned moved = socket_of(kind)->transport_dbg(payload);
     payload.set_address(address);
     if (payload.is_write()) break_reservations(kind, offset, moved);
+    if (of_.moves_ && payload.is_write()) tla_controller_wrote(of_.core_.get(), kind, offset, moved);
     if (memory() && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory(), kind, {offset, moved});
     return moved;
 }
@@ -377,6 +402,10 @@ bool memory_controller::accesses::grant_dmi(unsigned, tlm::tlm_generic_payload &
     if (!of_.config_.dmi || of_.in_reset()) return refuse_dmi(dmi);
     if (tla_pe_memory_locate(&of_.config_.memory, {address}, 1, &kind, &offset))
         return refuse_dmi(dmi, {address, address});
+    if (of_.moves_ && tla_controller_is_moving(of_.core_.get(), kind)) { // a pointer may lead to all of it
+        moving_refused_ = true;
+        return refuse_dmi(dmi, {address, address});
+    }
     tla_block visible{0, bytes_of(kind)};
     if (is_guarded()) {
         const tla_guard_access any{true, offset, 1, 1, nullptr, 0, who_asks(payload), 0};

@@ -28,6 +28,13 @@ class memory_controller::accesses final : public untimed_target, public in_order
     // These bytes of a block are free again: pointers to them are withdrawn, reservations end.
     void released(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
 
+    // A block begins to move: pointers to its bytes are withdrawn. Pointers to its memory are refused meanwhile.
+    void moves(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
+    // It has moved: if no other block moves, who was refused a pointer may ask again.
+    void moved();
+    bool is_reserved(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) const;
+    outlet &to_memory(tla_memory_kind kind) { return to_memory_[kind]; }
+
     void begin_reset();
     void make_new();
 
@@ -104,6 +111,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
     bool keeps_order_ = false;                       // an exclusive access has come
     std::uint64_t written_until_ps_ = 0;             // when the latest write comes that came before it
     bool dmi_granted_ = false;                       // somebody may hold a pointer
+    bool moving_refused_ = false;                    // somebody may remember that one was refused for a move
     std::uint64_t slice_base_ = 0;                   // physical address of the slice's first byte, if there is one
     std::uint64_t data_errors_ = 0;
     guard_counts wrong_[TLA_MEMORY_KIND_COUNT];

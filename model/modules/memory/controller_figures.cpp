@@ -37,6 +37,9 @@ memory_controller::figures::figures(memory_controller &of) : of_(of) {
     queue_depth_ = &figures_.emplace_back(of, "queue_depth", 16u);
     busy_ = &figures_.emplace_back(of, "engine_busy", 1u);
     nodes_visited_ = &figures_.emplace_back(of, "nodes_visited", 32u);
+    const bool moves = of.config_.move.mode != TLA_MOVE_OFF;
+    moves_in_flight_ = &figures_.emplace_back(of, "moves_in_flight", 16u, moves);
+    move_stops_ = &figures_.emplace_back(of, "move_stops", 1u, moves);
 }
 
 figure *memory_controller::figures::add(tla_memory_kind kind, const char *name, unsigned bits, bool shown) {

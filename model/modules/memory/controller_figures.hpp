@@ -23,6 +23,9 @@ class memory_controller::figures {
 
     void show(tla_memory_kind kind, const tla_arena_stats &stats, std::uint64_t at_ps);
 
+    figure &moves_in_flight() { return *moves_in_flight_; }
+    figure &move_stops() { return *move_stops_; }
+
   private:
     struct of_memory {
         figure *used, *largest_free, *free_blocks, *fragmentation, *held, *committed;
@@ -35,7 +38,7 @@ class memory_controller::figures {
     std::deque<std::string> names_;
     std::deque<figure> figures_;
     of_memory memories_[TLA_MEMORY_KIND_COUNT]{};
-    figure *queue_depth_, *busy_, *nodes_visited_;
+    figure *queue_depth_, *busy_, *nodes_visited_, *moves_in_flight_, *move_stops_;
 };
 
 } // namespace tlmalloc

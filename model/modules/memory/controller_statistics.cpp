@@ -1,5 +1,6 @@
 // What a memory controller counts, for reports.
 #include "controller_accesses.hpp"
+#include "controller_moves.hpp"
 #include "controller_work.hpp"
 
 #include <iterator>
@@ -32,6 +33,10 @@ memory_controller::statistics memory_controller::get_statistics(tla_memory_kind 
         result.peak_reserved = stack.peak_reserved;
     }
     result.objects = tla_controller_get_objects(core_.get(), kind);
+    if (moves_) {
+        result.stop_ps = moves_->stop_ps();
+        result.longest_stop_ps = moves_->longest_stop_ps();
+    }
     return result;
 }
 
@@ -54,6 +59,17 @@ static std::vector<statistic> object_statistics(const memory_controller::statist
         {"cache_misses", of.objects.misses, "commands", "GET of a missing key"},
         {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT"},
         {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found no block to evict and must be retried"}};
+}
+
+static std::vector<statistic> move_statistics(const memory_controller::statistics &of) {
+    return {{"binds", of.binds, "commands", "BIND, including rejected commands"},
+            {"unbinds", of.unbinds, "commands", "UNBIND, including rejected commands"},
+            {"moves", of.moves, "commands", "MOVE of a block here, including rejected commands"},
+            {"moved_blocks", of.moved_blocks, "blocks", "that have left their place here"},
+            {"moved_bytes", of.moved_bytes, "bytes", "of these blocks"},
+            {"not_resumed", of.not_resumed, "commands", "of moves to the MMUs that could not be undone"},
+            {"stop_ps", of.stop_ps, "ps", "in which accesses to moving blocks waited, all channels"},
+            {"longest_stop_ps", of.longest_stop_ps, "ps", "the longest of these times"}};
 }
 
 std::vector<statistics_group> memory_controller::list_statistics() const {
@@ -94,6 +110,10 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
         if (tla_controller_uses_objects(core_.get())) {
             const std::vector<statistic> of_objects = object_statistics(s);
             parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
+        }
+        if (moves_) {
+            const std::vector<statistic> of_moves = move_statistics(s);
+            parts.back().statistics.insert(parts.back().statistics.end(), of_moves.begin(), of_moves.end());
         }
         if (front_of(config_.memory, kind) == TLA_FRONT_NONE) continue;
         const statistic of_front[] = {

@@ -4,6 +4,7 @@
 
 #include "controller_accesses.hpp"
 #include "controller_figures.hpp"
+#include "controller_moves.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
@@ -32,6 +33,14 @@ void memory_controller::work::set_watch(watch who) {
     told.released = [](void *self, tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
         static_cast<memory_controller *>(self)->accesses_->released(kind, offset, nbytes);
     };
+    if (of_.config_.move.mode != TLA_MOVE_OFF) {
+        told.reserved = [](void *self, tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+            return static_cast<memory_controller *>(self)->accesses_->is_reserved(kind, offset, nbytes);
+        };
+        told.moves = [](void *self, tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+            static_cast<memory_controller *>(self)->accesses_->moves(kind, offset, nbytes);
+        };
+    }
     if (watch_.decided)
         told.decided = [](void *self, tla_memory_kind kind, const tla_stack_deed *deed) {
             static_cast<memory_controller *>(self)->work_->watch_.decided(kind, *deed);
@@ -76,6 +85,11 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
     tla_controller_execute(core, port, of_.control.sender(), &command, arrival_ps, &outcome);
     tell(command, arrival_ps, outcome);
     if (counts_references(command.opcode)) watch_pins();
+    if (outcome.begun) {
+        const tla_service service = charge(outcome, arrival_ps);
+        of_.moves_->begin(arrival_ps, service.done_ps);
+        return service.accepted_ps;
+    }
     const std::vector<std::uint8_t> result(outcome.result, outcome.result + outcome.result_length);
     outcome.completion.service_ps = begin(outcome, arrival_ps);
     const tla_service service =

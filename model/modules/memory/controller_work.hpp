@@ -18,6 +18,11 @@ class memory_controller::work {
     void set_watch(watch who);
     void make_new(std::uint64_t now_ps);
 
+    void count_failure(tla_memory_kind kind) { counts_[kind].failed++; }
+
+    // Takes the engine as a command does.
+    tla_service charge(const tla_controller_outcome &outcome, std::uint64_t at_ps);
+
     const command_counts &counts(tla_memory_kind kind) const { return counts_[kind]; }
     void add_list_counts(tla_memory_kind kind, statistics &to) const;
 
@@ -30,7 +35,6 @@ class memory_controller::work {
     void tell(const tla_command &command, std::uint64_t arrival_ps, const tla_controller_outcome &outcome) const;
     std::uint64_t begin(const tla_controller_outcome &outcome, std::uint64_t arrival_ps);
     void end(const tla_controller_outcome &outcome, const tla_service &service);
-    tla_service charge(const tla_controller_outcome &outcome, std::uint64_t at_ps);
     tla_status commit_until(std::uint64_t until_ps);
     void end_pins(std::uint64_t at_ps);
     void watch_pins();

@@ -3,6 +3,7 @@
 
 #include "controller_accesses.hpp"
 #include "controller_figures.hpp"
+#include "controller_moves.hpp"
 #include "controller_work.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -37,6 +38,7 @@ static tla_controller_config core_config(const memory_controller::config &config
     core.engine_nodes = config.engine_nodes;
     core.owner_port = config.owner_port;
     core.faults = config.faults;
+    core.move = config.move;
     if (config.engine != TLA_ENGINE_MODEL)
         core.engine_maker = {ask_maker, const_cast<memory_controller::config *>(&config)}; // which is only read
     return core;
@@ -61,6 +63,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     accesses_->connect();
     figures_ = std::make_unique<figures>(*this);
     work_ = std::make_unique<work>(*this);
+    if (config_.move.mode != TLA_MOVE_OFF) moves_ = std::make_unique<moves>(*this);
 }
 
 std::deque<memory_controller::memory_socket> memory_controller::one_of_each_kind() {
@@ -106,6 +109,7 @@ bool memory_controller::makes_transactions(const tla_command &) const {
 
 void memory_controller::start_of_simulation() {
     accesses_->find_memories();
+    if (moves_) moves_->lead_on();
     for (const tla_memory_kind kind : memory_kinds())
         figures_->show(kind, get_statistics(kind).arena, 0);
 }
@@ -113,6 +117,7 @@ void memory_controller::start_of_simulation() {
 void memory_controller::begin_reset() {
     control.end_commands();
     accesses_->begin_reset();
+    if (moves_) moves_->begin_reset();
 }
 
 void memory_controller::make_new() {

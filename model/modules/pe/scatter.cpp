@@ -9,7 +9,7 @@ namespace tlmalloc {
 
 scatter::~scatter() {
     if (under_way_ == 0) return;
-    auto *const rest = new scatter(outlet_); // deletes itself with the last answer
+    auto *const rest = new scatter(*outlet_); // deletes itself with the last answer
     rest->abandoned_ = true;
     rest->under_way_ = under_way_;
     rest->transactions_ = std::move(transactions_);
@@ -32,6 +32,7 @@ scatter::bus_access &scatter::add(tlm::tlm_command command, std::uint64_t addres
     bus_access &i = *unused_.back();
     unused_.pop_back();
     i.owner = this;
+    i.out = outlet_;
     i.who = who;
     i.part.of = nullptr;
     i.part.entered = false;
@@ -120,7 +121,7 @@ void scatter::begin(bus_access &i) {
         [](void *context, std::uint64_t at_ps) {
             bus_access &due = *static_cast<bus_access *>(context);
             due.request.at_ps = at_ps;
-            due.owner->outlet_.send(due.request);
+            due.out->send(due.request);
         },
         &i);
 }

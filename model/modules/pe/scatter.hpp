@@ -18,10 +18,13 @@ namespace tlmalloc {
 // thread waits until the last is answered.
 class scatter {
   public:
-    explicit scatter(outlet &out) : outlet_(out) {}
+    explicit scatter(outlet &out) : outlet_(&out) {}
     ~scatter();
     scatter(const scatter &) = delete;
     scatter &operator=(const scatter &) = delete;
+
+    // The exit of what is added from now on.
+    void lead_to(outlet &out) { outlet_ = &out; }
 
     // How a transaction ended: OK or not, and when its answer was back.
     using answered = std::function<void(bool ok, std::uint64_t at_ps)>;
@@ -47,6 +50,7 @@ class scatter {
   private:
     struct bus_access {
         scatter *owner = nullptr;
+        outlet *out = nullptr;
         in_order_request request;
         lent_payload payload;
         requester *who = nullptr;
@@ -63,7 +67,7 @@ class scatter {
     void begin(bus_access &i);
     void end(bus_access &i);
 
-    outlet &outlet_;
+    outlet *outlet_;
     std::deque<transaction_ptr> transactions_;
     std::deque<bus_access> accesses_;
     std::vector<bus_access *> unused_;

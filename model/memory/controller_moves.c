@@ -1,0 +1,153 @@
+/* The moves of a controller, one after the other (controller.h). */
+#include "block_bindings.h"
+#include "controller_state.h"
+
+#include "base/grow.h"
+
+const char *tla_move_mode_name(tla_move_mode mode) {
+    static const char *const names[] = {"off", "stop", "concurrent"};
+    return (unsigned)mode < TLA_MOVE_MODE_COUNT ? names[mode] : NULL;
+}
+
+/* ---- begin ---- */
+
+/* Allocates the new place, for the owner of the block. */
+static tla_status allocate(tla_controller *c, const tla_object_block *block, tla_memory_kind memory, tla_site *to,
+                           tla_work *work) {
+    tla_block live;
+    tla_owner owner;
+    if (!tla_pe_memory_find(c->memory, block->at.memory, block->at.offset, &live, &owner))
+        tla_pe_memory_set_owner(c->memory, owner);
+    return tla_pe_memory_take(c->memory, memory, &(tla_stack_request){.nbytes = block->nbytes}, to, work);
+}
+
+static tla_status check(const tla_controller *c, const tla_command *command, tla_site at) {
+    const tla_memory_kind memory = command->memory;
+    if (!tla_controller_has(&c->config, memory)) return TLA_INVALID_ARGUMENT;
+    if (tla_controller_is_owned(&c->config) && memory == TLA_HBM) return TLA_UNSUPPORTED;
+    if (tla_pe_memory_traffic(c->memory, memory)) return TLA_UNSUPPORTED;
+    if (at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory)) return TLA_UNSUPPORTED;
+    return TLA_OK;
+}
+
+static tla_status add(tla_controller *c, tla_block_move_config config, const tla_command *command, tla_work *work) {
+    tla_block_move *made = NULL;
+    if (!tla_grow(&c->moves, &c->move_room, c->move_count + 1, sizeof *c->moves)) return TLA_NO_HOST_MEMORY;
+    tla_status status = allocate(c, config.block, command->memory, &config.to, work);
+    if (status) return status;
+    status = tla_block_move_create(&config, &made);
+    if (status)
+        tla_pe_memory_give_back(c->memory, config.to, config.block->nbytes, work);
+    else
+        c->moves[c->move_count++] = made;
+    return status;
+}
+
+tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
+                                     uint64_t who, tla_work *work) {
+    tla_block_move_config config = {.how = c->config.move,
+                                    .correlation_id = command->correlation_id,
+                                    .request_id = command->request_id,
+                                    .port = port};
+    tla_status status = check(c, command, at);
+    if (!status) status = tla_object_begin_move(c->objects, at, command->memory, who, &config.block, work);
+    if (status) return status;
+    const uint64_t nbytes = config.block->nbytes;
+    const tla_controller_watch *watch = &c->watch;
+    if (watch->reserved && watch->reserved(watch->context, at.memory, at.offset, nbytes)) status = TLA_BUSY;
+    if (!status) status = add(c, config, command, work);
+    if (status)
+        tla_object_end_move(config.block);
+    else if (watch->moves)
+        watch->moves(watch->context, at.memory, at.offset, nbytes);
+    return status;
+}
+
+/* ---- steps ---- */
+
+/* The old place, or the new one of a move that failed. */
+static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla_move_step *step) {
+    const tla_block_move_config *config = tla_block_move_get_config(m);
+    tla_controller_outcome *outcome = &step->outcome;
+    const tla_site place = step->from;
+    if (tla_block_move_has_moved(m)) {
+        tla_pe_memory_copied(c->memory, place, step->nbytes, config->to);
+        tla_object_change_place(config->block, config->to);
+        c->counts[place.memory].moved_blocks++;
+        c->counts[place.memory].moved_bytes += step->nbytes;
+    }
+    *outcome =
+        (tla_controller_outcome){.memory = place.memory, .offset = place.offset, .work.engine = &outcome->engine};
+    tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});
+    const uint64_t granted = tla_pe_memory_granted(c->memory, place.memory, (tla_block){place.offset, step->nbytes});
+    outcome->completion.status = tla_pe_memory_give_back(c->memory, place, step->nbytes, &outcome->work);
+    if (!outcome->completion.status) tla_object_tell(c->objects, place, granted);
+    outcome->arena = tla_pe_memory_get_stats(c->memory, place.memory);
+}
+
+static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
+    const tla_block_move_config *config = tla_block_move_get_config(m);
+    const bool moved = tla_block_move_has_moved(m);
+    tla_controller_outcome *outcome = &step->outcome;
+    *outcome = (tla_controller_outcome){.memory = config->to.memory, .offset = config->to.offset};
+    outcome->arena = tla_pe_memory_get_stats(c->memory, config->to.memory);
+    outcome->completion = (tla_completion){.correlation_id = config->correlation_id,
+                                           .request_id = config->request_id,
+                                           .status = moved ? TLA_OK : tla_block_move_status(m),
+                                           .opcode = TLA_OP_MOVE,
+                                           .value = moved ? config->to.pa.value : 0,
+                                           .nbytes = step->nbytes,
+                                           .total_free = outcome->arena.free,
+                                           .largest_free = outcome->arena.largest_free};
+    step->port = config->port;
+    c->counts[config->to.memory].not_resumed += tla_block_move_not_restored(m);
+    tla_object_end_move(config->block);
+    tla_block_move_destroy(m);
+    c->move_count--;
+    for (size_t i = 0; i < c->move_count; i++)
+        c->moves[i] = c->moves[i + 1];
+}
+
+tla_move_step_kind tla_controller_move_next(tla_controller *c, uint64_t at_ps, tla_move_step *step) {
+    if (c->move_count == 0) return TLA_MOVE_WAITS;
+    tla_block_move *m = c->moves[0];
+    const tla_move_step_kind kind = tla_block_move_next(m, step);
+    if (kind == TLA_MOVE_FREES) free_place(c, m, at_ps, step);
+    if (kind == TLA_MOVE_ENDS) end(c, m, step);
+    return kind;
+}
+
+bool tla_controller_has_copy(const tla_controller *c) {
+    return c->move_count > 0 && tla_block_move_has_copy(c->moves[0]);
+}
+
+void tla_controller_move_sent(tla_controller *c, tla_status status) {
+    tla_block_move_sent(c->moves[0], status);
+}
+
+void tla_controller_move_copied(tla_controller *c, bool ok) {
+    tla_block_move_copied(c->moves[0], ok);
+}
+
+void tla_controller_wrote(tla_controller *c, tla_memory_kind memory, uint64_t offset, uint64_t nbytes) {
+    if (c->move_count > 0 && tla_block_move_get_config(c->moves[0])->block->at.memory == memory)
+        tla_block_move_wrote(c->moves[0], offset, nbytes);
+}
+
+void tla_controller_abandon_moves(tla_controller *c) {
+    for (size_t i = 0; i < c->move_count; i++)
+        tla_block_move_abandon(c->moves[i]);
+}
+
+bool tla_controller_is_moving(const tla_controller *c, tla_memory_kind memory) {
+    for (size_t i = 0; i < c->move_count; i++) {
+        const tla_block_move_config *config = tla_block_move_get_config(c->moves[i]);
+        if (config->block->at.memory == memory || config->to.memory == memory) return true;
+    }
+    return false;
+}
+
+void tla_controller_drop_moves(tla_controller *c) {
+    while (c->move_count > 0)
+        tla_block_move_destroy(c->moves[--c->move_count]);
+}
