@@ -20,12 +20,14 @@ namespace tlmalloc {
 class at_lt_bridge : public instrumented, public resettable, private access_target {
   public:
     struct config {
-        unsigned outstanding = 64; // accepted requests per initiator without END_RESP; more requests wait for END_REQ
+        // Accepted requests per initiator without END_RESP, at least 1; more wait for END_REQ.
+        unsigned outstanding = 64;
     };
 
     target_socket<0> in;
     initiator_socket<at_lt_bridge> out{"out"};
 
+    // Reports an error /tlmalloc/at/config if `outstanding` is 0.
     at_lt_bridge(sc_core::sc_module_name name, const config &settings);
 
   private:

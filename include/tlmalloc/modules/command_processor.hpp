@@ -50,15 +50,16 @@ class command_processor : public instrumented, public resettable, private comman
         tla_target route_target = TLA_TARGET_PE_MMU; // kind of target on these routes
         std::vector<dispatch_route> dispatch_routes; // routes to the targets below, for LAUNCH
         tla_target dispatch_target = TLA_TARGET_PROCESSING_ELEMENT; // kind of target on these routes
-        unsigned sip = 0;                                           // own SIP, for completions
+        unsigned sip = 0;                                           // own SIP, below TLA_SIP_COUNT, for completions
         std::uint32_t kernels = 0;                                  // valid kernel numbers are less than this; 0:
                                                                     // unknown
         std::vector<tla_owned_slice> slices;                        // slices whose blocks it places; empty: slices
                                                                     // place their own
         tla_lockstep_config list{};                                 // for these slices, which determine banks and base
         tla_cost_profile cost{};                                    // cost of a decision about these slices
-        unsigned ports = 16;
-        unsigned queue_depth = 16;
+        unsigned ports = 16;                                        // control ports, at least 1
+        unsigned queue_depth = 16;                                  // waiting commands, 1 ..
+                                                                    // TLA_COMMAND_QUEUE_DEPTH_MAX
     };
 
     struct statistics : command_counts {
@@ -74,14 +75,20 @@ class command_processor : public instrumented, public resettable, private comman
 
     control_window control;
 
+    // Reports an error /tlmalloc/command_processor/config for `ports` or `queue_depth` out of range. The same error
+    // reports `dispatch_routes` whose ranges of PEs overlap, and a `list` that cannot form a free list. Throws
+    // std::bad_alloc without host memory.
     command_processor(sc_core::sc_module_name name, const config &settings);
     ~command_processor() override;
 
-    // Sets the way and the spacing of a dispatch route (command.h) when the fabric determines them. Call it before the
-    // simulation runs.
+    // Sets way_ps and spacing_ps, in ps, of a dispatch route (tla_dispatch_route) when the fabric determines them.
+    // `route` is an index into config::dispatch_routes; the call does not check it, and an invalid index is undefined
+    // behaviour. Call it before the simulation runs. A later call affects only launches that the processor forwards
+    // after it. A reset keeps the values.
     void expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps);
 
-    // Time from the sending of a launch until the farthest of these PEs is ready to begin; 0 if unknown.
+    // Returns the time in ps from the sending of a launch until the farthest of these PEs is ready to begin. Returns 0
+    // if no route to these PEs has a known way.
     std::uint64_t way_ps(const tla_pe_set &pes) const;
 
     statistics get_statistics() const;

@@ -24,33 +24,38 @@ class forward_path {
 };
 
 // For all functions below: `target` is an initiator socket, as in `send_command(control, 0, ...)`, or an interface.
-// `who` is the extension that identifies the requester, or null; it stays the caller's. If a thread is killed or reset
-// in a call, its transactions remain in flight (target_socket.hpp).
+// `who` is the extension that identifies the requester, or null; it stays the caller's. `delay` is the caller's local
+// time, and grows by the time of the transactions, also when they fail. The target may wait: call the functions from a
+// thread. If a thread is killed or reset in a call, its transactions remain in flight (target_socket.hpp).
 
-// Writes the descriptor to the port whose registers begin at `port_address`; delay grows by the time of the write.
-// Returns TLA_BUS_ERROR if the target answers the write with an error, and TLA_INVALID_ARGUMENT if the command cannot
-// be encoded.
+// Writes the descriptor to the port whose registers begin at `port_address`. Returns TLA_BUS_ERROR if the target
+// answers the write with an error. Returns TLA_INVALID_ARGUMENT, with a warning /tlmalloc/command_sender, if the
+// command cannot be encoded; nothing is sent then.
 tla_status post_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         sc_core::sc_time &delay, requester *who = nullptr);
 
 // Reads the completion; delay then ends when the command is done and the answer has returned. Returns the completion's
-// status. Returns TLA_BUS_ERROR if the target answers the read with an error, or if the bytes are not a completion.
+// status. Returns TLA_BUS_ERROR if the target answers the read with an error, or if the bytes are not a completion;
+// `completion` is unchanged then.
 tla_status read_completion(forward_path target, std::uint64_t port_address, tla_completion &completion,
                            sc_core::sc_time &delay, requester *who = nullptr);
 
-// Posts the command, then reads its completion.
+// Posts the command, then reads its completion. Errors as the two functions above; after an error of the first,
+// `completion` is unchanged.
 tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, requester *who = nullptr);
 
 using retry_policy = tla_retry_policy;
 
-// Sends a command and repeats it as the policy says; `retried` grows by the number of repetitions.
+// Sends a command, and repeats it while it returns TLA_BUSY, at most policy.retries times, policy.delay_ps after each
+// rejection. `retried` grows by the number of repetitions. Returns the status of the last attempt.
 tla_status send_command(forward_path target, std::uint64_t port_address, const tla_command &command,
                         tla_completion &completion, sc_core::sc_time &delay, const retry_policy &policy,
                         std::uint64_t &retried, requester *who = nullptr);
 
-// Makes an access. With `extent` the access is part of a transfer, with `part` of a transaction, with `token` of a
-// message. Returns true if the answer is OK.
+// Makes an access of nbytes at an address; `data` holds nbytes. With `extent` the access is part of a transfer, with
+// `part` of a transaction, with `token` of a message; the caller owns these extensions. Returns true if the answer is
+// OK. Otherwise the target determines what has changed; tlmalloc's memories change nothing.
 bool access(forward_path target, tlm::tlm_command command, std::uint64_t address, void *data, std::uint32_t nbytes,
             sc_core::sc_time &delay, requester *who = nullptr, transfer_extent *extent = nullptr,
             transaction_part *part = nullptr, message_token *token = nullptr);

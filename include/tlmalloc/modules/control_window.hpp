@@ -101,11 +101,13 @@ class control_window : private access_target, public target_socket<0> {
     // Returns " (correlation 3, request 17)", for reports about a command; an empty string if the command has no ids.
     static std::string ids_of(const tla_command &command);
 
-    // Completes the command that runs at `port`, at done_ps (local time), and leaves `result` in the command area.
+    // Completes the command that runs at `port`, at done_ps (local time), and leaves `result`, at most
+    // TLA_COMMAND_MAX_BYTES, in the command area. If a reset has ended the command, the call has no effect.
     void complete(unsigned port, const tla_completion &completion, std::uint64_t done_ps,
                   const std::vector<std::uint8_t> &result = {});
 
     // Completes the command after its wait in the queue and completion.service_ps of the engine's work, and counts it.
+    // arrival_ps is the argument of execute(). Returns the times of the service.
     tla_service finish(unsigned port, const tla_completion &completion, std::uint64_t arrival_ps,
                        command_counts &counts, const std::vector<std::uint8_t> &result = {});
 

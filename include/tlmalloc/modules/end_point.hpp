@@ -21,19 +21,22 @@ namespace tlmalloc {
 class end_point : public sc_core::sc_module, public resettable {
   public:
     struct config {
-        std::uint32_t chunk = 256;        // bytes per access: as many as a link carries at once
-        std::uint32_t outstanding = 4096; // accesses in flight
-        std::uint32_t asid = 0;           // address space of the accesses
+        std::uint32_t chunk = 256;        // largest access in bytes, at least 1; accesses end at multiples of it
+        std::uint32_t outstanding = 4096; // accesses in flight, at least 1
+        std::uint32_t asid = 0;           // address space of the accesses, below TLA_ASID_HARDWARE (guard.h)
     };
 
     tlm_utils::simple_initiator_socket<end_point> out{"out"};
 
+    // Reports an error /tlmalloc/end_point/config if `chunk` or `outstanding` is 0, and /tlmalloc/time/resolution
+    // unless the time resolution is 1 ps.
     end_point(sc_core::sc_module_name name, const config &settings);
 
-    // Moves bytes, beginning now. The calling thread waits until the last byte has been written or read. The bytes lie
-    // in one memory, beginning at a physical address; a write only reads `bytes`. Returns TLA_BUS_ERROR if the target
-    // answers an access with an error; accesses that had begun by then have moved their bytes. Returns TLA_RESET, with
-    // the same effect, if a reset ends the transfer. A call during a reset returns TLA_RESET too.
+    // Moves nbytes, beginning now; `command` is a read or a write. The calling thread waits until the last byte has
+    // been written or read. The bytes lie in one memory, beginning at a physical address; a write only reads `bytes`.
+    // With 0 bytes the call returns TLA_OK. Returns TLA_BUS_ERROR if the target answers an access with an error.
+    // Accesses that had begun by then are completed, and have moved their bytes. Returns TLA_RESET, with the same
+    // effect, if a reset ends the transfer. A call during a reset returns TLA_RESET, and moves nothing.
     tla_status move(tlm::tlm_command command, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes);
 
   private:

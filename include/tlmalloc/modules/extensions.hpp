@@ -24,7 +24,7 @@ namespace tlmalloc {
 // that forwards a payload leaves the extension in place. A module that makes its own payload on behalf of another
 // initiator copies the extension.
 struct requester : tlm::tlm_extension<requester> {
-    std::uint32_t asid = 0;      // address space, as in page tables
+    std::uint32_t asid = 0;      // address space, as in page tables, at most TLA_ASID_HARDWARE (guard.h)
     std::uint32_t initiator = 0; // the platform's number of the initiator, for messages
     bool trusted = false;
     bool anonymous = false; // no address space is known: restricted to none, and owns nothing
@@ -161,9 +161,9 @@ struct transfer_extent : tlm::tlm_extension<transfer_extent> {
 
 // --- Transactions ---
 
-// The initiator owns the transaction; the fabric records that the access has entered the fabric. A module that makes
-// its own payloads on behalf of another initiator passes the extension on. Without the extension, an access is a
-// transaction of its own.
+// The initiator owns the transaction, which outlives its accesses. The fabric records that the access has entered the
+// fabric. A module that makes its own payloads on behalf of another initiator passes the extension on. Without the
+// extension, an access is a transaction of its own.
 struct transaction_part : tlm::tlm_extension<transaction_part> {
     tla_transaction *of = nullptr;
     bool entered = false;
@@ -198,7 +198,8 @@ struct destroy_transaction {
 };
 using transaction_ptr = std::unique_ptr<tla_transaction, destroy_transaction>;
 
-// Null without host memory: each access is then a transaction of its own.
+// Creates a transaction, as tla_transaction_create (fabric.h). Returns null for a window of 0, and without host memory:
+// each access is then a transaction of its own.
 inline transaction_ptr new_transaction(std::uint64_t window, bool posted) {
     tla_transaction *made = nullptr;
     tla_transaction_create(window, posted, &made);
@@ -207,8 +208,9 @@ inline transaction_ptr new_transaction(std::uint64_t window, bool posted) {
 
 // --- Messages ---
 
-// The sender owns the token. A PE's message window (pe_ipcq.hpp) rejects a write without a token. A write may arrive in
-// several accesses with the same token; the token takes effect when the last byte has arrived.
+// The sender owns the token, which outlives its writes. A PE's message window (pe_ipcq.hpp) rejects a write without a
+// token. A write may arrive in several accesses with the same token; the token takes effect when the last byte has
+// arrived.
 struct message_token : tlm::tlm_extension<message_token> {
     enum class kind {
         piece,   // the access writes bytes of a piece

@@ -25,14 +25,15 @@ class hbm_slice : public memory_module {
         config() { tla_hbm_defaults(this); }
         explicit config(const tla_hbm_parameters &parameters) : tla_hbm_parameters(parameters) {}
 
-        unsigned outstanding = 64; // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;           // grant DMI
+        // AT: accepted requests per initiator without END_RESP, at least 1; more wait for END_REQ.
+        unsigned outstanding = 64;
+        bool dmi = true; // grant DMI
         // Banks, rows and refresh, or a channel without banks (config.h reads a profile). The profile's burst,
         // bandwidth and turnaround replace burst, pseudo_channel_bandwidth and direction_switch_ps. The pseudo-channels
         // interleave by the profile's burst.
         std::optional<tla_hbm_config> timing{};
         tla_fault_injection faults{};
-        const char *kind = "hbm_slice"; // name in statistics
+        const char *kind = "hbm_slice"; // name in report ids and statistics; the text outlives the module
     };
 
     struct statistics : access_counts {
@@ -43,6 +44,9 @@ class hbm_slice : public memory_module {
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
     };
 
+    // Reports an error /tlmalloc/<kind>/config for a capacity of 0, for channels or bursts that are not powers of two,
+    // for a bandwidth of 0, and for an invalid profile. The same error reports a capacity for which the host has no
+    // address space.
     hbm_slice(sc_core::sc_module_name name, const config &settings);
     ~hbm_slice() override;
 

@@ -33,7 +33,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     struct config : runtime::config {
         using runtime::config::config;
 
-        unsigned outstanding = 1024; // transactions in flight that move tensors, far more than links hold
+        unsigned outstanding = 1024; // accesses in flight that move data, at least 1; far more than links hold
     };
 
     tlm_utils::simple_initiator_socket<host> out{"out"};
@@ -46,22 +46,29 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     // the mapping that was sent to it.
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> faults;
 
-    // The host's program; it runs as a SystemC thread from time 0.
+    // The host's program; it runs once, as a SystemC thread from time 0. Set it before the simulation runs; may be
+    // empty.
     std::function<void()> main;
 
+    // Reports an error /tlmalloc/host/config for a dma_chunk of 0, and for a PE that the address map does not include.
+    // The same error reports, at the start of the simulation, more bound MMUs than PEs. A driver reports its own errors
+    // (host_driver.hpp).
     host(sc_core::sc_module_name name, config settings);
 
     // Move all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016). A write goes to every copy,
-    // a read uses the first copy. For a tensor on demand, a read returns the existing pages, and a write fails with
-    // TLA_UNSUPPORTED. `bytes` holds the size of the tensor. Both return TLA_BUS_ERROR if a memory answers with an
-    // error, and TLA_RESET if a reset ends the call or the call begins during a reset.
+    // a read uses the first copy. For a tensor on demand, a read returns the existing pages and leaves the other bytes
+    // of `bytes` unchanged; a write returns TLA_UNSUPPORTED and moves nothing. `bytes` holds the size of the tensor.
+    // Both return TLA_BUS_ERROR if a memory answers an access with an error, and TLA_RESET if a reset ends the call.
+    // Accesses that had begun by then have moved their bytes: repeat the whole transfer. A call that begins during a
+    // reset returns TLA_RESET, and moves nothing.
     tla_status write_tensor(const tensor &to, const std::uint8_t *bytes, tla_error *error);
     tla_status read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error);
 
     // Access memory by physical address, without a processor on the way (KernBench's MemoryWriteMsg and MemoryReadMsg).
-    // One transaction makes accesses of host.dma_chunk bytes; the bytes lie in one memory. Unless it is null, *done
-    // receives the ids, the status, the start (value), the duration (service_ps) and the moved bytes (nbytes). Returns
-    // TLA_BUS_ERROR if an access was answered with an error; accesses that had begun by then have moved their bytes.
+    // One transaction makes accesses of host.dma_chunk bytes; the bytes lie in one memory. Both return TLA_BUS_ERROR if
+    // a memory answers an access with an error, and TLA_RESET as write_tensor does. Accesses that had begun by then
+    // have moved their bytes. Unless it is null, *done receives the ids, the status, the start (value) and the duration
+    // (service_ps) in ps, and the bytes (nbytes), 0 after TLA_BUS_ERROR. After TLA_RESET *done is unchanged.
     tla_status write_memory(tla_paddr pa, const std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
                             tla_completion *done = nullptr);
     tla_status read_memory(tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes, tla_error *error,
@@ -70,7 +77,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     // The driver of the process (host.driver), or null.
     host_driver *driver() { return driver_.get(); }
 
-    // Sum of the latencies of all chunks that the host moved.
+    // Sum of the latencies in ps of all chunks that the host moved.
     std::uint64_t transfer_latency_ps() const { return transfer_latency_ps_; }
 
   private:

@@ -38,12 +38,16 @@ class waveform {
     // Returns the first selected pattern that no signal has matched yet, or "" if all patterns have matched.
     std::string unmatched() const;
 
+    // Declares a signal of 1 to 64 bits, as tla_wave_declare. Call it before the simulation runs. A failure is an error
+    // report /tlmalloc/waveform/declare, and returns an unusable signal.
     tla_wave_signal declare(const std::string &scope, const std::string &name, unsigned bits);
-    // A value that is set before the simulation runs, at whatever time, is the signal's initial value.
+    // Change a signal at at_ps in ps, or now if at_ps lies in the kernel's past. A value that is set before the
+    // simulation runs, at whatever time, is the signal's initial value. After close() the calls have no effect.
     void set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value);
     void add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta);
 
-    // Writes the rest, with the kernel's time as the end. Returns TLA_IO if something could not be written.
+    // Writes the rest, with the kernel's time as the end. Returns TLA_IO if a write has failed since the opening. A
+    // second call does nothing and returns TLA_OK.
     tla_status close();
 
   private:
@@ -74,6 +78,10 @@ struct statistics_group {
 
 // The base of every module. Code that walks the modules of a platform (a waveform, a trace file, a report) uses this
 // interface. A new figure or statistic of a module therefore appears in every output.
+//
+// A constructor reports an error /tlmalloc/time/resolution unless the time resolution is 1 ps. Errors of configuration
+// are /tlmalloc/<kind>/config, from the constructor or at the start of the simulation. By default SystemC throws such
+// an error as sc_core::sc_report. A module must not be used if SystemC is set to continue after it.
 class instrumented : public sc_core::sc_module {
   public:
     // Declares all figures in an ordered VCD, which must live until the simulation ends. Call it once, before the
@@ -110,8 +118,8 @@ class instrumented : public sc_core::sc_module {
 // branch.
 class figure {
   public:
-    // Dots in the name lead into scopes below the module's scope. With `shown` false, a module in this configuration
-    // has no such figure.
+    // The name must outlive the figure; dots in it lead into scopes below the module's scope. `bits`: 1 to 64. With
+    // `shown` false, a module in this configuration has no such figure.
     figure(instrumented &of, const char *name, unsigned bits, bool shown = true) : name_(name), bits_(bits) {
         if (shown) of.figures_.push_back(this);
     }

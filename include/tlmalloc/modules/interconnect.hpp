@@ -42,14 +42,15 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     };
 
     struct config {
-        std::vector<tla_fabric_node> nodes;
-        std::vector<tla_fabric_link> links;
-        std::uint32_t flit = 256;           // bytes
+        std::vector<tla_fabric_node> nodes; // numbers of nodes are indexes here
+        std::vector<tla_fabric_link> links; // between these nodes; numbers of links are indexes here
+        std::uint32_t flit = 256;           // bytes, at least 1
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
-        std::vector<window> windows;
-        std::vector<link_group> groups; // empty: waveforms show no links
-        unsigned outstanding = 64;      // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
+        std::vector<window> windows;        // each ends below 2^64, and leads to an index of `targets`
+        std::vector<link_group> groups;     // empty: waveforms show no links
+        // AT: accepted requests per initiator without END_RESP, at least 1; more wait for END_REQ.
+        unsigned outstanding = 64;
     };
 
     target_socket<0> in;
@@ -57,6 +58,10 @@ class interconnect : public instrumented, public resettable, private untimed_tar
                                    invalidate_direct_mem_ptr(target, first, last);
                                }};
 
+    // Reports an error /tlmalloc/interconnect/config for a flit of 0 bytes, a link with an unknown node or without
+    // bandwidth, an invalid or overlapping window, and a group with an unknown link. The same error reports, at the
+    // start of the simulation, other numbers of bound sockets than of sources and targets. Without host memory for an
+    // access, the error is /tlmalloc/interconnect/host_memory.
     interconnect(sc_core::sc_module_name name, config settings);
 
     // Return the node of an initiator, by its number, and the node of the target of an address; no_node if the node is
@@ -65,19 +70,21 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     std::uint32_t node_of_source(std::size_t source) const;
     std::uint32_t node_of_target(std::uint64_t address) const;
 
-    // way_ps: the time of a write of nbytes from one node to another without other traffic; 0 if no path exists.
-    // spacing_ps: the largest distance in time between such writes that are sent together, by any way.
+    // way_ps: the time in ps of a write of nbytes from one node to another without other traffic, on the path of
+    // tla_fabric_path. Returns 0 if no path exists, for an unknown node, and without host memory. spacing_ps: the
+    // longest time in ps for which such a write occupies one link or one node of the whole fabric. The figure is for
+    // every path: it estimates by how much a write delays another write that is sent at the same time.
     std::uint64_t way_ps(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
     std::uint64_t spacing_ps(std::uint32_t nbytes) const;
 
-    // A way from one node to another. `nodes` includes both ends, and is empty if no way exists. `least_ps` is a lower
-    // bound on the time of nbytes of a transfer that has begun.
+    // A way from one node to another, on the path of tla_fabric_path. `nodes` includes both ends, and is empty if no
+    // way exists. `least_ps` is a lower bound in ps on the time of nbytes of a transfer that has begun.
     struct way {
         std::vector<std::uint32_t> nodes;
         std::uint64_t least_ps;
     };
     way way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes);
-    // Puts the node on an island (time_queue.hpp). Call it before the simulation runs.
+    // Puts a node of the configuration on an island (time_queue.hpp). Call it before the simulation runs.
     void put_on_island(std::uint32_t node, std::uint32_t island) { nodes_.put_on_island(node, island); }
 
     // Called with everything that a link carries (fabric.h). Set it before the simulation runs. If it is empty, the
@@ -85,6 +92,8 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     std::function<void(const tla_fabric_passage &)> passed;
 
     std::uint64_t errors() const { return errors_; } // accesses that found no target
+    // The fabric with the loads of its links (fabric.h). The interconnect owns it; a reset replaces it. Use the pointer
+    // before the simulation continues.
     const tla_fabric *fabric() const;
     std::vector<statistics_group> list_statistics() const override;
 

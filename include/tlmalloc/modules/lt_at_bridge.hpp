@@ -56,7 +56,7 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
                                     // units
         bool powers_of_two = true;  // requests have power-of-two lengths and natural alignment
         response_end ending = response_end::updated;
-        unsigned accepted = 64; // accepted four-phase accesses per initiator without END_RESP
+        unsigned accepted = 64; // accepted four-phase accesses per initiator without END_RESP, at least 1
         bool dmi = true;        // forward DMI
         bool exclusive = false; // the target keeps reservations, and clears requester::exclusive of a write that it did
                                 // not make, as a memory_controller does. Otherwise the bridge rejects exclusive

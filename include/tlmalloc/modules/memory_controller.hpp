@@ -50,9 +50,10 @@ class memory_controller : public instrumented, public resettable, private comman
         config() { tla_controller_defaults(this); }
         explicit config(const tla_controller_parameters &parameters) : tla_controller_parameters(parameters) {}
 
-        std::uint64_t latency_ps = 0; // added to every data access
-        unsigned outstanding = 64;    // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;              // forward DMI
+        std::uint64_t latency_ps = 0; // added to every data access, ps
+        // AT: accepted requests per initiator without END_RESP, at least 1; more wait for END_REQ.
+        unsigned outstanding = 64;
+        bool dmi = true; // forward DMI
         tla_fault_injection faults{};
         engine_maker engines = make_engine; // makes the engine of its free lists; set it to use your own
         static constexpr unsigned no_owner = TLA_CONTROLLER_NO_OWNER;
@@ -86,13 +87,18 @@ class memory_controller : public instrumented, public resettable, private comman
     optional_initiator_socket<tlm_utils::simple_initiator_socket<memory_controller>> maps{"maps"};
     control_window control;
 
+    // Reports an error /tlmalloc/memory_controller/config for a configuration that tla_controller_check_config rejects,
+    // for an engine without `engines`, and for `ports` or queue_depth out of range (control_window.hpp). The same error
+    // reports, at the start of the simulation, a memory that is not bound or is too small. Throws std::bad_alloc
+    // without host memory.
     memory_controller(sc_core::sc_module_name name, const config &settings);
     ~memory_controller() override;
 
     // The memories that it has: kinds with bytes, ascending.
     std::vector<tla_memory_kind> memory_kinds() const;
 
-    // Statistics of the memory. Before the first command, the arena's statistics are those of an untouched arena.
+    // Statistics of a memory of memory_kinds(). Before the first command, the arena's statistics are those of an
+    // untouched arena.
     statistics get_statistics(tla_memory_kind kind) const;
     std::uint64_t refused() const { return tla_controller_get_refused(core_.get()); } // commands, by the fault plan
     std::uint64_t data_errors() const;
@@ -113,7 +119,8 @@ class memory_controller : public instrumented, public resettable, private comman
     // and the time in ps at which the commit is done. It must neither wait nor send commands.
     std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
 
-    // Restores a memory's free list (arena.h). Call it before the simulation runs. Errors as tla_controller_restore.
+    // Restores a memory's free list (arena.h). Call it before the simulation runs. Errors as tla_controller_restore;
+    // `error` may be null.
     tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);
 
     // As tla_controller_is_as_at_the_beginning.

@@ -33,12 +33,14 @@ class memory_module : public instrumented, public resettable, private untimed_ta
     };
 
     struct memory_config {
-        std::uint64_t capacity;       // bytes
+        std::uint64_t capacity;       // bytes, at least 1
         std::uint64_t latency_ps = 0; // from a request to its arrival
-        unsigned outstanding = 64;    // see target_socket
+        unsigned outstanding = 64;    // see target_socket; at least 1
         bool dmi = true;              // grant DMI
     };
 
+    // `kind` outlives the module. Reports an error /tlmalloc/<kind>/config for a capacity of 0, and for a capacity for
+    // which the host has no address space.
     memory_module(const sc_core::sc_module_name &name, const char *kind, const memory_config &settings);
 
     // Moves and counts a legal access, which arrives at arrival_ps. Returns the time at which it is done.

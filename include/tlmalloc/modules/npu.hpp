@@ -92,7 +92,8 @@ class host_memory : public sc_core::sc_module {
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/NPU.md.
 class npu : public sc_core::sc_module, public resettable {
   public:
-    // `config` must be a configuration that tla_config_load accepted.
+    // `config` must be a configuration that tla_config_load accepted. Reports an error /tlmalloc/npu/topology for plain
+    // controller addresses, and for a topology that cannot be built. Its parts report their own errors.
     npu(sc_core::sc_module_name name, const tla_config &config, const kernel_table &kernels);
     ~npu() override;
 
@@ -102,6 +103,7 @@ class npu : public sc_core::sc_module, public resettable {
     // The host's memory; null if the platform has none.
     tlmalloc::host_memory *memory_of_host() { return host_memory_.get(); }
     const tlmalloc::host_memory *memory_of_host() const { return host_memory_.get(); }
+    // The end point of a SIP below system.sips.
     end_point &end_point_of(unsigned sip) { return *end_points_[sip]; }
     tlmalloc::host &host() { return *host_; }
     const tlmalloc::host &host() const { return *host_; }
@@ -121,14 +123,15 @@ class npu : public sc_core::sc_module, public resettable {
     va_manager::statistics mapping_statistics() const;
 
     // Starts the HBM free list of every controller in a recorded state (arena.h) instead of as one block. Call it
-    // before the simulation runs. Errors as tla_arena_restore.
+    // before the simulation runs. Errors as tla_controller_restore. After an error some lists may be in that state: do
+    // not run the platform.
     tla_status age(const std::string &snapshot, tla_error *error);
 
     // Sum of everything unreleased: memories whose free list differs from its initial state, mapped bytes in MMUs,
     // virtual addresses, and living tensors. 0 if the platform is as at its beginning.
     std::uint64_t leaks() const;
 
-    // Sum of the latencies of all chunks that the host and the DMA engines moved.
+    // Sum of the latencies in ps of all chunks that the host and the DMA engines moved.
     std::uint64_t transfer_latency_ps() const;
 
     // Every module with figures or statistics, in the order of waveforms and reports.

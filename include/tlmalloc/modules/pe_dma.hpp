@@ -42,7 +42,7 @@ class pe_dma : public instrumented, public resettable {
         direction way;
         tla_vaddr va;
         tla_paddr tile;
-        std::uint64_t rows, row_bytes, pitch;
+        std::uint64_t rows, row_bytes, pitch; // a count, and bytes; with 0 rows or row_bytes nothing moves
         bool has_tile = true;
         std::uint8_t pattern = 0;
         bool physical = false;          // `va` is a physical address, which the MMU forwards unchanged
@@ -71,17 +71,20 @@ class pe_dma : public instrumented, public resettable {
     };
     std::function<void(const request &what, std::uint64_t start_ps, std::uint64_t end_ps, const outcome &how)> ended;
 
+    // Reports an error /tlmalloc/pe_dma/config if chunk, bandwidth or outstanding is 0.
     pe_dma(sc_core::sc_module_name name, const config &settings);
     ~pe_dma() override;
 
     // Moves everything; delay is the start of the transfer and, on return, its end. Calls wait(): call it from a
-    // thread. Several threads may call at once. Returns TLA_BUS_ERROR if a transaction was answered with an error; the
-    // engine then issues no further chunk. Returns TLA_RESET if a reset has ended the transfer.
+    // thread. Several threads may call at once. Returns TLA_BUS_ERROR if a transaction was answered with an error,
+    // TLA_RESET if a reset has ended the transfer or is in progress, and TLA_TIMEOUT after give_up(). After a failure
+    // the engine issues no further chunk; issued chunks may have moved their bytes.
     tla_status transfer(const request &what, sc_core::sc_time &delay);
 
     // Begins a transfer without a waiting thread, at at_ps, which is not before SystemC's time, and after a transfer()
     // of that time. The engine calls `over` once, with the status and the end, which may lie in the future; `over` must
-    // not wait. Objects to which the request points must live until then.
+    // not wait. Objects to which the request points must live until then. During a reset it calls `over` at once, with
+    // TLA_RESET. Other errors as transfer(). The request has at least one row and one byte.
     using told_end = std::function<void(tla_status, std::uint64_t end_ps)>;
     void begin(const request &what, std::uint64_t at_ps, told_end over);
 
@@ -97,7 +100,7 @@ class pe_dma : public instrumented, public resettable {
     struct inland {
         std::uint32_t island = 0;
         std::function<bool(const request &what, std::uint64_t at_ps)> stays;
-        // A lower bound on the time of a chunk that is not the first.
+        // A lower bound in ps on the time of a chunk of nbytes that is not the first.
         std::function<std::uint64_t(const request &what, std::uint32_t nbytes)> least_ps;
     };
     void lie_on(inland where) { inland_ = std::move(where); }

@@ -78,6 +78,8 @@ class message_ledger {
     std::function<void(const delivery &)> delivered;
 
     // --- Programs ---
+    // Programs of a launch are numbered from 0, below `programs`. enter: the LAUNCH of a program has arrived at its
+    // unit, once for each program. leave: the program has ended, and sends and receives nothing any more.
     void enter(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, pe_ipcq &unit);
     void leave(std::uint32_t launch, std::uint32_t program);
     // The unit on which a program runs, or ran; null before its LAUNCH.
@@ -91,6 +93,7 @@ class message_ledger {
     void forget_launches() { launches_.clear(); }     // after a reset of all PEs, which ends their programs
 
     // --- Operations in flight: a piece, a credit, a request for slots until its answer ---
+    // Each depart is followed by one arrive. For an unknown launch the calls have no effect.
     void depart(std::uint32_t launch);
     void arrive(std::uint32_t launch);
 
@@ -103,6 +106,8 @@ class message_ledger {
     bool is_deadlocked(std::uint32_t launch) const;
 
     // --- Messages ---
+    // sent: a program has called for the sending of nbytes, at at_ps. received: the oldest message from one program to
+    // another that was sent and not received has been received whole; such a message exists.
     void sent(std::uint32_t launch, std::uint32_t from, std::uint32_t to, std::uint64_t nbytes, std::uint64_t at_ps);
     void received(std::uint32_t launch, std::uint32_t from, std::uint32_t to, std::uint64_t at_ps);
 
@@ -176,6 +181,10 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     tlm_utils::simple_initiator_socket<pe_ipcq> local{"local"}, allocator{"allocator"};
     optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_ipcq>> memory{"memory"};
 
+    // `dma` and `ledger` outlive the unit. Reports an error /tlmalloc/pe_ipcq/config unless slots is 1 ..
+    // TLA_MESSAGE_SLOTS_MAX and slot_size above 0, with at most TLA_MESSAGE_WINDOW_BYTES of slots in a direction. The
+    // same error reports credit_bytes out of 1 .. TLA_MESSAGE_WINDOW_BYTES, and a poll_ps of 0. At the start of the
+    // simulation it reports an unbound `memory` if the slots lie outside the TCM.
     pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &dma, message_ledger &ledger);
     ~pe_ipcq() override;
 
@@ -188,9 +197,9 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     void begin_kernel(std::uint32_t launch, std::uint32_t program, std::uint32_t programs, std::uint64_t at_ps);
     tla_status end_kernel(sc_core::sc_time &delay, tla_error *error);
 
-    // tl_send and tl_recv (kernel/messages.h), in the kernel's thread. TLA_DEADLOCK: the caller must end the kernel. An
-    // exception that is thrown into the thread meanwhile ends the call; call drop_receives() before the tile is
-    // destroyed.
+    // tl_send and tl_recv (kernel/messages.h), in the kernel's thread, with the errors of these calls. TLA_DEADLOCK:
+    // the caller must end the kernel. TLA_TIMEOUT after give_up(), TLA_RESET in a reset. An exception that is thrown
+    // into the thread meanwhile ends the call; call drop_receives() before the tile is destroyed.
     tla_status send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
     tla_status receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error);
 
@@ -219,7 +228,8 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     // have arrived.
     std::uint32_t program_at(const pe_location &place, sc_core::sc_time &delay);
 
-    // The place of a program of this launch; waits until the program has arrived.
+    // The place of a program of this launch; waits until the program has arrived. In a reset it may return the own
+    // place.
     pe_location place_of(std::uint32_t program, sc_core::sc_time &delay);
 
     // Ends the current call with TLA_TIMEOUT if it waits for another unit: the kernel's time is over.

@@ -94,11 +94,12 @@ class pe_mmu : public instrumented,
 
         unsigned allocator_port = 0; // memory: this MMU's control port
         std::uint32_t initiator = 0; // memory: own number (extensions.hpp), trusted hardware that works for every asid
-        unsigned outstanding = 64;   // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;             // forward DMI
-        bool pauses = false;         // accept PAUSE, REMAP and RESUME: the blocks behind its mappings may move
-        // How long an access waits for the mapping after the host has answered its fault with OK; a posted command is
-        // acknowledged before it arrives. After that time the access fails.
+        // AT: accepted requests per initiator without END_RESP, at least 1; more wait for END_REQ.
+        unsigned outstanding = 64;
+        bool dmi = true;     // forward DMI
+        bool pauses = false; // accept PAUSE and RESUME: the blocks behind its mappings may move
+        // How long in ps an access waits for the mapping after the host has answered its fault with OK; a posted
+        // command is acknowledged before it arrives. After that time the access fails.
         std::uint64_t fault_patience_ps = 1'000'000'000;
     };
 
@@ -147,14 +148,19 @@ class pe_mmu : public instrumented,
 
     control_window control;
 
+    // Reports an error /tlmalloc/pe_mmu/config unless page_size is a power of two from 4 KiB to 1 GiB, and for a
+    // configuration that tla_mmu_create rejects. The same error reports `ports` or queue_depth out of range
+    // (control_window.hpp). With TLA_WALK_MEMORY it also reports, at the start of the simulation, unbound sockets or an
+    // unknown allocator_port.
     pe_mmu(sc_core::sc_module_name name, const config &settings);
     ~pe_mmu() override;
 
     statistics get_statistics() const;
     std::vector<statistics_group> list_statistics() const override;
 
-    // Returns whether accesses of an address space to nbytes at va lead to physical addresses [first, first + room).
-    // The result holds at at_ps and afterwards, until a mapping changes. access: TLA_READ | TLA_WRITE.
+    // Returns whether accesses of an address space to nbytes at va lead to `room` bytes of physical addresses from
+    // `first` on. The result holds from at_ps (ps) on, until a mapping changes. access: TLA_READ, TLA_WRITE or both.
+    // False for an unmapped byte, and for an access that the mapping forbids.
     bool leads_into(std::uint32_t asid, tla_vaddr va, std::uint64_t nbytes, std::uint32_t access, std::uint64_t at_ps,
                     std::uint64_t first, std::uint64_t room) const;
 

@@ -80,7 +80,7 @@ class processing_element : public instrumented, public resettable, private comma
         place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of the cube in its SIP, TL_SIP: of the SIP in the
                                 // platform
         std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
-        unsigned ports = 16;
+        unsigned ports = 16;            // control ports, at least 1
     };
 
     // Figures of the last kernel that ran. The sums are times in which the kernel waited for that kind of work.
@@ -104,6 +104,8 @@ class processing_element : public instrumented, public resettable, private comma
 
     control_window control;
 
+    // `dma` outlives the element. Reports an error /tlmalloc/processing_element/config for a gemm_rate, a vector_rate
+    // or `ports` of 0, and for more scratch than the address map has for a TCM.
     processing_element(sc_core::sc_module_name name, const config &settings, pe_dma &dma);
     ~processing_element() override;
 
@@ -133,7 +135,8 @@ class processing_element : public instrumented, public resettable, private comma
     const statistics &get_statistics() const { return statistics_; }
     std::vector<statistics_group> list_statistics() const override;
 
-    // The implementation of the tl_* calls (kernel.h). Only the kernel that runs on this PE may call these functions.
+    // The implementation of the tl_* calls (kernel.h), with their arguments and errors. Only the kernel that runs on
+    // this PE may call these functions.
     tla_status allocate(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
     tla_status take_scratch(std::uint32_t rows, std::uint32_t columns, tl_dtype dtype, tl_tile &tile);
     tla_status release(const tl_tile &tile);

@@ -25,9 +25,9 @@ class riscv_core : public instrumented, public resettable {
   public:
     struct config {
         std::uint64_t memory_base = TLA_FIRMWARE_BASE, memory_bytes = TLA_FIRMWARE_MEMORY_BYTES; // riscv_hart.h
-        tla_riscv_timing timing;       // the constructor rejects instructions without cycles
-        std::uint64_t clock_ps = 1000; // period
-        std::uint64_t ahead = 10000;   // instructions executed before SystemC's time follows
+        tla_riscv_timing timing;       // at least 1 cycle for an instruction
+        std::uint64_t clock_ps = 1000; // period, at least 1
+        std::uint64_t ahead = 10000;   // instructions executed before SystemC's time follows, at least 1
 
         config() { tla_riscv_timing_defaults(&timing); }
     };
@@ -41,6 +41,8 @@ class riscv_core : public instrumented, public resettable {
     initiator_socket<riscv_core> out{"out"};
     sc_core::sc_in<bool> interrupt{"interrupt"};
 
+    // Reports an error /tlmalloc/riscv_core/config for a member out of its range, and for a memory that
+    // tla_riscv_create rejects.
     riscv_core(sc_core::sc_module_name name, const config &settings);
     ~riscv_core() override;
 

@@ -33,7 +33,7 @@ struct tensor {
     tla_vaddr va;
     std::uint64_t nbytes;
     std::vector<shard> shards;
-    std::uint64_t alloc_ps, map_ps; // time that the host waited for allocations, and for mappings
+    std::uint64_t alloc_ps, map_ps; // time in ps that the host waited for allocations, and for mappings
     spread kind;
     std::uint32_t object = 0;           // object of its blocks' ALLOCs (guard.h)
     tla_matrix_layout layout{};         // spread::matrix
@@ -57,20 +57,22 @@ struct deployment {
 };
 
 // Every call blocks its caller until the work is done. The runtime works through the virtual functions below, which a
-// derived class implements: `host` by transactions, a test by calls. Errors are returned as a status with a text; a
-// call that fails leaves nothing allocated or mapped. TLA_RESET: a reset of the derived class has ended the call, or is
-// in progress.
+// derived class implements: `host` by transactions, a test by calls. Errors are returned as a status with a text;
+// `error` may be null. A call that creates or allocates leaves nothing allocated or mapped after a failure. TLA_RESET:
+// a reset of the derived class has ended the call, or is in progress.
 class runtime {
   public:
     struct config : tla_host_parameters {
         config() { tla_host_defaults(this); }
         explicit config(const tla_host_parameters &parameters) : tla_host_parameters(parameters) {}
 
-        std::vector<pe_location> pes; // every PE of the platform, in program order: ascending by SIP, cube and PE
-        unsigned control_port = 0;    // own port in every control window
-        unsigned fault_port = 4;      // own port for the commands of page faults
-        unsigned launch_port = 8;     // first own port for launches
-        unsigned launch_ports = 8;    // number of these ports: most launches in flight at one time
+        // Every PE of the platform, in program order: ascending by SIP, cube and PE. Each lies in the address map
+        // (phys_addr.h).
+        std::vector<pe_location> pes;
+        unsigned control_port = 0; // own port in every control window
+        unsigned fault_port = 4;   // own port for the commands of page faults
+        unsigned launch_port = 8;  // first own port for launches
+        unsigned launch_ports = 8; // number of these ports: most launches in flight at one time
     };
 
     // The placement of a tensor: its PEs, and the kind of memory at these PEs. The memory is a PE's own HBM or TCM, or
@@ -83,6 +85,7 @@ class runtime {
                                 // MMU
     };
 
+    // Throws std::bad_alloc without host memory.
     explicit runtime(config settings);
     virtual ~runtime();
 
@@ -91,35 +94,43 @@ class runtime {
 
     // Creates a tensor of `elements` elements: a VA range, a block in the memory of each PE that gets a part (whole
     // elements), and mappings. Sharded tensors are broadcast, replicated tensors are mapped cube by cube (KernBench
-    // ADR-0011). A PE may get several parts. A PE outside the configuration is TLA_INVALID_ARGUMENT.
+    // ADR-0011). A PE may get several parts. *made belongs to the runtime, until free_tensor or a reset; after a
+    // failure it is null. TLA_INVALID_ARGUMENT: no elements, elements of 0 bytes, no PE, 2^64 bytes or more,
+    // spread::matrix, or a PE or a memory outside the configuration. Other errors are those of VA_ALLOC, ALLOC and MAP
+    // (command.h).
     tla_status create_tensor(const std::string &name, std::uint64_t elements, std::uint32_t element_bytes,
                              const sharding &where, tensor **made, tla_error *error);
 
     // Creates a matrix over cubes and PEs of one SIP by policy (tensor_shards.h), in the order of its shards. Written
     // and read bytes are in that order too (tla_matrix_layout_pack). A PE outside the configuration is TLA_NOT_FOUND.
+    // Other errors are those of tla_matrix_layout_check, VA_ALLOC, ALLOC and MAP. *made as above.
     tla_status create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made, tla_error *error);
 
     // Allocates memory for a plan of `height` bytes: a single block in each PE's slice, which is mapped once. The
     // plan's tensors have fixed addresses until the arena is freed, and cost no command. The plan decides whether
     // tensors overlap (tla_plan_check). TLA_INVALID_ARGUMENT: a plan without height or tensors, a tensor of 0 bytes, or
     // another spread than spread::split. TLA_OUT_OF_RANGE: a tensor that ends above the height. Other errors as
-    // create_tensor.
+    // create_tensor. After a failure *made is empty.
     tla_status deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
                       const sharding &where, deployment *made, tla_error *error);
 
-    // Unmaps the tensor, waits for the answers of all MMUs, and frees the blocks. If a FREE fails in spite of all
-    // retries, cleanup() frees the block.
+    // Unmaps the tensor, waits for the answers of all MMUs, and frees the blocks. TLA_NOT_ALLOCATED: a tensor that the
+    // runtime does not have; nothing changes. Otherwise the tensor is invalid afterwards, also after a failure: the
+    // call attempts every step and returns its first error. If a FREE fails in spite of all retries with TLA_BUSY or
+    // TLA_LIMIT, cleanup() frees the block.
     tla_status free_tensor(tensor *which, tla_error *error);
 
     // Allocates a block in a memory of a PE, of its cube, or of the host, for callers that manage their own blocks. It
     // sets where, pa and nbytes of `made`. As for tensors, the block comes from the pool (host.pool) if a pool exists.
     // Otherwise it comes from the memory's controller, by a call of the driver (host.driver) if a driver exists. The
     // pool and the driver treat the host's memory as a memory of SIP 0. Several threads may allocate and free at a
-    // time. TLA_INVALID_ARGUMENT: a PE or a memory outside the configuration, or 0 bytes.
+    // time. TLA_INVALID_ARGUMENT: a PE or a memory outside the configuration, or 0 bytes. Other errors are those of
+    // ALLOC.
     tla_status allocate(const pe_location &pe, tla_memory_kind memory, std::uint64_t nbytes, shard *made,
                         tla_error *error);
 
-    // Releases a block to its origin. where, pa and nbytes must be unchanged.
+    // Releases a block to its origin. where, pa and nbytes must be unchanged. Errors are those of FREE. After TLA_BUSY
+    // or TLA_LIMIT the block is still allocated, and the caller may release it again.
     tla_status release(const shard &block, tla_error *error);
 
     // Counters of the pool, over all memories; all zero without a pool. misses: allocations that asked the driver.
@@ -128,7 +139,7 @@ class runtime {
     };
     pool_counts pool_statistics() const;
 
-    // The start of the last kernel of a launch to begin, and the duration of the longest kernel.
+    // The start of the last kernel of a launch to begin, and the duration of the longest kernel, in ps.
     struct launched {
         std::uint64_t start_ps = 0, duration_ps = 0;
         std::uint32_t correlation_id = 0;
@@ -145,7 +156,9 @@ class runtime {
     // - TLA_INVALID_ARGUMENT: no PE, a PE that is named twice, or too many arguments
     // - TLA_NOT_FOUND: a PE outside the configuration
     // - TLA_BUSY: a PE on which a launch of this host is in flight
-    // - TLA_LIMIT: too many launches
+    // - TLA_LIMIT: config::launch_ports launches are in flight
+    //
+    // After a failure *result is unchanged. Kernels on other PEs may have run, unless the call has sent nothing.
     tla_status launch(std::uint32_t kernel, const std::vector<std::uint64_t> &arguments,
                       const std::vector<pe_location> &pes, tla_error *error, launched *result = nullptr);
 
@@ -161,15 +174,19 @@ class runtime {
         return launch(kernel, arguments, settings_.pes, error, result);
     }
 
-    // Sets the time from the sending of a launch to a SIP until the SIP's farthest PE is ready to begin.
+    // Sets the time in ps from the sending of a launch to a SIP until the SIP's farthest PE is ready to begin; 0:
+    // unknown. The last call counts, for launches that begin after it. A SIP without a PE in the configuration is
+    // ignored.
     void expect_way(unsigned sip, std::uint64_t way_ps);
 
     // Makes the fronts of a memory (stack.h), at these PEs or in their cubes, release their free blocks to the lists
-    // below. Lists of memories without a front do not change.
+    // below. Lists of memories without a front do not change. Sends all commands, and returns the first error of a
+    // TRIM.
     tla_status trim(tla_memory_kind memory, const std::vector<pe_location> &where, tla_error *error);
 
-    // Frees every living tensor and trims every front. Every free list that was used must then be one block again;
-    // otherwise the call returns TLA_LEAK. After expect_many_free_blocks the call skips this check.
+    // Frees every living tensor and every block whose FREE had failed, and trims every front. Every free list that was
+    // used must then be one block again; otherwise the call returns TLA_LEAK. After expect_many_free_blocks the call
+    // skips this check. After an error the call attempts the other steps, and returns the first error.
     tla_status cleanup(tla_error *error);
 
     // Declares that the controllers do not begin with one free block each. Such heaps are aged, have two regions, are

@@ -48,7 +48,8 @@ class at_target {
     using backward_function =
         std::function<tlm::tlm_sync_enum(int, tlm::tlm_generic_payload &, tlm::tlm_phase &, sc_core::sc_time &)>;
 
-    // Create it while the owning module is constructed. `name` is the prefix of the processes; outstanding >= 1.
+    // Create it while the owning module is constructed. `name` is the prefix of the processes. `outstanding` is at
+    // least 1; otherwise the constructor reports an error /tlmalloc/at/config.
     at_target(const char *name, unsigned outstanding, serve_function serve, backward_function backward);
     at_target(const at_target &) = delete;
     at_target &operator=(const at_target &) = delete;
@@ -142,8 +143,9 @@ class target_socket : public tlm::tlm_target_socket<32>,
     using backward = tlm::tlm_bw_transport_if<>;
 
   public:
-    // `outstanding`: accepted requests per initiator without END_RESP (approximately timed); more requests wait for
-    // END_REQ.
+    // `outstanding`: accepted requests per initiator without END_RESP (approximately timed), at least 1, otherwise an
+    // error /tlmalloc/at/config; more requests wait for END_REQ. `name` is the socket's name; the targets must outlive
+    // the socket.
     target_socket(const char *name, access_target &target, unsigned outstanding)
         : target_socket(name, target, &target, nullptr, outstanding) {}
     target_socket(const char *name, in_order_target &target, untimed_target &untimed, unsigned outstanding)
@@ -169,7 +171,7 @@ class target_socket : public tlm::tlm_target_socket<32>,
     // such accesses during a reset.
     void serve_for(resettable &module) { module_ = &module; }
 
-    // Withdraws every initiator's pointers to [first, last].
+    // Withdraws every initiator's pointers to the addresses first to last, both included.
     void withdraw_dmi(std::uint64_t first, std::uint64_t last) {
         for (int i = 0; i < this->size(); i++)
             (*this)[i]->invalidate_direct_mem_ptr(first, last);

@@ -20,15 +20,18 @@ class tcm : public memory_module {
         config() { tla_tcm_defaults(this); }
         explicit config(const tla_tcm_parameters &parameters) : tla_tcm_parameters(parameters) {}
 
-        unsigned outstanding = 64; // AT: accepted requests per initiator without END_RESP; more wait for END_REQ
-        bool dmi = true;           // grant DMI
-        const char *kind = "tcm";  // name in report ids and statistics
+        // AT: accepted requests per initiator without END_RESP, at least 1; more wait for END_REQ.
+        unsigned outstanding = 64;
+        bool dmi = true;          // grant DMI
+        const char *kind = "tcm"; // name in report ids and statistics; the text outlives the module
     };
 
     struct statistics : access_counts {
         std::uint64_t busy_ps = 0; // sum over both channels
     };
 
+    // Reports an error /tlmalloc/<kind>/config for a capacity or a bandwidth of 0, and for a capacity for which the
+    // host has no address space.
     tcm(sc_core::sc_module_name name, const config &settings);
 
     statistics get_statistics() const;

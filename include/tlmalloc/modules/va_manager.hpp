@@ -30,8 +30,8 @@ class va_manager : public instrumented, public resettable, private command_handl
 
         std::vector<command_route> routes;           // the next command processors, or the MMUs themselves
         tla_target route_target = TLA_TARGET_PE_MMU; // kind of target on these routes
-        unsigned ports = 16;
-        unsigned queue_depth = 16;
+        unsigned ports = 16;                         // control ports, at least 1
+        unsigned queue_depth = 16;                   // waiting commands, 1 .. TLA_COMMAND_QUEUE_DEPTH_MAX
     };
 
     struct statistics : command_counts {
@@ -46,6 +46,8 @@ class va_manager : public instrumented, public resettable, private command_handl
 
     control_window control;
 
+    // Reports an error /tlmalloc/va_manager/config for a space that tla_va_space_create rejects, and for `ports` or
+    // queue_depth out of range. Throws std::bad_alloc without host memory.
     va_manager(sc_core::sc_module_name name, const config &settings);
     ~va_manager() override;
 

@@ -407,7 +407,9 @@ inline const std::vector<conformance_rule> &conformance_rules() {
     return rules;
 }
 
-// Checks one rule in a process of its own.
+// Checks one rule in a process of its own, in a coding style in which the rule is checked. The process ends after
+// timeout_seconds of real time (0: no limit). A rule that fails, a process that dies, and a process that cannot be
+// created give a failed verdict with a text; the function throws nothing of its own.
 inline verdict check_conformance(const conformance_rule &rule, coding style, const make_target &make,
                                  unsigned timeout_seconds = 60) {
     int channel[2];

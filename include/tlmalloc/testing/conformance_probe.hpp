@@ -131,6 +131,7 @@ class probe : public sc_core::sc_module {
         sc_core::wait(delay);
     }
 
+    // Returns a payload for the request, which the caller gives back. A write to a read-only target does not apply.
     tlm::tlm_generic_payload &make(request &r) {
         if (r.command == tlm::TLM_WRITE_COMMAND && !target->writable) throw not_applicable{"the target is read only"};
         tlm::tlm_generic_payload &payload = from.make(r.command, r.address, r.data.data(), r.data.size());
@@ -143,6 +144,7 @@ class probe : public sc_core::sc_module {
         return payload;
     }
 
+    // Make a plain access, which must succeed; a failure is a failure of the rule.
     bytes read(std::uint64_t address, std::size_t length) {
         request r{tlm::TLM_READ_COMMAND, address, bytes(length, 0xa5)};
         require(send(r) == tlm::TLM_OK_RESPONSE, "a plain read of legal addresses fails");
@@ -154,6 +156,7 @@ class probe : public sc_core::sc_module {
         require(send(r) == tlm::TLM_OK_RESPONSE, "a plain write to legal addresses fails");
     }
 
+    // Makes a debug access to the size of `data`. Returns the number of moved bytes.
     unsigned debug(tlm::tlm_command command, std::uint64_t address, bytes &data) {
         request r{tlm::TLM_READ_COMMAND, address, {}};
         tlm::tlm_generic_payload &payload = make(r);
@@ -166,6 +169,7 @@ class probe : public sc_core::sc_module {
         return moved;
     }
 
+    // Asks for a region that contains the address. Returns whether the target grants it.
     bool dmi(tlm::tlm_command command, std::uint64_t address, tlm::tlm_dmi &data) {
         request r{tlm::TLM_READ_COMMAND, address, {}};
         tlm::tlm_generic_payload &payload = make(r);

@@ -40,7 +40,8 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         dont_initialize();
     }
 
-    // Returns a payload in the state that the beginning of a call requires, with one reference.
+    // Returns a payload in the state that the beginning of a call requires, with one reference. `data` holds `length`
+    // bytes, and outlives the access; `length` is below 2^32.
     tlm::tlm_generic_payload &make(tlm::tlm_command command, std::uint64_t address, void *data, std::size_t length) {
         if (free_.empty()) {
             all_.push_back(std::make_unique<tlm::tlm_generic_payload>(static_cast<tlm::tlm_mm_interface *>(this)));
@@ -75,7 +76,8 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         delay = sc_core::SC_ZERO_TIME;
     }
 
-    // Sends BEGIN_REQ `delay` from now, after the END_REQ of the previous request.
+    // Sends BEGIN_REQ `delay` from now, after the END_REQ of the previous request. Waits if that END_REQ is missing,
+    // and returns when the target has returned. Call finish() once for each begin().
     void begin(tlm::tlm_generic_payload &payload, const sc_core::sc_time &delay = sc_core::SC_ZERO_TIME) {
         while (request_)
             sc_core::wait(request_ended_);
@@ -97,7 +99,8 @@ class initiator : public sc_core::sc_module, private tlm::tlm_mm_interface {
         }
     }
 
-    // Waits for the end of the response. Returns the time of its beginning (BEGIN_RESP with its annotated time).
+    // Waits for the end of the response of a payload that begin() has sent. Returns the time of its beginning
+    // (BEGIN_RESP with its annotated time). If the target sends no response, the call does not return.
     sc_core::sc_time finish(tlm::tlm_generic_payload &payload) {
         progress &state = *states_.at(&payload);
         while (!state.ended)
