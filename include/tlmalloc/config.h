@@ -93,7 +93,8 @@ void tla_config_each(const tla_config *config, tla_config_visit visit, void *con
 /* Returns whether two configurations agree in every key, and in the profile that hbm.timing names. */
 bool tla_config_equal(const tla_config *one, const tla_config *other);
 
-/* Prints the resolved configuration as YAML; tla_config_load reads it back to the same struct. */
+/* Prints the resolved configuration as YAML; tla_config_load reads it back to the same struct. TLA_IO when `out`
+ * reports an error, as for all functions here that print. */
 tla_status tla_config_print(const tla_config *config, FILE *out);
 
 /* Prints the reference of all keys: Markdown, with a table for each section (key, unit and range, default, source,
@@ -121,7 +122,7 @@ tla_status tla_config_topology(const tla_config *config, tla_topology **topology
                                void *context);
 
 /* Reads a topology file. From the shape it uses only the SIPs, cubes and PEs, the wires, and whether the host has a
- * memory. */
+ * memory. Findings and errors as tla_config_topology. */
 tla_status tla_topology_load(const char *path, const tla_topology_shape *shape, tla_topology **topology,
                              tla_config_report report, void *context);
 

@@ -40,6 +40,7 @@ const char *tla_memory_kind_part(tla_memory_kind kind);
 /* The number of memories of a kind: one for each PE, one for each cube, or one in total. */
 typedef enum tla_memory_scope { TLA_SCOPE_PE, TLA_SCOPE_CUBE, TLA_SCOPE_HOST } tla_memory_scope;
 
+/* Returns the scope of a known kind. The next three functions require a known kind too. */
 tla_memory_scope tla_memory_scope_of(tla_memory_kind kind);
 
 /* Returns its unit among physical addresses, and its first byte in that unit. The slices of a cube's HBM are adjacent

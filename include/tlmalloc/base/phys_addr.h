@@ -110,11 +110,13 @@ tla_status tla_paddr_encode(const tla_paddr_fields *fields, tla_paddr *pa);
 tla_status tla_paddr_decode(tla_paddr pa, tla_paddr_fields *fields);
 
 /* Address of a byte in the HBM slice of one PE (KernBench's pe_hbm_addr): offset = pe * slice + pe_local_offset.
- * TLA_INVALID_ARGUMENT when the offset lies outside the slice or the slice outside the window. */
+ * TLA_INVALID_ARGUMENT when the offset lies outside the slice or the slice outside the window; *pa is unchanged then.
+ * */
 tla_status tla_paddr_pe_hbm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t pe_local_offset, uint64_t slice_bytes,
                             tla_paddr *pa);
 
-/* Address of a byte in a PE's TCM (KernBench's pe_tcm_addr). */
+/* This function and the following functions return TLA_INVALID_ARGUMENT when a number or the offset is out of range;
+ * *pa is unchanged then. Address of a byte in a PE's TCM (KernBench's pe_tcm_addr). */
 tla_status tla_paddr_pe_tcm(uint32_t sip, uint32_t die, uint32_t pe, uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in the control window of a cube's M_CPU, and of a SIP's IO_CPU. */

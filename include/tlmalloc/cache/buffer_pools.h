@@ -79,7 +79,7 @@ tla_status tla_slot_pool_explain(tla_slot_pool *pool, const char *what, uint64_t
 /* Returns a slot to the tail of the queue. TLA_OUT_OF_RANGE for an index that the pool does not have. */
 tla_status tla_slot_pool_free(tla_slot_pool *pool, uint64_t index, tla_work *work);
 
-/* Returns slots in this order. If any slot is rejected, none is returned. */
+/* Returns slots in this order. Errors as tla_slot_pool_free; if any slot is rejected, none is returned. */
 tla_status tla_slot_pool_free_batch(tla_slot_pool *pool, const tla_slot *slots, size_t count, tla_work *work);
 
 tla_slot_pool_stats tla_slot_pool_get_stats(tla_slot_pool *pool);

@@ -168,7 +168,7 @@ typedef struct tla_hbm_request {
  * *accepted_ps. TLA_OUT_OF_RANGE: address past the capacity. May call done() for earlier bursts. */
 tla_status tla_hbm_offer(tla_hbm *hbm, const tla_hbm_request *request, uint64_t *accepted_ps);
 
-/* As tla_hbm_offer, repeated until there is space. */
+/* As tla_hbm_offer, repeated until there is space: it never returns TLA_BUSY. */
 tla_status tla_hbm_submit(tla_hbm *hbm, const tla_hbm_request *request, uint64_t *accepted_ps);
 
 /* Executes all commands before until_ps. */

@@ -135,6 +135,7 @@ typedef struct tla_fabric_host {
     void (*arrived)(void *context, void *tag, uint64_t at_ps);
 } tla_fabric_host;
 
+/* The fabric copies *host. Call it before the first message. */
 void tla_fabric_set_host(tla_fabric *fabric, const tla_fabric_host *host);
 
 /* The request of an access, or its answer, enters the fabric at at_ps, at an input below 2^32 of its node. The fabric
@@ -179,6 +180,7 @@ typedef struct tla_fabric_watch {
     void (*passes)(void *context, const tla_fabric_passage *passage); /* NULL: no observer */
 } tla_fabric_watch;
 
+/* The fabric copies *watch, which replaces the previous observer. */
 void tla_fabric_set_watch(tla_fabric *fabric, const tla_fabric_watch *watch);
 
 #ifdef __cplusplus

@@ -74,8 +74,8 @@ class lt_at_bridge : public instrumented, public resettable, private access_targ
     target_socket<0> in;
     initiator_socket<lt_at_bridge> out{"out"};
 
-    // Rejects a bridge without an outstanding limit or an address range, and sizes that are not powers of two: it
-    // reports /tlmalloc/lt_at_bridge/config.
+    // Reports an error /tlmalloc/lt_at_bridge/config for a member out of the ranges above, for a `largest` above 2^31,
+    // and for a range that does not end below 2^64. Reports /tlmalloc/at/config if `accepted` is 0.
     lt_at_bridge(sc_core::sc_module_name name, const config &settings);
     ~lt_at_bridge() override;
 

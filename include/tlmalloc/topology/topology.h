@@ -96,6 +96,8 @@ tla_status tla_topology_check(const tla_topology *topology, tla_error *error);
 
 /* ---- contents ---- */
 
+/* Return the numbers of nodes and links, and arrays of that many, which the topology owns. An array is valid until the
+ * next node or link is added. */
 uint32_t tla_topology_node_count(const tla_topology *topology);
 uint32_t tla_topology_link_count(const tla_topology *topology);
 const tla_topology_node *tla_topology_nodes(const tla_topology *topology);

@@ -37,6 +37,9 @@ tla_status tla_va_space_alloc(tla_va_space *space, uint64_t nbytes, tla_vaddr *v
 tla_status tla_va_space_free(tla_va_space *space, tla_vaddr va, uint64_t nbytes, tla_work *work);
 
 tla_arena_stats tla_va_space_get_stats(const tla_va_space *space);
+
+/* Writes a readable explanation of a failed allocation, as tla_arena_explain does; `what` names the space in the text.
+ */
 tla_status tla_va_space_explain(const tla_va_space *space, const char *what, uint64_t nbytes, tla_error *error);
 
 #ifdef __cplusplus
