@@ -1,4 +1,4 @@
-/* Reads control descriptors: everything that a sender could have got wrong is told. */
+/* Reads control descriptors, and explains every mistake of a sender. */
 #include "descriptor_layout.h"
 
 #include "base/phrase.h"
@@ -88,7 +88,7 @@ static int count_at(tla_opcode opcode) {
     }
 }
 
-/* What is wrong with a count that is none: "at most 232"; a command about entries has one at least. */
+/* Explains an invalid count: "at most 232"; a command with entries has at least one. */
 static tla_phrase counts_of(tla_opcode opcode, uint32_t count) {
     return count == 0 ? tla_phrase_of("at least 1") : tla_phrase_of("at most %d", most_of(opcode));
 }
@@ -97,7 +97,7 @@ static bool is_count(tla_opcode opcode, uint32_t count) {
     return tla_descriptor_bytes((uint32_t)opcode, count) > 0 && (count > 0 || !tla_opcode_has_entries(opcode));
 }
 
-/* What a vector body's count must be; its own place in the body depends on the opcode. */
+/* Checks the count of a vector body; its place in the body depends on the opcode. */
 static tla_status check_count(tla_opcode opcode, uint32_t count, size_t length, tla_error *error) {
     size_t expected = tla_descriptor_bytes((uint32_t)opcode, count);
     if (!is_count(opcode, count))

@@ -9,7 +9,8 @@ static tla_status drop(tla_control_port *port) {
     return TLA_BAD_COMMAND;
 }
 
-/* Sets *claimed when enough bytes are there to know it, else leaves it. TLA_BAD_COMMAND when it cannot be right. */
+/* Sets *claimed when enough bytes have arrived to know it, and otherwise leaves it unchanged. TLA_BAD_COMMAND when the
+ * claimed length cannot be right. */
 static tla_status check_claim(const tla_control_port *port, uint32_t *claimed, tla_error *error) {
     if (port->staged < TLA_COMMAND_CLAIM_BYTES) return TLA_OK;
     *claimed = tla_command_claimed_length(port->command);

@@ -1,4 +1,4 @@
-/* Where the fields of descriptors stand, and the words for what they may say. Internal to model/device. */
+/* The positions of the fields of descriptors, and the names of their values. Internal to model/command. */
 #ifndef TLMALLOC_COMMAND_DESCRIPTOR_LAYOUT_H
 #define TLMALLOC_COMMAND_DESCRIPTOR_LAYOUT_H
 
@@ -41,7 +41,7 @@ static inline bool known_target(uint32_t target) {
     return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
 }
 
-/* Of what stands behind the dimensions nothing is said. */
+/* Bytes after the dimensions have no rule. */
 static inline bool meta_is_right(const tla_mem_object_meta *meta) {
     for (unsigned i = meta->dimensions; i < 6; i++)
         if (meta->shape[i] != 0) return false;
@@ -54,7 +54,7 @@ static inline bool programs_fit(uint32_t program, uint32_t programs, const tla_p
     return program < programs && programs - program >= count;
 }
 
-/* What PUT and the answer to GET say of an object, and a block, as they stand in both (completion.c). */
+/* Encode and decode the description of an object, and a block, which PUT and the answer to GET share (completion.c). */
 void tla_object_meta_put(const tla_mem_object_meta *meta, uint8_t bytes[META_BYTES]);
 tla_mem_object_meta tla_object_meta_get(const uint8_t bytes[META_BYTES]);
 void tla_placed_block_put(tla_placed_block block, uint8_t bytes[TLA_BLOCK_BYTES]);

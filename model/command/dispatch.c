@@ -11,7 +11,7 @@ static const uint64_t at_work = UINT64_MAX;
 struct tla_dispatcher {
     uint32_t sip, kernels;
     tla_pe_set reachable;
-    uint64_t free_ps[TLA_CUBE_DIE_COUNT][TLA_PE_COUNT]; /* when a PE's last answer came */
+    uint64_t free_ps[TLA_CUBE_DIE_COUNT][TLA_PE_COUNT]; /* time of a PE's last answer */
     size_t count;
     size_t *order; /* routes[order[i]] in ascending order of their PEs */
     tla_dispatch_route routes[];
@@ -136,7 +136,7 @@ uint64_t tla_dispatcher_way_ps(const tla_dispatcher *d, const tla_pe_set *pes) {
         const tla_dispatch_route *r = &d->routes[i];
         const tla_pe_set here = both(pes, &r->pes);
         if (empty(&here)) continue;
-        held_up += r->spacing_ps; /* whichever of them is sent last */
+        held_up += r->spacing_ps; /* the last command waits for all others, whichever is the last */
         if (r->way_ps > longest) longest = r->way_ps;
     }
     return longest ? longest + held_up : 0;
@@ -217,7 +217,7 @@ void tla_dispatch_destroy(tla_dispatch *dispatch) {
     release(dispatch);
 }
 
-/* Where the answer came from: as deep as the PEs behind the route agree. */
+/* Returns the location that answered: the smallest unit that contains all PEs of the route. */
 static tla_location location_of(const tla_dispatcher *d, const tla_pe_set *pes) {
     const unsigned first = first_of(pes), last = last_of(pes);
     tla_location place = {TLA_LOCATION_IO_CPU, d->sip, 0, 0};

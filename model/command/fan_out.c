@@ -1,4 +1,4 @@
-/* Fan-out of mapping commands in rounds: settle what was posted, send, take back. */
+/* Fan-out of mapping commands in rounds: settle posted commands, send, take back. */
 #include "fan_out.h"
 #include "base/numbers.h"
 
@@ -8,8 +8,8 @@ typedef enum phase { OVER, SETTLING, SENDING, TAKING_BACK } phase;
 
 typedef struct child {
     tla_command_route route;
-    uint64_t free_ps; /* when the last answer that was read came back: its port is free */
-    bool posted;      /* has been sent a command whose answer nobody has read */
+    uint64_t free_ps; /* time at which the last read answer returned: the port is free from then on */
+    bool posted;      /* a command was sent whose answer is not read yet */
     bool done;        /* has done the command that may be taken back */
 } child;
 
@@ -20,7 +20,7 @@ struct tla_fan_out {
     tla_command taken_back;
     uint64_t send_at_ps;
     bool gather, posted_refused;
-    bool handed_out; /* the sent_commands: what became of them is to be read */
+    bool handed_out; /* the results of the sent_commands must be read */
     unsigned tries;
     tla_fan_out_result result;
     uint64_t lost, not_restored;
@@ -79,7 +79,7 @@ void tla_fan_out_send(tla_fan_out *f, const tla_command *command, tla_target tar
     f->gather = gather;
 }
 
-/* What follows when nothing is left to settle or to take back. */
+/* Continues when nothing is left to settle or to take back. */
 static void go_on(tla_fan_out *f) {
     const phase next = f->after_taking_back;
     f->after_taking_back = OVER;
@@ -138,7 +138,7 @@ static void ask(tla_fan_out *f) {
     }
 }
 
-/* Who has answered has a free port again. */
+/* Frees the ports that have answered. */
 static void free_ports(tla_fan_out *f) {
     for (size_t i = 0; i < f->asked_count; i++) {
         f->children[f->asked[i]].free_ps = f->sent_commands[i].answered_ps;
@@ -170,7 +170,7 @@ static bool one_bit(uint32_t mask) {
     return mask && !(mask & (mask - 1));
 }
 
-/* What lies behind a route, as deep as it covers a single one. */
+/* Returns the smallest unit that a route covers alone. */
 static tla_location location_behind(const tla_scope *covers) {
     tla_location place = {TLA_LOCATION_NONE, 0, 0, 0};
     if (!one_bit(covers->sip_mask)) return place;

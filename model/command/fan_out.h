@@ -1,8 +1,8 @@
 /* One mapping command for many targets: who gets it, when, what their answers mean together, and who takes it back.
  *
- * A MAP, UNMAP, REMAP or PAUSE is done by all targets in its scope or by none: when one refuses it, those that did it
- * are sent TAKE_BACK or, after a PAUSE, RESUME. Messages are the caller's: it makes what tla_fan_out_next hands out,
- * writes down what became of it, and asks again. One owner at a time. */
+ * Either all targets in its scope execute a MAP, UNMAP, REMAP or PAUSE, or none: when a target rejects it, the others
+ * take it back (TLA_OP_TAKE_BACK), or resume (TLA_OP_RESUME). The caller sends the messages: it makes the sent_commands
+ * of tla_fan_out_next, records their results, and asks again. One owner at a time. */
 #ifndef TLMALLOC_COMMAND_FAN_OUT_H
 #define TLMALLOC_COMMAND_FAN_OUT_H
 
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { TLA_FAN_OUT_TAKE_BACK_TRIES = 16 }; /* of a target that refuses for now (TLA_BUSY) to take a command back */
+enum { TLA_FAN_OUT_TAKE_BACK_TRIES = 16 }; /* for a target that rejects a take-back with TLA_BUSY */
 
 typedef struct tla_fan_out tla_fan_out;
 
@@ -20,30 +20,30 @@ typedef struct tla_fan_out tla_fan_out;
 tla_status tla_fan_out_create(const tla_command_route *routes, size_t count, tla_fan_out **fan_out);
 void tla_fan_out_destroy(tla_fan_out *fan_out);
 
-/* Begins to send the command, its target replaced, along every route in its scope, all at once at at_ps; a port that
- * still runs the command before gets it when that has been answered. With `gather` answers are waited for, and a
- * refused command is taken back. Without, the same is done by tla_fan_out_settle, with which every sending begins.
- */
+/* Begins to send the command, with this target, along every route in its scope, all at once at at_ps. A port that still
+ * runs an earlier command receives it after the answer to that command. With `gather` the fan-out waits for answers,
+ * and takes back a rejected command. Without `gather`, tla_fan_out_settle does the same; every sending begins with
+ * it. */
 void tla_fan_out_send(tla_fan_out *fan_out, const tla_command *command, tla_target target, uint64_t at_ps, bool gather);
 
-/* Begins to read the answers to what was sent without `gather`, from at_ps on. */
+/* Begins to read the answers to commands that were sent without `gather`, from at_ps on. */
 void tla_fan_out_settle(tla_fan_out *fan_out, uint64_t at_ps);
 
-/* What is to be made next, all at once; the caller fills in its second half before it asks again. Returns how many
- * sent_commands there are: 0 when what was begun is over. */
+/* Returns the number of sent_commands to make next, all at once; 0 when the sending or settling is complete. The caller
+ * fills in their second halves before it calls again. */
 size_t tla_fan_out_next(tla_fan_out *fan_out, tla_sent_command **sent_commands);
 
 typedef struct tla_fan_out_result {
     tla_status status;      /* of a sending: the first failure; TLA_INVALID_ARGUMENT when no route lies in the scope */
     tla_location failed_at; /* of a sending: where that was */
     uint64_t written_ps;    /* of a sending: all targets have accepted the command */
-    uint64_t done_ps;       /* all that was waited for has been answered, also what was taken back */
+    uint64_t done_ps;       /* time of the last awaited answer, take-backs included */
 } tla_fan_out_result;
 
-/* Of what is over. */
+/* Returns the result of a complete sending or settling. */
 tla_fan_out_result tla_fan_out_get_result(const tla_fan_out *fan_out);
 
-uint64_t tla_fan_out_lost(const tla_fan_out *fan_out);         /* refusals of what had been posted */
+uint64_t tla_fan_out_lost(const tla_fan_out *fan_out);         /* number of posted commands that were rejected */
 uint64_t tla_fan_out_not_restored(const tla_fan_out *fan_out); /* targets that could not take a command back */
 
 #ifdef __cplusplus

@@ -102,7 +102,7 @@ tla_status tla_host_driver_enter(tla_host_driver *driver, uint32_t device, tla_h
 tla_host_driver_call *tla_host_driver_leave(tla_host_driver *driver, tla_host_driver_call *call, uint64_t now_ps) {
     if (call->device >= driver->device_count) return NULL;
     lock *held = lock_of(driver, call->device);
-    if (!held) return NULL; /* what the device does for it is counted where it is posted */
+    if (!held) return NULL; /* tla_host_driver_post counts the work of the device */
     const bool was_inside = call->inside;
     if (was_inside) driver->devices[call->device].stats.busy_ps += now_ps - call->entered_ps;
     tla_host_driver_call **place = &held->first;

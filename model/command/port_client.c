@@ -29,8 +29,8 @@ static void read_bytes(const tla_port_client *client, uint32_t offset, uint8_t *
         put_little_endian(bytes, port ? port[offset / 4] : client->read(client->context, offset), 4);
 }
 
-/* False when there is no completion of this command: what is left there of the command before has another
- * request id. */
+/* Returns false if the port has no completion of this command: the completion of an earlier command has another request
+ * id. */
 static bool read_completion(const tla_port_client *client, tla_completion *completion) {
     uint8_t bytes[TLA_COMPLETION_BYTES];
     read_bytes(client, TLA_PORT_COMPLETION, bytes, TLA_COMPLETION_BYTES);
@@ -75,7 +75,7 @@ tla_status tla_port_client_trim(tla_port_client *client, tla_memory_kind kind, t
     return execute(client, &d, NULL, completion);
 }
 
-/* ALLOC, and what is like it. TLA_INVALID_ARGUMENT for a stream that no descriptor can say. */
+/* Describes ALLOC and similar commands. TLA_INVALID_ARGUMENT for a stream that no descriptor can express. */
 static tla_status describe(tla_opcode opcode, tla_memory_kind kind, const tla_stack_request *request,
                            tla_descriptor *d) {
     if (request->stream > UINT16_MAX) return TLA_INVALID_ARGUMENT;

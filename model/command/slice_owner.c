@@ -1,4 +1,4 @@
-/* Commands about all slices in rounds: tell, and undo where one has refused. */
+/* Commands about all slices in rounds: send, and undo where a slice has rejected the command. */
 #include "slice_owner.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ struct tla_slice_owner {
     tla_lockstep *lockstep;
     uint64_t alignment;
     phase phase;
-    bool handed_out; /* the sent_commands: what became of them is to be read */
+    bool handed_out; /* the results of the sent_commands must be read */
     uint64_t at_ps;  /* when the round begins */
     unsigned tries;
     tla_command command; /* that has been decided */
@@ -20,7 +20,7 @@ struct tla_slice_owner {
     tla_sent_command *sent_commands; /* of a round, with the commands and the numbers of the slices that they go to */
     tla_command *commands;
     size_t *asked;
-    bool *done; /* by slice: it has done what it was told */
+    bool *done; /* by slice: it has executed the command */
     tla_owned_slice slices[];
 };
 
@@ -65,7 +65,7 @@ static tla_status take(tla_slice_owner *o, uint64_t nbytes, tla_work *work) {
     return tla_lockstep_alloc(o->lockstep, all, nbytes, &o->buffer, work);
 }
 
-/* What of the list a FREE gives back; whether it is live is what the slices know. */
+/* Returns the range of the list that a FREE releases; only the slices know whether it is live. */
 static tla_lockstep_buffer buffer_of(const tla_slice_owner *o, const tla_command *command) {
     const uint64_t mask = o->alignment - 1, padded = (command->nbytes + mask) & ~mask;
     return (tla_lockstep_buffer){
@@ -124,8 +124,8 @@ static void ask(tla_slice_owner *o) {
     }
 }
 
-/* The list follows what the slices have done: nothing stays taken by an ALLOC that is undone, nothing is given back by
- * a FREE that is. A list that cannot grow (TLA_NO_HOST_MEMORY) refuses a FREE as a slice would. */
+/* Updates the list to the state of the slices: an undone ALLOC releases its range, and an undone FREE releases nothing.
+ * A list that cannot grow (TLA_NO_HOST_MEMORY) rejects a FREE as a slice would. */
 static void end(tla_slice_owner *o) {
     o->phase = OVER;
     if (o->command.opcode == TLA_OP_ALLOC) {
