@@ -1,4 +1,4 @@
-/* The fabric: its parts, its paths, and what a message takes that is alone. */
+/* The fabric: its parts, its paths, and the duration of a message without other traffic. */
 #include "base/saturate.h"
 #include "fabric/fabric_state.h"
 
@@ -92,8 +92,8 @@ uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to) {
 
 /* ---- alone ---- */
 
-/* The flits of a message, one behind the other: when the first is there, the last full one, and the last. Alone, no
- * other flit holds the last one up for longer than these do. */
+/* The flits of a message, one after the other: the arrival of the first, of the last full flit, and of the last.
+ * Without other traffic, no other flit delays the last flit for longer than these do. */
 typedef struct train {
     uint64_t first_ps, full_ps, last_ps;
 } train;

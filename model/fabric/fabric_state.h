@@ -1,4 +1,4 @@
-/* What the fabric is made of, for the files that make it up. */
+/* The structures of the fabric, shared by its files. */
 #ifndef TLMALLOC_MODEL_FABRIC_FABRIC_STATE_H
 #define TLMALLOC_MODEL_FABRIC_FABRIC_STATE_H
 
@@ -9,7 +9,7 @@
 typedef struct tla_transaction_part transaction_part;
 typedef struct tla_fabric_group group;
 
-/* What one transfer sent over a link last, without a pause and with nothing of others in between. */
+/* The latest flits of one transfer over a link, without a pause and without flits of others in between. */
 typedef struct link_run {
     uint64_t transfer, start_ps, end_ps;
 } link_run;
@@ -22,7 +22,7 @@ typedef struct link_state {
 
 typedef struct node_state {
     tla_fabric_node node;
-    tla_timeline worker; /* whose turn it is; of a node without overhead nobody waits for it */
+    tla_timeline worker; /* orders the flits at the node; no flit waits for a node without overhead */
 } node_state;
 
 typedef struct message message;
@@ -35,8 +35,8 @@ struct tla_flit {
     bool held;               /* by a collector */
 };
 
-/* A request or an answer that is under way as flits, or a request that follows another. What every flit asks for at
- * every node lies in the first line of a cache, beside the first flit, which is most often the only one. */
+/* A request or an answer in flight as flits, or a request that follows another request. The members that every flit
+ * uses at every node lie in the first cache line, beside the first flit, which is most often the only flit. */
 struct message {
     tla_flit first;
     tla_fabric *fabric;
@@ -45,19 +45,19 @@ struct message {
     uint32_t flits_left;
     uint64_t transfer;
     group *collected;
-    uint64_t nbytes, at_ps; /* at_ps: when it enters; then when its last flit is there */
+    uint64_t nbytes, at_ps; /* at_ps: its entry; later the arrival of its last flit */
     transaction_part *part;
     void *tag;
     message *next; /* of those that follow, or that are free */
 };
 
-/* What a node that stores and forwards holds of a group. */
+/* The messages of a group that a node with store and forward holds. */
 typedef struct collector {
     struct collector *next;
     uint32_t node;
     bool requests;
     bool leaves;       /* it has been posted that all pass on */
-    uint64_t messages; /* that are there with all their flits */
+    uint64_t messages; /* messages whose flits have all arrived */
     tla_flit *first, **end;
 } collector;
 
@@ -70,14 +70,14 @@ struct tla_fabric_group {
     collector *collectors;
 };
 
-/* What of a transaction goes to one target. */
+/* The part of a transaction that leads to one target. */
 struct tla_transaction_part {
     struct tla_transaction_part *next;
     uint32_t target;
-    enum { UNASKED, ASKING, ASKED } request; /* of a read: whether its request has been sent, and is there */
+    enum { UNASKED, ASKING, ASKED } request; /* of a read: whether its request was sent, and has arrived */
     bool written, answered;                  /* whether its first data have left, in either direction */
     uint64_t opened_ps;                      /* when the request was there */
-    uint64_t there_ps, back_ps;              /* what a message takes on links alone */
+    uint64_t there_ps, back_ps;              /* the time of a message on links without other traffic */
     uint64_t under_way, latest_ps;           /* accesses; the latest that has been answered */
     message *followers, **followers_end;
     group *collecting;
@@ -86,7 +86,7 @@ struct tla_transaction_part {
 struct tla_transaction {
     uint64_t window, issued, entered;
     uint64_t held;  /* accesses that nodes which store and forward keep until nothing more joins them */
-    uint64_t limit; /* when so many are held none of the initiator's comes back, and so no more is issued */
+    uint64_t limit; /* with so many held accesses, the initiator issues no more: no access returns to it */
     bool posted, ended;
     tla_fabric *fabric;
     uint64_t transfer;       /* its number */
@@ -132,9 +132,9 @@ bool transaction_is_over(const tla_fabric_access *access);
 /* An empty group, with a user, for the nodes of a way that collect; NULL without host memory. */
 group *group_of_way(const tla_fabric *fabric, const tla_way *way);
 
-/* Whether everything is there that belongs to what a collector holds. */
+/* Returns whether all messages that belong to a collector have arrived. */
 bool collector_has_all(const group *g, const collector *c);
-/* Lets what a group has together pass, from at_ps on, where nothing more belongs to it. */
+/* Forwards the messages that a group has together, from at_ps on, if no further message belongs to it. */
 void group_look(tla_fabric *fabric, group *g, uint64_t at_ps);
 /* An access of it has been answered, or its part has closed it. */
 void group_leave(group *g);

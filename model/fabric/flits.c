@@ -27,7 +27,7 @@ static void drop_flit(tla_fabric *fabric, tla_flit *f) {
     fabric->free_flits = f;
 }
 
-/* Makes some more when there is none; NULL without host memory. */
+/* Allocates more flits if none is free; NULL without host memory. */
 static tla_flit *new_flit(tla_fabric *fabric) {
     tla_flit *f = fabric->free_flits;
     if (!f) {
@@ -89,7 +89,7 @@ void fabric_destroy_messages(tla_fabric *fabric) {
 
 /* ---- a message at its end ---- */
 
-/* The request of a reading transaction is there: those that follow it may be, too. */
+/* The request of a reading transaction has arrived: its followers may arrive too. */
 static void let_followers_come(tla_fabric *fabric, transaction_part *part, uint64_t at_ps) {
     part->request = ASKED;
     part->opened_ps = at_ps;
@@ -178,7 +178,7 @@ static void pass_all(tla_fabric *fabric, collector *c, uint64_t at_ps) {
     }
 }
 
-/* Holds the flit until everything is there that belongs to it. */
+/* Holds the flit until everything that belongs to it has arrived. */
 static void collect(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
     collector *const c = collector_at(m->collected, f->node, m->request);

@@ -1,8 +1,8 @@
-/* What links carry, and what waits for them. */
+/* The load of links, and the waits for them. */
 #include "base/saturate.h"
 #include "fabric/fabric_state.h"
 
-/* What of a wait was for others: not what the transfer's own flits took that went just before. */
+/* Returns the part of a wait that other transfers caused, without the time of the transfer's own previous flits. */
 static uint64_t wait_for_others(const link_run *run, const carriage *what) {
     const uint64_t waited_ps = what->start_ps - what->arrival_ps;
     if (what->transfer != run->transfer || what->start_ps != run->end_ps) return waited_ps;

@@ -67,7 +67,7 @@ static bool is_found(const tla_routes *routes, uint32_t from) {
     return routes->heap[0].far.routing + routes->routing_out[from] > routes->far[from].routing;
 }
 
-/* Whoever begins as far as `far`, by way of the link. */
+/* Relaxes the link: its start may reach the destination as cheaply as `far`, by way of the link. */
 static void look_at(tla_routes *routes, uint32_t node, const distance *far, uint32_t link, uint32_t *next) {
     distance *const known = &routes->far[node];
     if (nearer(far, known)) {

@@ -1,5 +1,5 @@
-/* Which way transactions take: next-hop tables, one for each destination that was ever asked for, and out of them the
- * ways of every pair of nodes that has ever exchanged something. */
+/* The paths of transactions: a next-hop table for each destination that was used, and from these tables the paths of
+ * every pair of nodes that has exchanged messages. */
 #ifndef TLMALLOC_MODEL_FABRIC_ROUTES_H
 #define TLMALLOC_MODEL_FABRIC_ROUTES_H
 

@@ -1,4 +1,4 @@
-/* What belongs together: the parts of a transaction, and the groups that nodes which store and forward collect. */
+/* Related messages: the parts of a transaction, and the groups that nodes with store and forward collect. */
 #include "tlmalloc/fabric/fabric.h"
 
 #include "base/saturate.h"
