@@ -1,4 +1,4 @@
-/* What a memory controller decides, command by command. */
+/* The decisions of a memory controller, command by command. */
 #include "controller_state.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ tla_status tla_controller_create(const tla_controller_config *config, tla_contro
     c->first = TLA_HBM;
     for (int i = TLA_MEMORY_KIND_COUNT - 1; i >= 0; i--)
         if (tla_controller_has(config, i)) c->first = (tla_memory_kind)i;
-    if (tla_pe_memory_create(&config->memory, &trial)) return TLA_OK; /* every command will say so */
+    if (tla_pe_memory_create(&config->memory, &trial)) return TLA_OK; /* every command reports it */
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         if (tla_controller_has(config, i))
             c->untouched[i] = tla_stack_get_stats(tla_pe_memory_stack(trial, (tla_memory_kind)i));
@@ -173,13 +173,13 @@ tla_status tla_controller_restore(tla_controller *c, tla_memory_kind memory, con
                   : TLA_OK;
 }
 
-/* ---- what is due by itself ---- */
+/* ---- due work ---- */
 
 static uint64_t since_origin(const tla_controller *c, uint64_t at_ps) { /* UINT64_MAX: never */
     return at_ps > UINT64_MAX - c->origin_ps ? UINT64_MAX : at_ps + c->origin_ps;
 }
 
-/* Which memory commits next; the first of several at one time. */
+/* Finds the memory that commits next; among several at one time, the first. */
 static bool find_commit(const tla_controller *c, tla_memory_kind *memory, uint64_t *at_ps) {
     *at_ps = UINT64_MAX;
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT && c->memory; i++) {
@@ -232,7 +232,7 @@ tla_status tla_controller_end_pins(tla_controller *c, uint64_t until_ps, uint64_
     return TLA_OK;
 }
 
-/* ---- what is said about it ---- */
+/* ---- queries ---- */
 
 tla_stack_stats tla_controller_get_stats(const tla_controller *c, tla_memory_kind memory) {
     return c->memory ? tla_stack_get_stats(tla_pe_memory_stack(c->memory, memory)) : c->untouched[memory];
@@ -260,7 +260,7 @@ bool tla_controller_is_as_at_the_beginning(const tla_controller *c, tla_memory_k
     const tla_arena_stats now = tla_pe_memory_get_stats(c->memory, memory), *then = &c->beginning[memory];
     if (now.used != then->used) return false;
     if (stack.held > 0) return true;                /* a TRIM would join the rest */
-    if (now.capacity > then->capacity) return true; /* what came in changed the list */
+    if (now.capacity > then->capacity) return true; /* a commit changed the list */
     return now.free_blocks == then->free_blocks && now.largest_free == then->largest_free;
 }
 

@@ -36,8 +36,8 @@ static bool names_blocks(const tla_command *command) {
     return command->opcode == TLA_OP_FREE_BATCH || command->opcode == TLA_OP_PUT;
 }
 
-/* Decodes every address of the command; nothing else does. A command whose address leads to no memory counts as one
- * about the first memory, whose free bytes its completion reports. */
+/* Decodes every address of the command; no other function decodes. A command whose address leads to no memory counts as
+ * a command about the first memory, whose free bytes its completion reports. */
 static void locate(execution *e) {
     const tla_command *command = e->command;
     const tla_pe_memory_config *config = &e->controller->config.memory;
@@ -76,7 +76,7 @@ static void is_about(execution *e, tla_memory_kind memory) {
 
 /* ---- one block ---- */
 
-/* What the sender of a request that failed for want of memory can do about it. */
+/* Explains to the sender how a request that failed for lack of memory could succeed. */
 static void tell_shortage(execution *e, const tla_stack_request *request) {
     const tla_stack *stack = tla_pe_memory_stack(e->controller->memory, e->outcome->memory);
     e->answer->value = 0;
@@ -204,7 +204,7 @@ static uint64_t bytes_of(const tla_placed_block *blocks, size_t n) {
     return sum;
 }
 
-/* What the command leaves in the command area. */
+/* Leaves the result of the command in the command area. */
 static void leave(execution *e, size_t length) {
     e->outcome->result = e->controller->result;
     e->outcome->result_length = length;
@@ -281,7 +281,7 @@ static void refuse_place(execution *e) {
 
 static const struct {
     void (*run)(execution *e); /* NULL: no command of a memory controller */
-    bool of_group;             /* says no bytes but those that it has found or made */
+    bool of_group;             /* completion.nbytes is for blocks that the command has found or allocated only */
     bool of_objects;
 } operations[TLA_OP_LAST + 1] = {
     [TLA_OP_ALLOC] = {allocate},
@@ -319,7 +319,7 @@ static void execute_owned(execution *e, uint32_t port) {
     *e->work = (tla_work){0};
 }
 
-/* Whose block it is from now on, if it becomes one. */
+/* Returns the owner of the block that the command may allocate. */
 static tla_owner owner_of(const execution *e, uint32_t port) {
     const tla_command *command = e->command;
     const bool takes =

@@ -1,4 +1,4 @@
-/* What the parts of a memory controller share. Internal to model/memory. */
+/* The state that the files of a memory controller share. Internal to model/memory. */
 #ifndef TLMALLOC_MEMORY_CONTROLLER_STATE_H
 #define TLMALLOC_MEMORY_CONTROLLER_STATE_H
 

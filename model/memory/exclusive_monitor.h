@@ -1,9 +1,10 @@
-/* Exclusive accesses (LR and SC, exclusive reads and writes of AXI): who has reserved which bytes of a memory.
+/* Exclusive accesses (LR and SC, exclusive reads and writes of AXI): the reservations of the bytes of a memory.
  *
- * An exclusive read reserves its bytes for who makes it, in place of what he had reserved before. Any write to one of
- * them, by whomever, breaks the reservation. An exclusive write may be made while its reservation stands, and breaks
- * it. So of two who read the same bytes exclusively at most one can write: neither write is lost. One that is not made
- * ends what its initiator had reserved, too (RISC-V's SC): who refuses it releases. Internal to the model. */
+ * An exclusive read reserves its bytes for its initiator, and replaces the earlier reservation of that initiator. Any
+ * write to a reserved byte breaks the reservation. An exclusive write is executed while its reservation stands, and
+ * breaks it. Of two initiators that read the same bytes exclusively at most one can therefore write: neither write is
+ * lost. An exclusive write that is not executed also ends the reservation of its initiator (RISC-V's SC): the module
+ * that rejects the write releases the reservation. Internal to the model. */
 #ifndef TLMALLOC_MODEL_MEMORY_EXCLUSIVE_MONITOR_H
 #define TLMALLOC_MODEL_MEMORY_EXCLUSIVE_MONITOR_H
 
@@ -37,14 +38,14 @@ tla_status tla_exclusive_monitor_reserve(tla_exclusive_monitor *monitor, uint64_
 /* Whether all of [first, last] is reserved for `who`. */
 bool tla_exclusive_monitor_holds(const tla_exclusive_monitor *monitor, uint64_t who, uint64_t first, uint64_t last);
 
-/* What `who` has reserved is not any more. */
+/* Ends the reservation of `who`. */
 void tla_exclusive_monitor_release(tla_exclusive_monitor *monitor, uint64_t who);
 
 /* Somebody writes [first, last]: breaks what overlaps. */
 void tla_exclusive_monitor_break(tla_exclusive_monitor *monitor, uint64_t first, uint64_t last);
 
-/* Cuts [*first, *last], which contains `at`, to what lies around it and is not reserved for anybody. False when that
- * byte is: the range is what is reserved then. */
+/* Cuts [*first, *last], which contains `at`, to the unreserved bytes around `at`. Returns false when `at` itself is
+ * reserved: the range is then the reserved bytes. */
 bool tla_exclusive_monitor_cut(const tla_exclusive_monitor *monitor, uint64_t at, uint64_t *first, uint64_t *last);
 
 #ifdef __cplusplus

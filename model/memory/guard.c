@@ -203,7 +203,7 @@ static bool enabled(const tla_guard_access *access, uint64_t i) {
     return !access->enables || access->enables[i % access->enables_length] != 0;
 }
 
-/* Whoever asks may name any range: what would end past 2^64 ends there, where no block does. */
+/* A caller may name any range: a range past 2^64 ends there, where no block lies. */
 static uint64_t end_of(uint64_t first, uint64_t nbytes) {
     return nbytes > UINT64_MAX - first ? UINT64_MAX : first + nbytes;
 }
@@ -230,7 +230,7 @@ static void transfer_range(const tla_guard_access *access, uint64_t *first, uint
     *end = end_of(end_of(access->offset, access->width), access->after);
 }
 
-/* Of a read that touches [first, end), the first byte that nobody has written; UINT64_MAX when there is none. */
+/* Returns the first byte in [first, end), touched by a read, that was never written; UINT64_MAX if all were written. */
 static uint64_t first_missing(const tla_guard *guard, const tla_guard_access *access, uint64_t first, uint64_t end) {
     if (access->write) return UINT64_MAX;
     if (!access->enables) {

@@ -57,14 +57,14 @@ static tla_status look(tla_object_store *store, tla_site at, uint64_t nbytes, ui
 /* The last references are given up, and those blocks are free already. */
 static void let_go(tla_object_store *store, tla_object_block *block, uint64_t who) {
     if (block->object) {
-        tla_object_drop_reference(block, "FREE_BATCH", who, NULL, NULL); /* cannot fail: it asks nobody */
+        tla_object_drop_reference(block, "FREE_BATCH", who, NULL, NULL); /* cannot fail: the memory is not asked */
         return;
     }
     store->stats[block->at.memory].references--;
     tla_object_forget(block);
 }
 
-/* A block that goes, and what was granted for it. */
+/* A block to release, and its granted range. */
 typedef struct going_block {
     tla_object_block *block;
     uint64_t granted;

@@ -1,4 +1,4 @@
-/* Who holds a block of an object store: an array, for most blocks of one or two. */
+/* The holders of a block of an object store: an array, for most blocks of one or two. */
 #include "object_block.h"
 
 #include <stdlib.h>

@@ -22,10 +22,10 @@ typedef struct tla_binding {
 typedef struct tla_object_block {
     tla_object_store *store;
     tla_site at;
-    uint64_t nbytes;                  /* as asked for */
-    uint64_t allocated_for;           /* the context; all there is to know until it is counted */
-    tla_mem_object *object;           /* its counts; NULL until it is counted */
-    tla_holder *holders;              /* when it is, in the order in which they came; each holds something */
+    uint64_t nbytes;        /* as asked for */
+    uint64_t allocated_for; /* the context; all there is to know until it is counted */
+    tla_mem_object *object; /* its counts; NULL until it is counted */
+    tla_holder *holders;    /* if counted: the holders in the order of their first hold; each has at least one */
     size_t holder_count, holder_room; /* of the array */
     bool going;                       /* it is being given back, whoever asks for that */
     bool in_batch;                    /* named by the batch that is looked at, or given back by it */
@@ -35,7 +35,7 @@ typedef struct tla_object_block {
     struct tla_object_block *next; /* of those that are gone, that did not go, or that are spare */
 } tla_object_block;
 
-/* What a guard comes back with. */
+/* The sharing that a guard asks for. */
 typedef struct tla_object_share {
     tla_object_store *store;
     tla_memory_kind memory;
@@ -48,7 +48,7 @@ struct tla_object_store {
     tla_hot_cache *caches[TLA_MEMORY_KIND_COUNT];
     tla_object_block *spare; /* records for blocks to come */
     size_t spare_count;
-    tla_object_block *gone;   /* given back by the call that is under way */
+    tla_object_block *gone;   /* blocks that the current call releases */
     tla_object_block *stayed; /* would have gone with a reference that the cache has given up, and did not */
     bool cache_gives_up;
     tla_pin_monitor *monitor;
@@ -74,21 +74,21 @@ tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_
 /* Whether nbytes are those that the block was asked for, or granted. */
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);
 
-/* Whether `who` may give up a reference to the block, which is counted then; told as an error of the store. *holder
- * (may be NULL) is whose. */
+/* Checks whether `who` may drop a reference to the block, and counts the block if it is not counted. The store keeps
+ * the text of an error. *holder (may be NULL) receives the holder. */
 tla_status tla_object_find_holder(tla_object_block *block, const char *what, uint64_t who, int kind,
                                   tla_holder **holder);
 
 tla_status tla_object_drop_reference(tla_object_block *block, const char *what, uint64_t who, tla_object_counts *counts,
                                      tla_work *work);
 
-/* A block has been given back: whoever watches is told. */
+/* Reports a released block to the watch. */
 void tla_object_tell(tla_object_store *store, tla_site at, uint64_t granted);
 
-/* The block is none any more. */
+/* Removes the block from the store. */
 void tla_object_forget(tla_object_block *block);
 
-/* Blocks that are gone are none any more; references of the cache that could not go are nobody's. */
+/* Removes released blocks; references of the cache that could not be dropped lose their holder. */
 void tla_object_sweep(tla_object_store *store);
 
 uint64_t tla_holder_context(uint64_t who);
@@ -99,19 +99,19 @@ tla_status tla_holder_reserve(tla_object_block *block);
 /* `who` holds one more. */
 void tla_holder_add(tla_object_block *block, uint64_t who, int kind);
 
-/* Of whom `who` may give up one; NULL: of nobody. */
+/* Returns the holder of which `who` may drop a hold; NULL: none. */
 tla_holder *tla_holder_for(tla_object_block *block, uint64_t who, int kind);
 
-/* One less; one who holds nothing any more is none. */
+/* Drops one hold; removes a holder without holds. */
 void tla_holder_drop(tla_object_block *block, tla_holder *holder, int kind);
 
-/* Nobody holds a pin any more. */
+/* Drops all pins of all holders. */
 void tla_holder_drop_pins(tla_object_block *block);
 
 /* Whether `who` may give up what `context` holds. */
 bool tla_holder_lets(uint64_t context, uint64_t who);
 
-/* Whether `who` may access the block: it holds something, or somebody unknown does. */
+/* Returns whether `who` may access the block: `who` holds it, or an unknown requester does. */
 bool tla_holder_is(const tla_object_block *block, uint64_t who);
 
 #endif

@@ -44,7 +44,7 @@ static tla_object_block *block_of(const tla_object_store *store, const tla_mem_o
     return tla_live_addresses_get(&store->blocks, tla_mem_object_address(object));
 }
 
-/* What stands under a key, for a call that is named `what`. */
+/* Finds the blocks under a key, for a call named `what`. */
 static tla_status find(tla_object_store *store, const char *what, tla_memory_kind kind, uint64_t key,
                        tla_mem_object *const **objects, size_t *n, tla_work *work) {
     store->refused.status = TLA_OK;
@@ -95,7 +95,7 @@ tla_status tla_object_remove(tla_object_store *store, tla_memory_kind kind, uint
     return status;
 }
 
-/* What an allocation that may evict tries again and again. */
+/* The request that an allocation with eviction repeats. */
 typedef struct attempt {
     tla_object_store *store;
     tla_memory_kind memory;

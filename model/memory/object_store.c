@@ -10,7 +10,7 @@ static tla_object_block *find(const tla_object_store *store, tla_paddr pa) {
     return tla_live_addresses_get(&store->blocks, pa.value);
 }
 
-/* What guards ask. An uncounted block is its owner's. */
+/* Answers the guard. An uncounted block belongs to its owner. */
 static tla_sharing sharing_of(void *context, uint64_t offset, uint64_t who) {
     const tla_object_share *share = context;
     const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(share->store->memory), share->memory, offset);
@@ -41,7 +41,7 @@ tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watch
     return TLA_OK;
 }
 
-/* What belongs to a block beside its record. */
+/* Releases everything that belongs to a block beside its record. */
 static void release(tla_object_block *block) {
     tla_mem_object_destroy(block->object, NULL);
     free(block->holders);
@@ -64,7 +64,7 @@ void tla_object_store_destroy(tla_object_store *store) {
     if (!store) return;
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT && store->memory; i++)
         tla_pe_memory_set_shares(store->memory, (tla_memory_kind)i, &(tla_guard_shares){0});
-    store->memory = NULL; /* so that nothing is given back */
+    store->memory = NULL; /* so that nothing is released */
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
         tla_hot_cache_destroy(store->caches[i], NULL);
     tla_object_block *block;
@@ -141,7 +141,8 @@ void tla_object_sweep(tla_object_store *store) {
         tla_object_forget(block);
     }
     for (tla_object_block *block; (block = store->stayed) != NULL; store->stayed = block->next) {
-        tla_holder_add(block, TLA_WHO_UNKNOWN, TLA_HOLD_REFERENCE); /* nobody else holds it: there is room */
+        tla_holder_add(block, TLA_WHO_UNKNOWN,
+                       TLA_HOLD_REFERENCE); /* no other requester holds it: the array has room */
         store->stats[block->at.memory].references++;
     }
 }
@@ -168,7 +169,7 @@ static uint64_t held(const tla_object_block *block, int kind) {
                                       : tla_mem_object_pin_count(block->object);
 }
 
-/* Without what the cache holds. */
+/* Returns the holds without those of the cache. */
 static uint64_t held_by_contexts(const tla_object_block *block, int kind) {
     uint64_t sum = block->object ? 0 : held(block, kind);
     for (size_t i = 0; i < block->holder_count; i++)
@@ -302,7 +303,7 @@ tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_
     return NULL;
 }
 
-/* Whether a free there may say any range (ADR-0048 D2). */
+/* Returns whether a free there may name any range (ADR-0048 D2). */
 static bool is_trusting(const tla_object_store *store, tla_site at) {
     if (at.memory == TLA_MEMORY_KIND_COUNT) return false;
     const tla_stack_config stack = tla_pe_memory_stack_config(tla_pe_memory_get_config(store->memory), at.memory);
@@ -337,7 +338,7 @@ tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes
     tla_object_block *block = find(store, at.pa);
     if (block && block->moving) return tla_object_refuse_moving(block, "FREE");
     if (block && block->object) return free_counted(block, nbytes, who, references, work);
-    /* Only a free that is trusted, and says another range than that of a block, can take others with it. */
+    /* Only a trusted free whose range differs from the block's can release other blocks too. */
     const bool takes_others = (!block || block->nbytes != nbytes) && is_trusting(store, at);
     const uint64_t bytes = granted(store, at, nbytes);
     if (takes_others && bytes <= UINT64_MAX - at.pa.value && tla_object_find_overlapped(store, at, bytes, true))
@@ -379,7 +380,7 @@ tla_status tla_object_store_end_pins(tla_object_store *store, uint64_t now_ps, t
     return TLA_OK;
 }
 
-/* ---- what is said about it ---- */
+/* ---- queries ---- */
 
 tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_object_counts *counts) {
     if (at.memory == TLA_MEMORY_KIND_COUNT) return TLA_OUT_OF_RANGE;

@@ -356,7 +356,7 @@ static int by_offset(const void *a, const void *b) {
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Whose the blocks were is asked before they go. */
+/* Asks for the owners of the blocks before the release. */
 static tla_status free_guarded_batch(tla_pe_memory *memory, tla_memory_kind kind, tla_block *blocks, size_t n,
                                      size_t *freed, tla_work *work) {
     tla_guard *guard = memory->of[kind].guard;
