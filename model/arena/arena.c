@@ -1,4 +1,4 @@
-/* What all policies share: arguments, rounding, accounting. The policy is behind placement.h. */
+/* The common code of all policies: arguments, rounding, accounting. The policy is behind placement.h. */
 #include "arena_state.h"
 #include "base/numbers.h"
 
@@ -106,7 +106,7 @@ tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes) {
     return arena->config.capacity - arena->used < nbytes ? TLA_EXHAUSTED : TLA_FRAGMENTED;
 }
 
-/* Asks the placement for `granted` bytes, which is what a request of nbytes is given, and accounts for them. */
+/* Asks the placement for the `granted` bytes of a request of nbytes, and accounts for them. */
 static inline tla_status take(tla_arena *arena, uint64_t nbytes, uint64_t granted, uint64_t alignment, tla_block *block,
                               tla_work *work) {
     tla_status status = arena->placement->alloc(arena->state, granted, alignment, block, work);

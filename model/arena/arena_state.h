@@ -1,4 +1,4 @@
-/* What an arena is made of. Internal to model/arena. */
+/* The members of an arena. Internal to model/arena. */
 #ifndef TLMALLOC_ARENA_STATE_H
 #define TLMALLOC_ARENA_STATE_H
 
@@ -40,11 +40,12 @@ static inline bool tla_arena_contains(const tla_arena *arena, tla_block range) {
 /* Notes nbytes more in use. */
 void tla_arena_count_used(tla_arena *arena, uint64_t nbytes);
 
-/* Of a request of nbytes, as the caller said it, that nothing fits: whether too little is free, or it is in pieces. */
+/* Returns why no block serves a request of nbytes, as the caller stated it: too little is free, or the free bytes are
+ * fragmented. */
 tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes);
 
-/* Everything that is checked before a free, but for what the placement itself sees: the range as granted, inside the
- * arena and, with validation, a live block. Fills last_error. */
+/* Checks a free except for the checks of the placement itself: the granted range, inside the arena and, with
+ * validation, a live block. Fills last_error. */
 tla_status tla_arena_may_free(tla_arena *arena, tla_block block, tla_block *range);
 
 /* The part of it that validation does. O(log n). */

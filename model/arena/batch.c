@@ -4,12 +4,13 @@
 
 #include <stdlib.h>
 
-/* One block, cut up. What rounding the whole adds beyond the items goes straight back, so it never counts as used. */
+/* Cuts one block into the items. The bytes that rounding the whole adds beyond the items are released at once, so they
+ * never count as used. */
 static tla_status take_contiguous(tla_arena *arena, uint64_t each, size_t n, tla_block *blocks, tla_work *work) {
     const tla_placement *placement = arena->placement;
     uint64_t total = each * n, granted = tla_arena_granted(arena, total);
     tla_block whole;
-    /* Room for what the alloc halves, and for what then goes back. */
+    /* Makes room for the blocks that the alloc halves, and for the released bytes. */
     if (granted > total && placement->make_room(arena->state, 2 * TLA_RANGE_BLOCKS)) return TLA_NO_HOST_MEMORY;
     tla_status status = placement->alloc(arena->state, granted, arena->config.alignment, &whole, work);
     if (status) return status;

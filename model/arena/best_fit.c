@@ -1,5 +1,5 @@
-/* Best fit: the smallest block that is large enough, the lowest of equals. The modelled engine keeps its list in offset
- * order only: it walks until a block fits exactly, else through all of them. */
+/* Best fit: the smallest block that is large enough, the lowest among equals. The modelled engine keeps its list in
+ * offset order only: it walks until a block fits exactly, otherwise through all blocks. */
 #include "list_placement.h"
 #include "size_index.h"
 
@@ -89,8 +89,8 @@ static tla_status make_room(void *state, size_t n) {
     return status ? status : tla_size_index_make_room(&b->index, n);
 }
 
-/* What is left of a block goes on the index anew; on the list it stays where it was. Blocks do not get more, so that
- * however many allocs there are, no more nodes are split than for so many inserts. */
+/* The rest of a block enters the index again; on the list it keeps its place. The number of blocks does not grow, so
+ * any number of allocs splits no more nodes than as many inserts. */
 static tla_status make_alloc_room(void *state, size_t n) {
     tla_size_index *index = &((best_fit *)state)->index;
     size_t most = 2 * (size_t)index->count + 64;

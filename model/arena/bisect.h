@@ -8,8 +8,8 @@
  * halves the places 0 .. count that are left, the lower half being the larger when they differ: so there are
  * floor(log2(places)) probes, and one more where two places are left then. */
 static inline uint64_t tla_bisect_probes(uint64_t count, uint64_t rank) {
-    /* Of up to 64 places: bit r says that place r takes the one more (than 5 of 64, which are what is left of 127).
-     * Written out because the last steps would be most of what this costs; the differential tests have them all. */
+    /* For up to 64 places: bit r states that place r receives the additional probe (of 5 of 64, the rest of 127). It is
+     * written out because the last steps would take most of the time; the differential tests cover all values. */
     // clang-format off
     static const uint64_t one_more[65] = {
         0x0, 0x0, 0x0, 0x3, 0x0, 0x3, 0x1b, 0x3f, 0x0, 0x3, 0x63, 0xdb, 0x6db, 0xdbf, 0x1fbf, 0x3fff, 0x0, 0x3, 0x603,

@@ -1,9 +1,9 @@
 /* Binary buddies (Knowlton 1965; Knuth, TAOCP 1, 2.5, algorithms R and S): blocks of 2^k bytes at multiples of 2^k, a
  * list for every k, last in first out.
  *
- * A range that is no such block is cut into as few of them as possible, the largest that its ends allow; growth joins
- * what can be joined. Addresses are absolute, so an alignment is served by its order and costs nothing more. A request
- * is granted the next power of two, and that counts as used: internal fragmentation is not hidden. */
+ * A range that is no such block is cut into as few buddies as possible, the largest that its ends allow; growth joins
+ * buddies where possible. Addresses are absolute, so an alignment is served by its order and costs nothing more. A
+ * request is granted the next power of two, and that counts as used: internal fragmentation is not hidden. */
 #include "list_placement.h"
 #include "size_bins.h"
 
@@ -188,9 +188,9 @@ static tla_status make_room(void *state, size_t n) {
     return status ? status : tla_size_bins_make_room(&b->bins, n);
 }
 
-/* Of the blocks that halving leaves, at most one of every order is there at a time, since the next alloc takes it. A
- * block comes out of a list entry, which may be left in two; but there are no more entries than blocks, and a leaf of
- * the list keeps 8 of them on average at the least. */
+/* Of the blocks that halving leaves, at most one of every order exists at a time, since the next alloc uses it. A block
+ * leaves a list entry, which may be left in two; but the entries are no more than the blocks, and a leaf of the list
+ * keeps at least 8 of them on average. */
 static tla_status make_alloc_room(void *state, size_t n) {
     buddies *b = state;
     size_t most = 2 * ((size_t)b->bins.count + 64);

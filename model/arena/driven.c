@@ -1,5 +1,5 @@
-/* The placement of an arena that something stands behind: the arena's own, and around it a limit of its nodes and an
- * engine that is asked what the core has decided. */
+/* The placement of an arena with a limit of its nodes, or with an engine: it wraps the arena's own placement, and sends
+ * the core's decisions to the engine. */
 #include "driven.h"
 
 #include "base/phrase.h"
@@ -47,7 +47,7 @@ tla_phrase tla_driven_words(tla_engine_status status, bool give_back, uint64_t o
     return tla_phrase_of("done at %" PRIu64, offset);
 }
 
-/* To the engine's receipt, if there is one; of a batch each request waits for the one before. */
+/* Adds to the engine's receipt, if the caller wants it; in a batch each request waits for the previous request. */
 static void tell(tla_engine_work *to, const tla_engine_answer *answer, uint64_t nodes) {
     if (!to) return;
     to->cycles += to->cycles_behind + answer->cycles;
@@ -56,7 +56,7 @@ static void tell(tla_engine_work *to, const tla_engine_answer *answer, uint64_t 
     to->nodes += nodes;
 }
 
-/* Asks what the core has decided already, `offset` being where it took a block; *walked is its receipt. */
+/* Sends a request that the core has already decided; `offset` is the core's choice, and *walked its receipt. */
 static tla_status ask(tla_driven *d, tla_engine_request request, tla_status decided, uint64_t offset,
                       const tla_work *walked, tla_work *work) {
     if (d->difference.status) {
@@ -93,7 +93,7 @@ static bool is_buddy(const tla_driven *d) {
     return d->list->whole_blocks;
 }
 
-/* Whether the list has come to hold a node that there is not. */
+/* Returns whether the list has more nodes than its limit. */
 static bool is_over(const tla_driven *d) {
     return d->list->count(d->list_state) > d->nodes;
 }
@@ -105,7 +105,7 @@ static tla_status no_node(tla_driven *d, const char *what, tla_block range) {
                          what, range.nbytes, range.offset, d->nodes);
 }
 
-/* Undo what has just been done: the range is taken, or free, and nothing else is otherwise. */
+/* Undo the last operation: the range is allocated, or free, as before; all else is as after it. */
 static void take_back(tla_driven *d, tla_block range) {
     const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
     d->list->reserve(d->list_state, range, &(tla_work){0});
@@ -178,10 +178,11 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
         status = no_node(d, "free", range);
     }
     if (!has_engine(d) || status == TLA_NO_HOST_MEMORY) return status;
-    if (status && is_buddy(d)) return status; /* their engine does not see what is free already, and is not told */
+    if (status && is_buddy(d))
+        return status; /* the engine of buddies does not detect free ranges, and gets no request */
     const tla_engine_request request = {true, (range.offset - d->base) / d->unit, range.nbytes / d->unit};
     const tla_status answer = ask(d, request, status, 0, &walked, work);
-    return status ? status : answer; /* what is refused stays taken, whatever the engine says */
+    return status ? status : answer; /* a rejected range stays allocated, whatever the engine's answer */
 }
 
 static tla_status reserve(void *state, tla_block range, tla_work *work) {
@@ -215,7 +216,7 @@ static tla_status make_room(void *state, size_t n) {
     return d->list->make_room(d->list_state, n);
 }
 
-/* What only looks is the list's own. */
+/* Queries go to the list directly. */
 static void search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
     const tla_driven *d = state;
     d->list->search_in_vain(d->list_state, nbytes, work);

@@ -1,4 +1,4 @@
-/* What stands behind an arena (engine.h), for the rest of the arena. Internal to model/arena. */
+/* The limit and the engine of an arena (engine.h), for the other files of the arena. Internal to model/arena. */
 #ifndef TLMALLOC_ARENA_DRIVEN_H
 #define TLMALLOC_ARENA_DRIVEN_H
 
@@ -25,20 +25,20 @@ static inline bool tla_driven_has_engine(const tla_driven *driven) {
 /* driven.c: what arena.c sees of one, around the arena's own placement. */
 tla_placement tla_driven_around(const tla_placement *list, bool engine);
 
-/* TLA_UNSUPPORTED, with a text, for a batch in one block whose items an engine could not give back: buddies of an
- * engine know the blocks that they have cut. */
+/* TLA_UNSUPPORTED, with a text, for a batch in one block whose items an engine could not release: buddies of an engine
+ * know the blocks that they have cut. */
 tla_status tla_driven_may_cut(const tla_driven *driven, size_t items);
 
 /* An answer as text: "done at 20", "no block". */
 tla_phrase tla_driven_words(tla_engine_status status, bool give_back, uint64_t offset);
 
-/* Takes it off, so that the arena's placement and state are its own again; NULL where there is none. */
+/* Detaches it, so that the arena has its own placement and state again; NULL if nothing is attached. */
 tla_driven *tla_driven_take_off(tla_arena *arena);
 
 /* Puts it back, over whatever state the arena has. */
 void tla_driven_put_back(tla_arena *arena, tla_driven *driven);
 
-/* Brings the engine, if there is one, to the list as it is. What goes wrong is the engine's. */
+/* Brings the engine, if one is attached, to the state of the list. Errors are those of the engine. */
 tla_status tla_driven_follow(tla_driven *driven, tla_error *error);
 
 /* TLA_LIMIT, with a text, when the list has not so many nodes. */

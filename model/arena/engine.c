@@ -54,7 +54,7 @@ static bool is_untouched(const tla_driven *d) {
     return free_units == d->capacity;
 }
 
-/* Everything is taken, and what is free given back. */
+/* Allocates everything, and releases the free blocks. */
 tla_status tla_driven_follow(tla_driven *d, tla_error *error) {
     d->served = 0;
     d->difference = (tla_error){.status = TLA_OK};

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What a request of nbytes looks for, where that is more than nbytes; "" where it is not. */
+/* The size for which a request of nbytes searches, if it is more than nbytes; otherwise "". */
 typedef struct {
     char text[80];
 } rounding;

@@ -46,7 +46,7 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
     return alloc_from_list(list, nbytes, alignment, block, work);
 }
 
-/* Each block is used up before the walk goes on, so the walk never turns back (LMCache PR #2767). */
+/* The walk uses up each block before it continues, so it never turns back (LMCache PR #2767). */
 static void carve(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla_work *work) {
     tla_free_list *list = state;
     uint64_t walked = 0, gone = 0, splits;

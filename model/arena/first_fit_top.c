@@ -46,7 +46,7 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     return TLA_OK;
 }
 
-/* A block whose end is off the alignment, the arena's own at the most, leaves a tail behind what is taken. */
+/* A block whose end is not aligned, at most the arena's own end, leaves a tail after the allocated range. */
 static tla_status make_alloc_room(void *state, size_t n) {
     (void)n;
     return tla_free_list_make_room(state, 1);

@@ -59,8 +59,8 @@ FOR_EACH_VECTOR_UNIT void tla_free_list_locate(const tla_free_list *list, uint64
     locate(list, offset, spot);
 }
 
-/* The offset of the first block behind the leaf of the path, which the levels above know; NOWHERE when there is none.
- */
+/* Returns the offset of the first block after the leaf of the path, from the levels above; NOWHERE if no block follows.
+ * */
 IN_NODE uint64_t first_behind_leaf(const tla_free_list *list, const tla_free_spot *spot) {
     for (unsigned level = list->height; level-- > 0;) {
         unsigned slot = spot->path[level].slot + 1;
@@ -88,8 +88,8 @@ bool tla_free_list_next_leaf(const tla_free_list *list, const tla_free_spot *spo
     return true;
 }
 
-/* Room for one block more in the leaf at a spot: just the nodes that splitting it and what is full above it takes, so
- * that after tla_free_list_make_room this asks for nothing. */
+/* Makes room for one more block in the leaf at a spot: exactly the nodes that splitting the leaf and the full nodes
+ * above it needs. After tla_free_list_make_room it allocates nothing. */
 static tla_status room_for_one(tla_free_list *list, const tla_free_spot *at) {
     if (at->leaf->offset[FAN - 1] == NOWHERE) return TLA_OK;
     unsigned level = list->height;

@@ -1,5 +1,5 @@
-/* The free blocks of an arena in offset order, for every policy that keeps its free blocks as a list (ADR-0048 D1):
- * what a walk of the sorted list would find and how far it would have to go, without walking.
+/* The free blocks of an arena in offset order, for every policy that keeps its free blocks as a list (ADR-0048 D1). It
+ * computes the result and the length of a walk of the sorted list, without walking.
  *
  * Internal. A spot is one free block and where it is; any change of the list makes spots stale. */
 #ifndef TLMALLOC_FREE_LIST_H
@@ -45,10 +45,10 @@ static inline uint64_t tla_free_list_count(const tla_free_list *list) {
     return list->count;
 }
 
-/* Bytes of the largest block, 0 when there is none. */
+/* Returns the bytes of the largest block; 0 without blocks. */
 uint64_t tla_free_list_largest(const tla_free_list *list);
 
-/* The lowest block of at least nbytes; false when there is none. O(log n). */
+/* Finds the lowest block of at least nbytes; false if no block is so large. O(log n). */
 bool tla_free_list_first(const tla_free_list *list, uint64_t nbytes, tla_free_spot *spot);
 
 /* The lowest block of at least nbytes that starts at or above `from`. O(log n). */
@@ -60,15 +60,14 @@ bool tla_free_list_last(const tla_free_list *list, uint64_t nbytes, tla_free_spo
 /* The highest block of at least nbytes that starts below `below`. O(log n). */
 bool tla_free_list_last_below(const tla_free_list *list, uint64_t below, uint64_t nbytes, tla_free_spot *spot);
 
-/* The highest block that starts at or below an offset; false when there is none. O(log n). */
+/* Finds the highest block that starts at or below an offset; false if no block does. O(log n). */
 bool tla_free_list_up_to(const tla_free_list *list, uint64_t offset, tla_free_spot *spot);
 
-/* Takes `part`, a range inside spot->block, out (spot->block stays as it was, the rest of the spot becomes stale); what
- * is left in front of it and behind it stays. *splits is 0, 1 or 2. TLA_NO_HOST_MEMORY only when both sides stay (2).
- */
+/* Removes `part`, a range inside spot->block (spot->block stays unchanged, the rest of the spot becomes stale); the
+ * bytes in front of it and after it stay. *splits is 0, 1 or 2. TLA_NO_HOST_MEMORY only when both sides stay (2). */
 tla_status tla_free_list_take(tla_free_list *list, tla_free_spot *spot, tla_block part, uint64_t *splits);
 
-/* What became of a block that was put on the list. */
+/* The joins of a block that was added to the list. */
 typedef struct tla_free_join {
     uint64_t rank;     /* bisect_left(list, offset) */
     uint64_t previous; /* bytes of the block in front that it was joined with, 0 = none */
@@ -85,15 +84,15 @@ tla_status tla_free_list_make_room(tla_free_list *list, size_t n);
 /* Whether a byte of the range is on the list. O(log n). */
 bool tla_free_list_touches(const tla_free_list *list, tla_block range);
 
-/* As tla_placement's copy and fits, for a policy that takes exactly what it is asked for. */
+/* As tla_placement's copy and fits, for a policy that allocates exactly the requested bytes. */
 size_t tla_free_list_copy(const tla_free_list *list, uint64_t from, tla_block *blocks, size_t max);
 uint64_t tla_free_list_fits(const tla_free_list *list, uint64_t nbytes, uint64_t limit);
 
 /* Bytes of host memory that the nodes in use take. */
 size_t tla_free_list_host_bytes(const tla_free_list *list);
 
-/* The lowest multiple of alignment (a power of two) in `block` that leaves room for nbytes; false when there is none.
- */
+/* Finds the lowest multiple of alignment (a power of two) in `block` that leaves room for nbytes; false if no multiple
+ * does. */
 static inline bool tla_aligned_fit(tla_block block, uint64_t nbytes, uint64_t alignment, tla_block *part) {
     uint64_t skip = (0 - block.offset) & (alignment - 1);
     if (skip > block.nbytes || block.nbytes - skip < nbytes) return false;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Neighbours are put together when one has fallen to `thin` slots and both have at most `packed`: two neighbours then
- * always hold more than packed, or more than thin each, so that a block costs at most 41 bytes of nodes. */
+/* Neighbours are joined when one has fallen to `thin` slots and both have at most `packed`. Two neighbours then always
+ * hold more than packed, or more than thin each, so that a block costs at most 41 bytes of nodes. */
 enum { thin = 14, packed = 28 };
 
 /* ---- memory ---- */
@@ -40,7 +40,7 @@ static tla_status stock(tla_free_list *list, size_t size, size_t n, void **spare
     return TLA_OK;
 }
 
-/* Grows by an eighth of what is there, so that chunks are few. */
+/* Grows by an eighth of the present size, so that chunks are few. */
 static size_t more(size_t missing, size_t in_use) {
     size_t eighth = in_use / 8;
     return missing > eighth ? missing : eighth;
@@ -195,8 +195,8 @@ static void add_root(tla_free_list *list, tla_free_spot *spot, uint64_t first, u
     list->height++;
 }
 
-/* Puts a child into the node `up` levels above the leaf, behind the slot of the path, splitting as needed; the path
- * goes on leading to the child that it led to. That one has given up all but `before` of its blocks to the new one. */
+/* Puts a child into the node `up` levels above the leaf, after the slot of the path, and splits as needed; the path
+ * still leads to the same child. That child has moved all but `before` of its blocks to the new child. */
 static void add_child(tla_free_list *list, tla_free_spot *spot, unsigned up, void *child, uint64_t first,
                       uint64_t largest, uint32_t before) {
     unsigned level = list->height - up;
@@ -267,7 +267,7 @@ static bool used(const uint64_t *offsets, unsigned slot) {
 
 static void merge_inner(tla_free_list *list, tla_free_spot *spot, unsigned up);
 
-/* Closes a slot of the node `up` levels above the leaf; what was below it is empty or has moved to the slot before. */
+/* Closes a slot of the node `up` levels above the leaf; its child is empty, or has moved to the slot before. */
 static void remove_child(tla_free_list *list, tla_free_spot *spot, unsigned up, unsigned slot) {
     unsigned level = list->height - up;
     tla_free_inner *node = spot->path[level].node;

@@ -1,8 +1,8 @@
-/* Nodes of the free list's tree, and the searches inside one of them. Internal to free_list*.c.
+/* Nodes of the free list's tree, and the searches inside a node. Internal to free_list*.c.
  *
  * Nodes have no count of their own: unused slots hold sizes of 0, which no request fits, and offsets of UINT64_MAX,
- * which lie before nothing. So every loop runs over a whole node, without branches on data, and compilers make vectors
- * of it. */
+ * which lie before no offset. Every loop therefore runs over a whole node, without branches on data, and compilers
+ * vectorize it. */
 #ifndef TLMALLOC_FREE_LIST_NODES_H
 #define TLMALLOC_FREE_LIST_NODES_H
 
@@ -91,8 +91,8 @@ void tla_free_list_insert(tla_free_list *list, tla_free_spot *spot, tla_block bl
  */
 void tla_free_list_remove(tla_free_list *list, tla_free_spot *spot);
 
-/* What the levels above a leaf know, after a change in it: the first offset of the leaf, a size that became larger than
- * any, a size that was perhaps the largest and is no more. */
+/* Update the levels above a leaf after a change in it: the first offset of the leaf, a size that has grown, and a
+ * removed size that may have been the largest. */
 void tla_free_list_set_first(tla_free_list *list, const tla_free_spot *spot, uint64_t offset);
 void tla_free_list_raise(tla_free_list *list, const tla_free_spot *spot, uint64_t nbytes);
 void tla_free_list_lower(tla_free_list *list, const tla_free_spot *spot, uint64_t old_nbytes);

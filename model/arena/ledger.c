@@ -1,4 +1,4 @@
-/* Live blocks that others place: a placement whose free blocks nobody asks for. */
+/* Live blocks that other components place: a placement without queries for free blocks. */
 #include "ledger.h"
 
 #include "arena_state.h"

@@ -5,9 +5,9 @@
 
 #include "tlmalloc/arena/arena.h"
 
-/* As tla_arena_create, of a configuration that validates; its policy is not looked at. Blocks are entered by
- * tla_arena_reserve, which trusts that they do not overlap, and taken out by tla_arena_free, which validates. There is
- * no free block to say anything of. */
+/* As tla_arena_create, of a configuration that validates; its policy is ignored. tla_arena_reserve enters blocks, and
+ * trusts that they do not overlap; tla_arena_free removes them, and validates. The ledger has no free blocks to report.
+ * */
 tla_status tla_ledger_create(const tla_arena_config *config, tla_arena **ledger);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the placements whose free blocks are a list in offset order share. Internal.
+/* The common code of placements whose free blocks are a list in offset order. Internal.
  *
  * `state` is a structure that begins with its tla_free_list. */
 #ifndef TLMALLOC_LIST_PLACEMENT_H
@@ -33,7 +33,7 @@ tla_status tla_list_nothing_fits(const tla_free_list *list, tla_work *work);
 /* The free block that holds all of a range; false when a byte of it is not free. */
 bool tla_list_holding(const tla_free_list *list, tla_block range, tla_free_spot *spot);
 
-/* The receipt of what a range on the list was joined with. */
+/* Adds the joins of a range on the list to the receipt. */
 void tla_list_joined(const tla_free_join *join, tla_work *work);
 
 /* Puts a range on the list, with the receipt of an ordered insert from the front. */

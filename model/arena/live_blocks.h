@@ -23,13 +23,13 @@ tla_status tla_live_blocks_make_room(tla_live_blocks *live, size_t n);
 /* Notes a block, for which make_room has been called. O(log n) expected. */
 void tla_live_blocks_insert(tla_live_blocks *live, tla_block block, tla_owner owner);
 
-/* Forgets the block at this offset, which is there. O(log n) expected. */
+/* Removes the block at this offset, which exists. O(log n) expected. */
 void tla_live_blocks_remove(tla_live_blocks *live, uint64_t offset);
 
-/* The last block that starts at or below the offset; NULL when there is none. O(log n) expected. */
+/* Returns the last block that starts at or below the offset; NULL if no block does. O(log n) expected. */
 const tla_live_block *tla_live_blocks_at_or_below(const tla_live_blocks *live, uint64_t offset);
 
-/* The first block that starts at or above the offset; NULL when there is none. O(log n) expected. */
+/* Returns the first block that starts at or above the offset; NULL if no block does. O(log n) expected. */
 const tla_live_block *tla_live_blocks_at_or_above(const tla_live_blocks *live, uint64_t offset);
 
 #endif

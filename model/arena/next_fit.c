@@ -1,10 +1,10 @@
 /* Next fit: first fit with a roving pointer, once around the list (Knuth, TAOCP 1, 2.5, exercise 6).
  *
- * The pointer is an offset: where the last allocation ended. A search begins with the first block that starts there or
- * above, and after the last block goes on from the front. A free or a growth whose joined block contains the pointer in
- * its middle moves it to the start of that block, as a pointer to the node would move; no other free, no reserve and no
+ * The pointer is an offset: the end of the last allocation. A search begins with the first block that starts there or
+ * above, and continues at the front after the last block. A free or a growth whose joined block contains the pointer in
+ * its middle moves it to the start of that block, as a pointer to the node would move. No other free, no reserve and no
  * failure moves it. `ahead` is the position of the first block at or above the pointer, kept so that the number of
- * nodes a walk visits is known without counting. */
+ * nodes that a walk visits is known without counting. */
 #include "list_placement.h"
 
 typedef struct next_fit {

@@ -1,4 +1,5 @@
-/* What a placement policy is to arena.c: which free block a request takes, and how free blocks are kept.
+/* The interface of a placement policy to arena.c: the choice of free blocks for requests, and the storage of free
+ * blocks.
  *
  * arena.c checks arguments, rounds sizes, counts used bytes, validates, and cuts batches up; a placement sees only
  * valid sizes (multiples of the alignment, 1 .. 2^63) and ranges inside the arena. Every call that fails leaves the
@@ -42,13 +43,13 @@ typedef struct tla_placement {
      * after make_room for TLA_RANGE_BLOCKS. */
     tla_status (*add)(void *state, tla_block range, tla_work *work);
 
-    /* What free would answer, host memory apart: TLA_OK or TLA_NOT_ALLOCATED. */
+    /* Returns the result of a free, apart from host memory: TLA_OK or TLA_NOT_ALLOCATED. */
     tla_status (*may_free)(const void *state, tla_block range);
 
     /* How many requests of nbytes (as granted) could be served one after the other; counting may stop at limit. */
     uint64_t (*fits)(const void *state, uint64_t nbytes, uint64_t limit);
 
-    /* Takes n blocks in one walk after `fits` has said that there are so many; NULL = one alloc an item. */
+    /* Takes n blocks in one walk, after `fits` has confirmed so many; NULL = one alloc for each item. */
     void (*carve)(void *state, uint64_t nbytes, size_t n, tla_block *blocks, tla_work *work);
 
     /* Makes sure that n calls of free in a row need no host memory. TLA_NO_HOST_MEMORY; nothing has changed then. */
@@ -57,20 +58,21 @@ typedef struct tla_placement {
     /* The same for n calls of alloc with one size and no alignment above the arena's own; NULL when they never do. */
     tla_status (*make_alloc_room)(void *state, size_t n);
 
-    uint64_t (*largest)(const void *state); /* bytes of the largest free block, 0 when there is none */
+    uint64_t (*largest)(const void *state); /* bytes of the largest free block; 0 without free blocks */
     uint64_t (*count)(const void *state);   /* number of free blocks */
 
     /* Up to max free blocks in offset order, from the first that starts at or above `from`; returns how many. */
     size_t (*copy)(const void *state, uint64_t from, tla_block *blocks, size_t max);
 
-    /* All free blocks (count of them) in an order from which `add` makes the same state again; NULL = offset order. */
+    /* Copies all free blocks (`count` in number) in an order from which `add` rebuilds the same state; NULL = offset
+     * order. */
     void (*saved)(const void *state, tla_block *blocks);
 
     /* Where the next search begins, and setting it; NULL when a search always begins in the same place. */
     uint64_t (*cursor)(const void *state);
     void (*set_cursor)(void *state, uint64_t offset);
 
-    bool whole_blocks; /* free must be told the blocks as they were allocated (buddies): runs are not joined first */
+    bool whole_blocks; /* free must receive the blocks as they were allocated (buddies): runs are not joined first */
 } tla_placement;
 
 #define TLA_PLACEMENT(value, name) extern const tla_placement tla_##name;

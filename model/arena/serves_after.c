@@ -1,4 +1,4 @@
-/* Whether a request would be served if blocks came back: tried on a copy of the free list. */
+/* Whether a request would be served if blocks were released: tried on a copy of the free list. */
 #include "driven.h"
 
 enum { BLOCKS_AT_ONCE = 256 };

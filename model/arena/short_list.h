@@ -1,5 +1,5 @@
-/* A free list of few blocks is one leaf, and there a plain loop beats vectors and paths: the stack-like use that
- * ADR-0048 describes keeps one or two. What free_list.h does in general, done for that case. Internal. */
+/* A free list of few blocks is one leaf, and there a plain loop is faster than vectors and paths: the stack-like use
+ * that ADR-0048 describes keeps one or two. These are the operations of free_list.h for that case. Internal. */
 #ifndef TLMALLOC_SHORT_LIST_H
 #define TLMALLOC_SHORT_LIST_H
 
@@ -9,7 +9,7 @@ static inline bool tla_is_short(const tla_free_list *list) {
     return list->height == 0 && list->count < FAN; /* a slot is left for one more */
 }
 
-/* The first block of at least nbytes; count when there is none. */
+/* Returns the first block of at least nbytes; count if no block is so large. */
 static inline unsigned tla_short_first(const tla_free_list *list, uint64_t nbytes) {
     const tla_free_leaf *leaf = list->root;
     unsigned i = 0;

@@ -23,7 +23,7 @@ static void table_insert(tla_size_bins *bins, uint64_t entry) {
     bins->table[slot] = entry;
 }
 
-/* The slot of the node that starts at `offset`, SIZE_MAX when there is none. */
+/* Returns the slot of the node that starts at `offset`; SIZE_MAX if no node does. */
 static size_t table_find(const tla_size_bins *bins, uint64_t offset) {
     uint32_t hash = hash_of(offset);
     size_t mask = ((size_t)1 << bins->table_bits) - 1;

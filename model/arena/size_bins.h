@@ -42,7 +42,8 @@ void tla_size_bins_push(tla_size_bins *bins, uint32_t bin, tla_block block);
 /* Takes the block that starts at an offset (there must be one) out. */
 void tla_size_bins_remove(tla_size_bins *bins, uint64_t offset);
 
-/* All blocks (count of them), bin by bin, each bin from its tail: pushed in this order they make the same lists. */
+/* Returns all blocks (`count` in number), bin by bin, each bin from its tail: pushed in this order they make the same
+ * lists. */
 void tla_size_bins_saved(const tla_size_bins *bins, tla_block *blocks);
 
 #endif

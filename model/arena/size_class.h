@@ -43,7 +43,7 @@ static inline void tla_class_set_drop(tla_class_set *set, uint32_t size_class) {
     if (!*word) set->summary &= ~((uint64_t)1 << (size_class / 64));
 }
 
-/* The lowest class of the set from `size_class` on; TLA_CLASSES when there is none. */
+/* Returns the lowest class of the set from `size_class` on; TLA_CLASSES if the set has no such class. */
 static inline uint32_t tla_class_set_next(const tla_class_set *set, uint32_t size_class) {
     if (size_class >= TLA_CLASSES) return TLA_CLASSES;
     uint32_t word = size_class / 64;

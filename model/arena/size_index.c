@@ -15,7 +15,8 @@ enum {
     FEW = 8                /* blocks of a leaf that a plain loop searches faster than vectors */
 };
 
-/* As in the free list's tree, unused slots hold what is before nothing, so that every loop runs over a whole node. */
+/* As in the free list's tree, unused slots hold a key that is before no key, so that every loop runs over a whole node.
+ * */
 struct tla_size_node {
     uint64_t nbytes[ROOM]; /* leaf: the blocks; inner: the first block below each child, but 0 for the first child */
     uint64_t offset[ROOM];
@@ -50,13 +51,13 @@ IN_NODE unsigned route(const tla_size_node *node, tla_block key) {
 }
 
 tla_status tla_size_index_make_room(tla_size_index *index, size_t n) {
-    /* Of n inserts each may split its whole path and make a root. But a node that is there splits once, and again only
-     * when ROOM - JOINED more have come to it; what splits is an insert into the level above, in all less than a
-     * seventh of the level below; and a class begins once, and grows a root after more than ROOM inserts. */
+    /* Each of n inserts may split its whole path and make a root. But an existing node splits once, and again only
+     * after ROOM - JOINED more inserts. A split is an insert into the level above, in all less than a seventh of the
+     * level below. A class begins once, and grows a root after more than ROOM inserts. */
     size_t paths = n > SIZE_MAX / (2 * TLA_SIZE_INDEX_HEIGHT) ? SIZE_MAX : n * (index->tallest + 2);
     size_t nodes = index->nodes + index->nodes / 4 + n / (ROOM - JOINED) / 3 * 4 + 2 * TLA_CLASSES;
     size_t wanted = paths < nodes ? paths : nodes;
-    if (n > 1) wanted += TLA_SIZE_INDEX_HEIGHT + 2; /* the last of them asks again, and must find enough */
+    if (n > 1) wanted += TLA_SIZE_INDEX_HEIGHT + 2; /* the last insert asks again, and must find enough */
     while (index->spares < wanted) {
         tla_size_node *node = malloc(sizeof *node);
         if (!node) return TLA_NO_HOST_MEMORY;
@@ -227,7 +228,8 @@ void tla_size_index_insert(tla_size_index *index, tla_block block) {
         tla_class_set_add(&index->filled, size_class);
     }
     descend(index, size_class, block, &p);
-    /* In a leaf the block goes in alone, above it with a child: the right half of what was split. */
+    /* In a leaf the block is inserted alone; in a level above, it is inserted with a child: the right half of the split
+     * node. */
     for (unsigned level = 0;; level++) {
         if (level > index->trees[size_class].height) { /* the root was split */
             add_root(index, size_class, block, child);

@@ -44,7 +44,7 @@ typedef struct tla_size_path {
 /* Makes sure that n inserts in a row need no host memory. TLA_NO_HOST_MEMORY; nothing is changed then. */
 tla_status tla_size_index_make_room(tla_size_index *index, size_t n);
 
-/* The way to the first block that is not before `key` in the order; false when there is none. O(log n). */
+/* Finds the path to the first block that is not before `key` in the order; false if no block follows. O(log n). */
 bool tla_size_index_at_least(const tla_size_index *index, tla_block key, tla_size_path *found);
 tla_block tla_size_index_block(const tla_size_path *at);
 

@@ -203,7 +203,7 @@ tla_status tla_arena_snapshot_config(const char *text, size_t length, tla_arena_
     return status;
 }
 
-/* Whether the arena can go on with the blocks of a snapshot that another policy or alignment made. */
+/* Checks whether the arena can use the blocks of a snapshot that another policy or alignment made. */
 static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_error *error) {
     const tla_arena_config *c = &arena->config;
     if (s->config.base != c->base || s->config.capacity != c->capacity)

@@ -1,10 +1,10 @@
 /* Two-level segregated fit (Masmano, Ripoll, Crespo, Real: TLSF, ECRTS 2004): 32 classes for every power of two, a
  * bitmap of the classes that hold a block, constant time.
  *
- * A request is rounded up to the lower bound of a class, so that any block from there on is large enough and the last
- * one freed is taken: a good fit, not the best, and a request can fail although a block of just its size is free. With
- * an alignment the search is for nbytes + alignment, as memalign does. Neighbours are joined at once; the modelled
- * engine finds them by their boundary tags, this one in the sorted list. */
+ * A request is rounded up to the lower bound of a class. Any block from there on is then large enough, and the last
+ * freed block is used: a good fit, not the best. A request can fail although a block of just its size is free. With an
+ * alignment the search is for nbytes + alignment, as memalign does. Neighbours are joined at once; the modelled engine
+ * finds them by their boundary tags, this code in the sorted list. */
 #include "list_placement.h"
 #include "size_bins.h"
 
@@ -38,7 +38,7 @@ static void file(tlsf *t, tla_block block) {
     if (block.nbytes) tla_size_bins_push(&t->bins, tla_class_of(block.nbytes), block);
 }
 
-/* Takes `part` out of the block at a spot; what is left is filed, the back of it last. */
+/* Takes `part` out of the block at a spot; the rest enters its classes, the back of it last. */
 static tla_status take(tlsf *t, tla_free_spot *spot, tla_block part, uint64_t visited, tla_work *work) {
     uint64_t end = part.offset + part.nbytes, block_end = spot->block.offset + spot->block.nbytes;
     bool two_come = part.offset > spot->block.offset && end < block_end; /* and one goes */
@@ -107,7 +107,7 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
     return TLA_OK;
 }
 
-/* A block serves requests for as long as what is left of it is in a class that the search reaches. */
+/* A block serves requests as long as its rest is in a class that the search reaches. */
 static uint64_t fits(const void *state, uint64_t nbytes, uint64_t limit) {
     const tla_size_bins *bins = &((const tlsf *)state)->bins;
     uint64_t least = tla_class_round_up(nbytes), count = 0;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Who asks is a number, or nobody that has said so (tla_who's TLA_WHO_UNKNOWN in guard.h). */
+/* The owner is a number, or unknown (tla_who's TLA_WHO_UNKNOWN in guard.h). */
 typedef struct {
     char text[32];
 } requester;

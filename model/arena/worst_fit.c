@@ -1,6 +1,6 @@
-/* Worst fit: the largest block, the lowest of equals. No order by size is kept, so that the whole list is walked for
- * it: before the answer (nodes_visited), or by an engine that knows the largest block, behind each answer that has
- * changed the list (walks). The receipt says both. */
+/* Worst fit: the largest block, the lowest among equals. No order by size is kept, so that a search walks the whole
+ * list: before the answer (nodes_visited), or by an engine that knows the largest block, after each answer that has
+ * changed the list (walks). The receipt has both. */
 #include "list_placement.h"
 #include "tlmalloc/base/work.h"
 
