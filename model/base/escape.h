@@ -13,9 +13,9 @@ extern "C" {
 /* Whether all of it is UTF-8. */
 bool tla_is_utf8(const char *text, size_t length);
 
-/* Copies text into out[room], room > 0: control characters (C0, DEL and C1) and bytes that are no UTF-8 as \xNN, one
- * for each byte; the rest as it is. What does not fit is cut, between two characters, and the end is always a NUL. The
- * number of bytes of `text` that were taken. */
+/* Copies text into out[room], room > 0. Control characters (C0, DEL and C1) and bytes that are not UTF-8 become \xNN,
+ * one for each byte; the rest is copied unchanged. The text is cut between two characters if it does not fit, and
+ * always ends with a NUL. Returns the number of bytes of `text` that were copied. */
 size_t tla_escape(const char *text, size_t length, char *out, size_t room);
 
 #ifdef __cplusplus

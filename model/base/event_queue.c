@@ -1,9 +1,9 @@
 /* Events in the order of time: a calendar of short intervals ahead, a heap for the interval that is being worked off,
  * and another for what lies beyond the calendar.
  *
- * After R. Brown, "Calendar queues" (CACM 31(10), 1988): most events are posted a short time ahead, so that putting one
- * into its interval costs the same however many there are. The length of an interval follows how many events it holds.
- * The order in which events come out does not depend on it. */
+ * After R. Brown, "Calendar queues" (CACM 31(10), 1988): most events are posted a short time ahead, so that the cost of
+ * an insertion into an interval does not depend on the number of events. The length of an interval follows the number
+ * of its events. The order of the events does not depend on it. */
 #include "tlmalloc/base/event_queue.h"
 #include "grow.h"
 
@@ -119,7 +119,7 @@ static void place_event(tla_event_queue *q, const entry *e) {
         heap_push(&q->faraway, e);
 }
 
-/* The first day that is not empty; there is one. */
+/* Returns the first day that is not empty; such a day exists. */
 static uint64_t next_day(const tla_event_queue *q) {
     const uint32_t today = q->day % DAYS;
     for (uint32_t step = 0;; step++) {
@@ -147,7 +147,7 @@ static void begin_day(tla_event_queue *q) {
     q->days_seen++;
 }
 
-/* Makes days longer or shorter when they hold too few or too many events: everything is entered anew. */
+/* Makes days longer or shorter when they hold too few or too many events: it enters everything again. */
 static void review(tla_event_queue *q) {
     const uint64_t seen = q->events_seen, days = q->days_seen;
     if (days < REVIEW && seen < (uint64_t)REVIEW * CROWDED) return;
@@ -182,7 +182,7 @@ static void review(tla_event_queue *q) {
     }
 }
 
-/* Brings what has come within reach into the calendar. */
+/* Moves events that are now within reach into the calendar. */
 static void approach(tla_event_queue *q) {
     while (q->faraway.count > 0 && (q->faraway.entries[0].at_ps >> q->shift) < q->day + DAYS) {
         const entry e = heap_pop(&q->faraway);
@@ -190,7 +190,7 @@ static void approach(tla_event_queue *q) {
     }
 }
 
-/* Lets the next day come on which something happens; there is one. */
+/* Advances to the next day with an event; such a day exists. */
 static void settle(tla_event_queue *q) {
     while (q->today.count == 0) {
         review(q);
@@ -240,7 +240,7 @@ static tla_event event_of(const entry *e) {
     return (tla_event){e->at_ps, (uint32_t)(e->place >> 32), (uint32_t)e->place, e->action, e->context};
 }
 
-/* Makes room for one more event, wherever it may come to lie. */
+/* Makes room for one more event, at any place. */
 static tla_status reserve(tla_event_queue *queue) {
     if (queue->count < queue->room) return TLA_OK;
     const size_t room = queue->room ? 2 * queue->room : 256;

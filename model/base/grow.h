@@ -26,8 +26,8 @@ static inline bool tla_grow(void *array, size_t *room, size_t need, size_t size)
     return true;
 }
 
-/* Likewise room for one element behind `count`, in an array that nothing else makes larger: it is full where the count
- * is a power of two, so nobody needs to keep its room. */
+/* Likewise for one element after `count`, in an array that only this function grows: it is full where the count is a
+ * power of two, so its room need not be stored. */
 static inline bool tla_grow_by_one(void *array, size_t count, size_t size) {
     size_t room = count;
     return (count & (count - 1)) || tla_grow(array, &room, count + 1, size);

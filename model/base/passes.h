@@ -1,5 +1,5 @@
-/* A streaming access moves its data in passes over one span of addresses: which of them belong to a part of the span.
- */
+/* A streaming access moves its data in passes over one span of addresses. The functions find the passes that touch a
+ * part of the span. */
 #ifndef TLMALLOC_BASE_PASSES_H
 #define TLMALLOC_BASE_PASSES_H
 
@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* An access of `length` bytes over `span` addresses, 0 < span <= length, and the part of bytes [offset,
- * offset + nbytes) of that span, nbytes > 0. Without streaming span is length, and there is one pass. */
+/* An access of `length` bytes over `span` addresses, 0 < span <= length, and the part of bytes [offset, offset +
+ * nbytes) of that span, nbytes > 0. Without streaming, span is length, and the access has one pass. */
 typedef struct tla_passes {
     uint64_t length, span, offset, nbytes;
 } tla_passes;

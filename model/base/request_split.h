@@ -9,9 +9,10 @@
 extern "C" {
 #endif
 
-/* No request crosses a multiple of `largest`, a power of two. None is shorter than `smallest`, a power of two up to
- * `largest`, nor begins elsewhere than at a multiple of it: it is made wider than what is wanted, if it must. With
- * `powers_of_two` its length is one and its address a multiple of its length, as DRAM controllers ask. */
+/* No request crosses a multiple of `largest`, a power of two. Every request has at least `smallest` bytes, a power of
+ * two up to `largest`, and begins at a multiple of it: a request is wider than the wanted bytes if necessary. With
+ * `powers_of_two` its length is a power of two and its address a multiple of its length, as DRAM controllers require.
+ * */
 typedef struct tla_request_shape {
     uint64_t largest, smallest;
     bool powers_of_two;

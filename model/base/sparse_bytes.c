@@ -13,7 +13,7 @@ tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes) {
     if (range == MAP_FAILED) return TLA_NO_HOST_MEMORY;
 #ifdef MADV_NOHUGEPAGE
     madvise(range, (size_t)nbytes,
-            MADV_NOHUGEPAGE); /* a touched byte commits 4 KiB, not 2 MiB; advice may be refused */
+            MADV_NOHUGEPAGE); /* a touched byte commits 4 KiB, not 2 MiB; the host may ignore the advice */
 #endif
     *bytes = range;
     return TLA_OK;

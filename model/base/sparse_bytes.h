@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* Reserves nbytes (> 0) of address space. TLA_NO_HOST_MEMORY when the host refuses; *bytes is NULL then. */
+/* Reserves nbytes (> 0) of address space. TLA_NO_HOST_MEMORY when the host has none; *bytes is NULL then. */
 tla_status tla_sparse_bytes_create(uint64_t nbytes, uint8_t **bytes);
-/* All bytes read as zero again; the host gets what they took. Pointers stay good. */
+/* Sets all bytes to zero, and returns their memory to the host. Pointers stay valid. */
 void tla_sparse_bytes_clear(uint8_t *bytes, uint64_t nbytes);
 
 void tla_sparse_bytes_destroy(uint8_t *bytes, uint64_t nbytes);

@@ -1,5 +1,4 @@
-/* "Did you mean": which of several names is nearest to a text that is none of them. Internal to the core and the
- * command line. */
+/* "Did you mean": finds the name that is closest to an unknown text. Internal to the core and the command line. */
 #ifndef TLMALLOC_MODEL_BASE_SUGGEST_H
 #define TLMALLOC_MODEL_BASE_SUGGEST_H
 
@@ -34,7 +33,7 @@ tla_phrase tla_did_you_mean(const char *text, const char *(*name)(uint64_t index
 /* All names, "a, b, c"; cut where they are too long for a phrase. */
 tla_phrase tla_all_names(const char *(*name)(uint64_t index));
 
-/* What to add to the message about a line (from 1) that is no YAML: that a tab stands in its indentation, or "". */
+/* Returns a hint for the message about a line (from 1) that is not YAML: a tab in its indentation, or "". */
 const char *tla_tab_hint(const char *text, size_t length, size_t line);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Accounts of time: sums for each stretch, and the chains that say what was waited for. */
+/* Accounts of time: sums for each stretch, and the chains that explain the waits. */
 #include "tlmalloc/base/time_account.h"
 #include "grow.h"
 

@@ -9,7 +9,7 @@ typedef struct tla_wide {
     uint64_t high, low;
 } tla_wide;
 
-/* What a compiler without 128 bits gets; tests compare it with the other way everywhere. */
+/* The product for a compiler without 128 bits; tests compare both everywhere. */
 static inline tla_wide wide_product_by_halves(uint64_t a, uint64_t b) {
     const uint64_t half = UINT32_MAX, a1 = a >> 32, a0 = a & half, b1 = b >> 32, b0 = b & half;
     const uint64_t lowest = a0 * b0, one = a1 * b0 + (lowest >> 32), other = a0 * b1 + (one & half);
