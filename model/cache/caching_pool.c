@@ -227,7 +227,7 @@ tla_status tla_caching_pool_acquire(tla_caching_pool *pool, uint32_t device, uin
     return status;
 }
 
-/* Of a device that is locked, or has no pool yet. */
+/* For a device that is locked, or has no pool yet. */
 static uint64_t trim_serves(const tla_caching_pool *pool, const device_pool *device, uint64_t capacity) {
     tla_pool_trim trim;
     if (!device || exceeds_limit(pool, device->stats.reserved - device->stats.cached, capacity) ||

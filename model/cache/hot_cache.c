@@ -45,7 +45,7 @@ static void take_out(tla_hot_cache *cache, cache_entry *entry) {
         cache->newest = entry->previous;
 }
 
-/* The entry goes, whatever the parents of its objects say; the first refusal is the result. */
+/* Removes the entry, also when parents of its objects fail; returns the first failure. */
 static tla_status drop(tla_hot_cache *cache, cache_entry *entry, tla_work *work) {
     tla_status first = TLA_OK;
     take_out(cache, entry);

@@ -1,4 +1,4 @@
-/* Time divided by the time of a chunk is what is pinned; whole commits of it enter the arena. */
+/* The pinned chunks are the time divided by the time of a chunk; whole commits enter the arena. */
 #include "tlmalloc/cache/buffer_pools.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Where a live address keeps its record: an open-addressing hash map, uint64_t -> pointer.
  *
- * Linear probing with deletion by shifting back, so that there are no tombstones and lookups stay short for ever.
- * Nobody who walks the map lets a result depend on the order of its slots. Internal to model/pool and model/device. */
+ * Linear probing with deletion by shifting back, so that no tombstones exist and lookups always stay short. No result
+ * of a walk of the map may depend on the order of its slots. Internal to model/cache and model/memory. */
 #ifndef TLMALLOC_CACHE_LIVE_ADDRESSES_H
 #define TLMALLOC_CACHE_LIVE_ADDRESSES_H
 

@@ -30,7 +30,7 @@ tla_status tla_mem_object_create(const tla_mem_object_config *config, tla_mem_ob
     return TLA_OK;
 }
 
-/* From the last one on, behind which an object mostly belongs: all pins that have one time-out come in order. */
+/* Searches from the last object, after which an object mostly belongs: pins with one time-out arrive in order. */
 static void watch(tla_mem_object *object, uint64_t until_ps) {
     tla_pin_monitor *monitor = object->config.monitor;
     tla_mem_object *before = monitor->last;
@@ -66,7 +66,7 @@ static tla_status give_back(tla_mem_object *object, tla_work *work) {
     return status;
 }
 
-/* Sets the counts and does what follows from them; nothing when the parent refuses. */
+/* Sets the counts, and releases the object accordingly; nothing changes when the parent fails. */
 static tla_status settle(tla_mem_object *object, uint64_t refs, uint64_t pins, tla_work *work) {
     tla_status status = refs == 0 && pins == 0 ? give_back(object, work) : TLA_OK;
     if (status) return status;

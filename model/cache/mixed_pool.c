@@ -209,7 +209,7 @@ tla_status tla_mixed_pool_free(tla_mixed_pool *mixed, tla_mixed_pool_block *bloc
     object_kind kind = kind_of(blocks[0].format);
     uint64_t nbytes = 0;
     for (size_t i = 0; i < n; i++) {
-        if (blocks[i].capacity == 0) return TLA_NOT_ALLOCATED; /* none: given back already */
+        if (blocks[i].capacity == 0) return TLA_NOT_ALLOCATED; /* 0: already released */
         if (kind_of(blocks[i].format) != kind || kind == no_kind) return TLA_INVALID_ARGUMENT;
         nbytes += blocks[i].nbytes;
     }
@@ -236,7 +236,7 @@ tla_mixed_pool_block tla_mixed_pool_block_at(const tla_mixed_pool *mixed, uint64
 }
 
 tla_status tla_mixed_pool_check(tla_mixed_pool *mixed, tla_error *error) {
-    /* Slots have one count, which cannot disagree with itself; duplicates are refused. */
+    /* Slots have one count, which cannot contradict itself; duplicates are rejected. */
     pthread_mutex_lock(&mixed->lock);
     tla_status status = mixed->arena ? tla_arena_check(mixed->arena, error) : TLA_OK;
     if (!status && mixed->region) status = tla_arena_check(mixed->region, error);

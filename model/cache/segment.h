@@ -24,11 +24,12 @@ typedef struct tla_segment_block {
     uint64_t uses;                             /* of a live block: other streams that use it */
     uint64_t age_base;                         /* of a free block: count of searches when it became free */
     struct tla_segment_block *previous, *next; /* neighbours in the segment */
-    struct tla_segment_block *left, *right; /* in the tree of free blocks; of a freed live block in the list of them */
-    uint64_t priority;                      /* in the tree */
-    struct tla_segment_owner *owner;        /* whose pool it is in; NULL where there is one pool */
-    tla_segment_range *range;               /* the expandable segment that it is a part of; NULL: a plain one */
-    struct tla_segment_block *queued;       /* the next one to be unmapped */
+    struct tla_segment_block *left,
+        *right;        /* in the tree of free blocks; of a freed live block, in the list of freed blocks */
+    uint64_t priority; /* in the tree */
+    struct tla_segment_owner *owner;  /* the pool of the segment; NULL with a single pool */
+    tla_segment_range *range;         /* the expandable segment that it is a part of; NULL: a plain one */
+    struct tla_segment_block *queued; /* the next one to be unmapped */
     bool live, small;
     bool freed;    /* of a live block: its owner has freed it, others still use it */
     bool unmapped; /* addresses without memory */
@@ -50,18 +51,18 @@ typedef struct tla_segment_tree {
 void tla_segment_tree_insert(tla_segment_tree *tree, tla_segment_block *block);
 void tla_segment_tree_remove(tla_segment_tree *tree, tla_segment_block *block);
 
-/* The first block not below the key, in the order of the tree; NULL when there is none. */
+/* Returns the first block not below the key, in the order of the tree; NULL if no block follows. */
 tla_segment_block *tla_segment_tree_lower_bound(const tla_segment_tree *tree, const tla_segment_block *key);
 
-/* The last block below the key; NULL when there is none. */
+/* Returns the last block below the key; NULL if no block precedes it. */
 tla_segment_block *tla_segment_tree_below(const tla_segment_tree *tree, const tla_segment_block *key);
 
 /* The blocks in order: first, and the one after a block that is in the tree. */
 tla_segment_block *tla_segment_tree_first(const tla_segment_tree *tree);
 tla_segment_block *tla_segment_tree_after(const tla_segment_tree *tree, const tla_segment_block *block);
 
-/* Probes of a search in a balanced tree of so many blocks, for receipts: what the modelled engine does must not depend
- * on the shape of ours. */
+/* Returns the probes of a search in a balanced tree of so many blocks, for receipts: the modelled engine's work must
+ * not depend on the shape of this tree. */
 uint64_t tla_segment_tree_probes(const tla_segment_tree *tree);
 
 /* Makes `front` (memory of the caller) the first nbytes of `block`, which keeps the rest; neither is in a tree. */

@@ -1,4 +1,4 @@
-/* What was wanting, and what helps. */
+/* The causes of failed requests, and their remedies. */
 #include "shortage.h"
 
 #include <stdbool.h>
@@ -30,7 +30,7 @@ tla_shortage_text tla_shortage_say(tla_status status, uint64_t nbytes, uint64_t 
     tla_shortage_text said;
     const bool fragmented = status == TLA_FRAGMENTED;
     tla_shortage which = fragmented ? TLA_SHORTAGE_FRAGMENTED : tla_shortage_of(nbytes, total_free, reserved, 0);
-    /* Exhausted with enough bytes: what was looked for is more than what was asked for, by rounding. */
+    /* Exhausted with enough bytes: rounding makes the searched size larger than the requested size. */
     if (!fragmented && which == TLA_SHORTAGE_FRAGMENTED) which = TLA_SHORTAGE_EXHAUSTED;
     if (trimmed) which = TLA_SHORTAGE_FRONT;
     const bool also = which == TLA_SHORTAGE_RESERVED || which == TLA_SHORTAGE_FRONT;

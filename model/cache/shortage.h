@@ -11,23 +11,24 @@ extern "C" {
 typedef enum tla_shortage {
     TLA_SHORTAGE_EXHAUSTED,  /* all that is free, reserved or held by a front together is too little */
     TLA_SHORTAGE_FRAGMENTED, /* enough is free, in pieces that are too small */
-    TLA_SHORTAGE_RESERVED,   /* enough would be free without what is set aside for the scheduler or the free list */
-    TLA_SHORTAGE_FRONT,      /* enough would be free without what a cache in front keeps free */
+    TLA_SHORTAGE_RESERVED,   /* enough bytes would be free without the reserves for the scheduler or the free list */
+    TLA_SHORTAGE_FRONT,      /* enough bytes would be free without the blocks that a cache in front keeps */
     TLA_SHORTAGE_COUNT
 } tla_shortage;
 
 /* "exhausted", "fragmented", "reserved", "held by a front". */
 const char *tla_shortage_name(tla_shortage which);
 
-/* What helps, one sentence without a full stop. */
+/* Returns the remedy: one sentence without a full stop. */
 const char *tla_shortage_remedy(tla_shortage which);
 
-/* Of a failed request of nbytes: what is free in all, what is set aside, and what a front keeps free, in bytes. */
+/* Returns the cause of a failed request of nbytes, from the free bytes in total, the reserved bytes, and the free bytes
+ * that a front keeps. */
 tla_shortage tla_shortage_of(uint64_t nbytes, uint64_t total_free, uint64_t reserved, uint64_t held_by_front);
 
 /* The end of a text about a failed request: "exhausted; free something first, ...", "exhausted, reserved; ...". status
- * is TLA_EXHAUSTED or TLA_FRAGMENTED; nbytes is what the request takes of the stack; trimmed is what a TRIM gives
- * back, if the request is served after it, else 0: only then does the text advise a TRIM. */
+ * is TLA_EXHAUSTED or TLA_FRAGMENTED. nbytes are the bytes that the request occupies in the stack. trimmed are the
+ * bytes that a TRIM releases, if the request is served after it, else 0: only then does the text recommend a TRIM. */
 typedef struct tla_shortage_text {
     char text[160];
 } tla_shortage_text;

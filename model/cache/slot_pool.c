@@ -131,8 +131,8 @@ tla_status tla_slot_pool_explain(tla_slot_pool *pool, const char *what, uint64_t
     return TLA_EXHAUSTED;
 }
 
-/* A slot that is queued, or that comes again later in a batch, is a duplicate. Those of a batch are found by pushing
- * its slots one by one; to refuse the batch, they are taken off the tail again. */
+/* A slot that is queued, or that occurs again later in a batch, is a duplicate. The function finds duplicates of a
+ * batch by pushing its slots one by one; to reject the batch, it removes them from the tail again. */
 static tla_status give(tla_slot_pool *pool, const tla_slot *slots, size_t count) {
     uint64_t pushed = 0;
     for (size_t i = 0; i < count; i++) {

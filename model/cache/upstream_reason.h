@@ -4,7 +4,7 @@
 
 #include "tlmalloc/cache/upstream.h"
 
-/* What a trim of a cache gives back to its driver, in the order of the trim. */
+/* The blocks that a trim of a cache returns to its driver, in the order of the trim. */
 typedef struct tla_pool_trim {
     tla_block *blocks;
     size_t count;
@@ -19,10 +19,10 @@ void tla_pool_trim_add(tla_pool_trim *trim, uint64_t address, uint64_t nbytes);
  * `asked` bytes then; else 0: the caller advises a trim only if it helps. */
 uint64_t tla_pool_trim_end(tla_pool_trim *trim, const tla_upstream *driver, uint32_t device, uint64_t asked);
 
-/* Fills *error (may be NULL) for a request of nbytes for which the driver was asked for `asked` bytes and refused: the
- * printf-style text, and behind it the driver's own, whose status and free bytes are the answer. `trimmed` is what
- * tla_pool_trim_end returned: where it is above 0, the text says that a trim helps. A driver that cannot explain
- * itself: TLA_EXHAUSTED. */
+/* Fills *error (may be NULL) for a request of nbytes for which the driver failed an allocation of `asked` bytes. The
+ * text is the printf-style text followed by the driver's own text; status and free bytes are the driver's. `trimmed` is
+ * the result of tla_pool_trim_end: if it is above 0, the text recommends a trim. For a driver that cannot explain:
+ * TLA_EXHAUSTED. */
 tla_status tla_port_client_reason(const tla_upstream *driver, uint32_t device, uint64_t nbytes, uint64_t asked,
                                   uint64_t trimmed, tla_error *error, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
