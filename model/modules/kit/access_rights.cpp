@@ -1,4 +1,4 @@
-// What a platform's extension says, as the requester that all modules know.
+// Converts a platform's extension to the requester that all modules use.
 #include "tlmalloc/modules/extensions.hpp"
 
 namespace tlmalloc {

@@ -41,7 +41,7 @@ arrival_gate::place *arrival_gate::new_place() {
     return again;
 }
 
-// The queue's action: everybody who is due at this time has posted.
+// The queue's action: all threads that are due at this time have posted.
 void arrival_gate::admit(place &arriving, std::uint64_t at_ps) {
     arriving.arrived = true;
     if (arriving.left) { // its thread has gone meanwhile

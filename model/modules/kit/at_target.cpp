@@ -47,7 +47,7 @@ void at_target::schedule(step what, const access &which, const sc_core::sc_time 
     agenda_changed_.notify(delay); // an earlier notification stands
 }
 
-// A method: does all that is due now, then waits for what is next.
+// A method: executes everything that is due, then waits for the next entry.
 void at_target::advance() {
     const sc_core::sc_time now = sc_core::sc_time_stamp();
     while (!agenda_.empty() && agenda_.begin()->first <= now) {
@@ -73,7 +73,7 @@ void at_target::advance() {
     if (!agenda_.empty()) agenda_changed_.notify(agenda_.begin()->first - now);
 }
 
-// Takes the initiator's request if there is one and room for it.
+// Accepts the initiator's request, if one waits and the limit allows it.
 void at_target::accept(int initiator) {
     initiator_state &state = state_of(initiator);
     if (state.requests.empty() || state.outstanding == outstanding_) return;
@@ -87,7 +87,7 @@ void at_target::accept(int initiator) {
         sc_core::sc_spawn([this] { work(); }, sc_core::sc_gen_unique_name((name_ + "_at_worker").c_str()));
     tlm_phase phase = tlm::END_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    backward_(initiator, *payload, phase, delay); // the answer to END_REQ says nothing
+    backward_(initiator, *payload, phase, delay); // the answer to END_REQ has no meaning
 }
 
 // A thread: b_transport must be called from one. There are as many as calls that wait at the same time, and one.

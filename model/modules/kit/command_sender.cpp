@@ -1,4 +1,4 @@
-// Commands through a control port, from a thread or in order of arrival; what is refused is sent again.
+// Commands through a control port, from a thread or in order of arrival; repeats rejected commands.
 #include "tlmalloc/modules/command_sender.hpp"
 
 #include "lent_payload.hpp"

@@ -91,9 +91,9 @@ class control_window::acceptance {
         order.reset();
         try {
             const std::uint64_t resets = window_.resets();
-            while (
-                window_.resets() == resets && // else nothing is to be accepted any more
-                (window_.waiting_.front() != this || window_.queue_.size() > window_.queue_depth_)) // one is under way
+            while (window_.resets() == resets && // else nothing is to be accepted any more
+                   (window_.waiting_.front() != this ||
+                    window_.queue_.size() > window_.queue_depth_)) // the first one is executing
                 sc_core::wait(window_.queue_changed_);
         } catch (...) { // a thread that is killed or reset
             leave();
@@ -140,11 +140,11 @@ tla_status control_window::submit(unsigned port, std::uint64_t sender, sc_core::
     if (resets() != resets_before) return TLA_OK; // ended by a reset meanwhile
     sender_ = sender;
     const std::uint64_t accepted = execute(port, command, arrival_ps);
-    set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // somebody may have waited
+    set_local_ps(delay, std::max(accepted, to_ps(sc_core::sc_time_stamp()))); // the handler may have waited
     return TLA_OK;
 }
 
-// Has the module do it; `sender_` says who sent it.
+// Lets the module execute it; `sender_` is the sender.
 std::uint64_t control_window::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     if (answered)
         state_of(port).watched =
@@ -250,7 +250,7 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
     }
     const tla_status status = tla_control_port_read(&state.registers, offset, payload.get_data_ptr(), length);
     if (status || state.registers.state != TLA_PORT_DONE || local_ps(delay) >= state.done_ps) return status;
-    // Polled before the time of the command is over: the state register still says that it runs.
+    // A poll before the end of the command: the state register still reads as running.
     if (offset <= TLA_PORT_STATE && offset + length > TLA_PORT_STATE)
         payload.get_data_ptr()[TLA_PORT_STATE - offset] = TLA_PORT_RUNNING;
     return status;

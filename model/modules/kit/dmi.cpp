@@ -1,4 +1,4 @@
-// DMI that is granted, refused, or passed on with another view of the addresses.
+// DMI that a module grants, declines, or forwards with another view of the addresses.
 #include "dmi.hpp"
 
 #include "tlmalloc/modules/time.hpp"
@@ -57,7 +57,7 @@ bool refuse_dmi(tlm::tlm_dmi &dmi, const byte_range &range) {
     dmi.init();
     dmi.set_start_address(range.first);
     dmi.set_end_address(range.last);
-    dmi.allow_read_write(); // of a refusal: the kinds of access that are refused
+    dmi.allow_read_write(); // of a declined request: the kinds of access that are declined
     return false;
 }
 

@@ -19,15 +19,14 @@ struct byte_range {
 struct address_view {
     std::uint64_t from, nbytes, to;
 
-    // What the initiator sees of a range of the target: nothing when they do not touch.
+    // Returns the initiator's view of a range of the target; nothing if they do not touch.
     std::optional<byte_range> translate(const byte_range &target) const;
 };
 
-// What a module has told an initiator of: addresses that it may hold pointers to or remember refusals of, and the
-// target's addresses behind them.
+// The addresses for which an initiator may hold pointers or remember declined requests, with the target's addresses.
 class dmi_record {
   public:
-    // `seen` leads to the target's addresses from `to` on; what was known of `seen` is forgotten.
+    // Records that `seen` leads to the target's addresses from `to` on, and forgets earlier records of `seen`.
     void add(const byte_range &seen, std::uint64_t to);
     void forget(const byte_range &seen);
     // The initiator's addresses that lead to a range of the target, ascending; they are forgotten.
@@ -47,8 +46,8 @@ void grant_dmi(tlm::tlm_dmi &dmi, std::uint8_t *memory, std::uint64_t size, std:
 // Refuses reads and writes of a range; every member is set. Returns false, as get_direct_mem_ptr is to.
 bool refuse_dmi(tlm::tlm_dmi &dmi, const byte_range &range = {0, UINT64_MAX});
 
-// Turns a target's answer (granted or refused) into the initiator's: clipped to the view, the pointer with it, and
-// latency added to both. Returns `granted`; a region that lies outside the view is refused.
+// Turns a target's answer (granted or declined) into the initiator's: the region and pointer are clipped to the view,
+// and the latency is added to both. Returns `granted`; false for a region outside the view.
 bool translate_dmi(tlm::tlm_dmi &dmi, bool granted, const address_view &view, std::uint64_t latency_ps);
 
 } // namespace tlmalloc

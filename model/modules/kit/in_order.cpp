@@ -40,7 +40,7 @@ struct in_order_request::kept {
     std::vector<std::uint8_t> bytes, enables;
     std::deque<requester> asking;
 
-    // A copy of who asks, and of those for whom he does.
+    // Copies a requester, and the requesters for which it works.
     const requester *keep(const requester *who) {
         if (!who) return nullptr;
         requester &copy = asking.emplace_back();
@@ -76,11 +76,11 @@ void in_order_request::keep_payload() {
 
 // --- targets that serve within the call ------------------------------------------------------------------------------
 
-// A call may wait, so it is made from a thread, which the queue wakes at the time of the arrival; there are as many
-// threads as calls that wait at the same time. Calls of one time are made one after the other, in the order of the
-// callers' names; those of one caller in the queue's order. A target keeps what it likes of a payload during the call,
-// so that one whose payload goes is killed, as it would be had its caller called the target himself; the request is
-// answered with an error then.
+// A call may wait, so a thread makes it, which the queue wakes at the time of the arrival. As many threads exist as
+// calls that wait at the same time. Calls of one time are made one after the other, in the order of the callers' names;
+// calls of one caller in the queue's order. A target may keep parts of a payload during the call. If the payload ends,
+// the thread is therefore killed, as if its caller had called the target itself; the request is then answered with an
+// error.
 class blocking_caller final : public in_order_request::holder {
   public:
     blocking_caller(tlm::tlm_fw_transport_if<> &target, std::string name)
@@ -150,7 +150,7 @@ class blocking_caller final : public in_order_request::holder {
         time_queue::of_simulation().notify_in_turn(next.due, at_ps, self.caller_of(request));
     }
 
-    // A thread. Whichever is woken makes the call that was due first.
+    // A thread. Any woken thread makes the call that was due first.
     void work(worker &self) {
         for (;;) {
             sc_core::wait(self.due);

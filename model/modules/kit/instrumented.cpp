@@ -1,4 +1,4 @@
-// The lists of figures and statistics that a module has, for whoever shows them.
+// The lists of figures and statistics of a module, for waveforms and reports.
 #include "tlmalloc/modules/instrumented.hpp"
 
 #include "tlmalloc/modules/detail/time_queue.hpp"

@@ -1,4 +1,4 @@
-// A payload whose extensions are somebody else's.
+// A payload whose extensions belong to other objects.
 #ifndef TLMALLOC_MODULES_KIT_LENT_PAYLOAD_HPP
 #define TLMALLOC_MODULES_KIT_LENT_PAYLOAD_HPP
 

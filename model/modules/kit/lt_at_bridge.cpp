@@ -26,7 +26,7 @@ void remove(std::vector<Part *> &from, Part &part) {
 
 } // namespace
 
-// A caller's stay. When its thread is killed meanwhile the requests go on, with bytes of their own.
+// The call of a caller. If its thread is killed meanwhile, the requests continue with bytes of their own.
 class lt_at_bridge::call {
   public:
     call(lt_at_bridge &bridge, access &of) : bridge_(bridge), access_(of) {}
@@ -89,7 +89,7 @@ bool lt_at_bridge::reaches(std::uint64_t address, std::uint64_t nbytes) const {
     return address >= config_.base && address <= last() && nbytes > 0 && nbytes - 1 <= last() - address;
 }
 
-// Of several requests, or of a read and a write, some could be made and the others not.
+// Of several requests, or of a read and a write, the target could execute some and not the others.
 bool lt_at_bridge::loses_exclusive(const tlm_generic_payload &payload) const {
     const requester *const who = payload.get_extension<requester>();
     if (!who || !who->exclusive) return false;
@@ -146,7 +146,7 @@ void lt_at_bridge::schedule(step what, request &part, const sc_core::sc_time &de
     agenda_changed_.notify(delay); // an earlier notification stands
 }
 
-// A method: does all that is due now, then waits for what is next.
+// A method: executes everything that is due, then waits for the next entry.
 void lt_at_bridge::advance() {
     const sc_core::sc_time now = sc_core::sc_time_stamp();
     while (!agenda_.empty() && agenda_.begin()->first <= now) {
@@ -177,7 +177,7 @@ void lt_at_bridge::advance() {
         may_be_idle();
 }
 
-// Bytes that are read to be written back are nobody else's, from the read to the answer.
+// From the read to the answer of a partial write, no other request may use its bytes.
 bool lt_at_bridge::may_go(const request &next) const {
     const auto touches = [&](const request *other) {
         return other != &next && other->touches(next.get_address(), next.bytes.size());
@@ -241,7 +241,7 @@ tlm_sync_enum lt_at_bridge::nb_transport_bw(tlm_generic_payload &payload, tlm_ph
     return tlm::TLM_UPDATED;
 }
 
-// The response of a request has come to its time.
+// The response of a request is due.
 void lt_at_bridge::finish(request &part) {
     part.is = request::state::ended;
     remove(sent_, part);
@@ -252,7 +252,7 @@ void lt_at_bridge::finish(request &part) {
     if (part.to_end) {
         tlm_phase phase = tlm::END_RESP;
         sc_core::sc_time delay;
-        out->nb_transport_fw(part, phase, delay); // the answer to END_RESP says nothing
+        out->nb_transport_fw(part, phase, delay); // the answer to END_RESP has no meaning
     }
     if (part.then)
         merge(*part.then, part);
@@ -282,7 +282,7 @@ void lt_at_bridge::answered(request &part) {
     if (part.of && --part.of->left == 0) part.of->over.notify(sc_core::SC_ZERO_TIME);
 }
 
-// What a debugger writes into bytes that are being read to be written back, or are on their way back.
+// Records the bytes that a debugger writes while they are part of a partial write in flight.
 void lt_at_bridge::keep_in_merges(const tlm_generic_payload &written) {
     for (request *const part : merging_)
         for (std::size_t i = 0; i < part->bytes.size(); i++) {
@@ -294,11 +294,11 @@ void lt_at_bridge::keep_in_merges(const tlm_generic_payload &written) {
                 continue;
             }
             part->bytes[i] = byte;
-            if (part->first) part->enables[i] = TLM_BYTE_ENABLED; // what is read may be older
+            if (part->first) part->enables[i] = TLM_BYTE_ENABLED; // the read bytes may be older
         }
 }
 
-// And what it reads there: the target may have written back what was there before.
+// Shows a debugger the bytes that it has written, because the target may have written older bytes back.
 void lt_at_bridge::show_merges(tlm_generic_payload &read) const {
     for (const request *const part : merging_)
         for (const auto &[index, byte] : part->debugged) {
@@ -307,7 +307,7 @@ void lt_at_bridge::show_merges(tlm_generic_payload &read) const {
         }
 }
 
-// The target has written what was there before a debugger came: it is to have what he wrote.
+// The target has written older bytes than a debugger: writes the debugger's bytes again.
 void lt_at_bridge::write_debugged(const request &part) {
     for (const auto &[index, byte] : part.debugged) {
         std::uint8_t data = byte;

@@ -1,4 +1,4 @@
-// How accesses are cut into requests, and what the answers to these say of the access.
+// Cuts accesses into requests, and joins the answers of the requests.
 #include "lt_at_request.hpp"
 
 #include "base/request_split.h"
@@ -61,8 +61,9 @@ void lt_at_bridge::cut(const tlm_generic_payload &whole, access &into) {
     }
 }
 
-// How many bytes from `index` of the data and `offset` of the pass on, up to `most`, may become requests together: all
-// where the target takes byte enables, or where nothing is changed by what is too much, else those that are enabled.
+// Returns how many bytes from `index` of the data and `offset` of the pass on, up to `most`, may become requests
+// together. These are all bytes where the target accepts byte enables, or where extra bytes change nothing; otherwise
+// the enabled bytes.
 std::uint64_t lt_at_bridge::run_of(const tlm_generic_payload &whole, std::uint64_t index, std::uint64_t offset,
                                    std::uint64_t most) const {
     if (config_.byte_enables || !whole.get_byte_enable_ptr() || (merges() && whole.is_read())) return most;
@@ -91,7 +92,7 @@ void lt_at_bridge::fill(request &part, std::uint64_t length, const tlm_generic_p
     part.begin(whole.get_command(), config_.byte_enables);
 }
 
-// What a request that writes only some of its bytes has to know of the others.
+// Reads the other bytes of a request that writes only some of its bytes.
 void lt_at_bridge::read_first(request &part) {
     request &first = new_request();
     first.acquire(); // until its response has ended

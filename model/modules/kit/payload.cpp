@@ -1,4 +1,4 @@
-// What every memory does with a generic payload: the rules, the copy, byte enables, streaming.
+// The rules of a generic payload for every memory: the checks, the copy, byte enables, streaming.
 #include "payload.hpp"
 
 #include <algorithm>

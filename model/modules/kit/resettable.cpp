@@ -1,4 +1,4 @@
-// When a reset begins, and when what was under way is over.
+// The beginning of a reset, and its end after all outstanding work.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "tlmalloc/modules/resettable.hpp"
 
@@ -81,8 +81,9 @@ void resettable::is_over() {
     if (over_) over_->notify(sc_core::SC_ZERO_TIME);
 }
 
-// Whatever has ended may be called by what is made anew: a process looks when it has returned. It may have ended in an
-// action that runs ahead of the kernel, which must not end the reset earlier than where none does.
+// The caller of this function may belong to a part that make_new() rebuilds: a process therefore checks after the
+// return. The activity may have ended in an action that runs ahead of the kernel, which must not end the reset earlier
+// than without running ahead.
 void resettable::may_be_idle() {
     if (!clearing_) return;
     idle_ps_ = std::max(idle_ps_, time_queue::of_simulation().now_ps());

@@ -1,4 +1,4 @@
-// Resources get their numbers by what they are and how they are called.
+// Resources receive their numbers by their kinds and names.
 #include "tlmalloc/modules/detail/time_queue.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a target does that grants no pointers.
+// The answer of a target that grants no pointers.
 #include "tlmalloc/modules/target_socket.hpp"
 
 #include "dmi.hpp"

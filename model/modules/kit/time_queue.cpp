@@ -120,7 +120,7 @@ void time_queue::notify_in_turn(sc_core::sc_event &event, std::uint64_t at_ps, c
     if (!acting_on_) wake_at(at_ps);
 }
 
-// Whether there is one whose time has come.
+// Wakes the next process that is due; returns whether one was due.
 bool time_queue::wake_next() {
     const auto first = turns_.begin();
     if (first == turns_.end() || first->first.first > to_ps(sc_core::sc_time_stamp())) return false;
@@ -149,7 +149,7 @@ inline bool time_queue::may_run(std::uint64_t at_ps) const {
     return at_ps <= now || (at_ps - now <= quantum_ps_ && at_ps < next_process_ps(now));
 }
 
-// What goes on from the event takes its place.
+// An event that continues the running event takes its place.
 void time_queue::act(tla_event &event) {
     struct state { // as it was, also where the action reports an error
         explicit state(time_queue &of) : queue(of), on(of.acting_on_), island(of.acting_island_), depth(of.depth_) {}
@@ -183,8 +183,8 @@ void time_queue::go_on(std::uint64_t at_ps, std::uint32_t resource, std::uint32_
     depth_--;
 }
 
-// A method. What is due is done when all processes that are due have run, so that everything that arrives at one time
-// has been posted before the first of it is taken.
+// A method. Actions run when all processes that are due have run. Everything that arrives at one time is then posted
+// before the first action of that time runs.
 void time_queue::drive() {
     if (sc_core::sc_pending_activity_at_current_time() || wake_next()) {
         wake_at(to_ps(sc_core::sc_time_stamp()));
@@ -195,7 +195,7 @@ void time_queue::drive() {
     wake_for_next();
 }
 
-// Takes all actions of the next time; false where there are none, or they may not run yet.
+// Runs all actions of the next time; false if none exist, or if they may not run yet.
 bool time_queue::take_next() {
     const std::uint64_t next = tla_event_queue_next_ps(events_.get());
     if (next == UINT64_MAX || !may_run(next)) return false;
@@ -222,7 +222,7 @@ void time_queue::wake_for_next() {
     if (next != UINT64_MAX) wake_at(std::max(next, to_ps(sc_core::sc_time_stamp())));
 }
 
-// The method is not waited for meanwhile: what it is due for is done here.
+// This function does not wait for the method: it runs the actions that are due itself.
 void time_queue::run_ahead(std::uint64_t now_ps, std::uint64_t at_ps, std::uint32_t port, caller (*who)(),
                            tla_event_action action, void *context, std::uint64_t look_ahead_ps, const bool &done) {
     struct entry {
@@ -311,8 +311,8 @@ void time_queue::leave_until(std::uint32_t island, std::uint64_t until_ps) {
     acting_island_ = island; // for the rest of the action
 }
 
-// What would have been done by now if the island had not been left; then it is one with the rest again. Whoever comes
-// from a process comes before what is due at its time, unless that has been done.
+// Executes everything that would have been done by now without leaving the island, and joins the island again. A caller
+// from a process precedes the actions that are due at its time, unless they have run.
 void time_queue::catch_up(std::uint32_t island) {
     sc_assert(!acting_island_);
     tla_event until{};

@@ -44,8 +44,8 @@ tla_wave_signal waveform::declare(const std::string &scope, const std::string &n
     return signal;
 }
 
-// Nothing that is recorded from now on lies before the kernel's time, so the recorder may write up to it. What happened
-// before that, and is known only now because somebody waited meanwhile, is shown now. Returns when a change is shown.
+// Later changes do not lie before the kernel's time, so the recorder may write up to it. Earlier changes that become
+// known only now, because a thread waited meanwhile, are shown now. Returns the time at which a change is shown.
 std::uint64_t waveform::advance(std::uint64_t at_ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (now != now_ps_) {

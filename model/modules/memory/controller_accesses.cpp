@@ -1,4 +1,4 @@
-// The accesses that come in to a memory controller.
+// The accesses that arrive at a memory controller.
 #include "controller_accesses.hpp"
 
 #include "modules/kit/dmi.hpp"
@@ -29,8 +29,8 @@ void memory_controller::accesses::connect() {
             .register_invalidate_direct_mem_ptr(this, &accesses::invalidate, kind);
 }
 
-// Whether a memory is as large as the controller says, as far as it can be asked: one that answers debug accesses at
-// its first byte must answer them at its last.
+// Checks that a memory is as large as configured, as far as it answers: a memory that answers debug accesses at its
+// first byte must answer them at its last.
 void memory_controller::accesses::check_size(tla_memory_kind kind) {
     memory_socket &memory = socket_of(kind);
     const std::uint64_t nbytes = bytes_of(kind);
@@ -103,11 +103,11 @@ void memory_controller::accesses::make_new() {
 
 // False when the payload has been answered: it leads nowhere.
 bool memory_controller::accesses::locate(tlm::tlm_generic_payload &payload, place &where) {
-    // An access without bytes is located like one byte; the memory behind then refuses it as it should.
+    // An access without bytes is located like one byte; the memory then rejects it.
     const std::uint64_t address = payload.get_address(), span = std::max<std::uint64_t>(payload_span(payload), 1);
     const std::uint64_t in_slice = address - slice_base_, slice_bytes = of_.config_.memory.of[TLA_HBM].bytes;
     if (in_slice < slice_bytes && span <= slice_bytes - in_slice) {
-        where = {TLA_HBM, in_slice}; // what decoding says too, at less cost
+        where = {TLA_HBM, in_slice}; // as decoding does, at less cost
     } else if (tla_pe_memory_locate(&of_.config_.memory, {address}, span, &where.memory, &where.offset)) {
         data_errors_++;
         payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
@@ -126,7 +126,7 @@ void memory_controller::accesses::break_reservations(tla_memory_kind kind, std::
     offer_unreserved(kind);
 }
 
-// What a core has reserved, in whichever memory: it has one reservation at most.
+// Drops the reservation of a core, in any memory: a core has at most one reservation.
 void memory_controller::accesses::drop_reservation(std::uint32_t core) {
     for (int number = 0; number < TLA_MEMORY_KIND_COUNT; number++) {
         if (monitors_[number].count == 0) continue;
@@ -142,7 +142,8 @@ void memory_controller::accesses::not_made(const tlm::tlm_generic_payload &paylo
     if (who && who->exclusive && payload.is_write()) drop_reservation(who->initiator);
 }
 
-// Some bytes of a memory are not reserved any more: who was refused a pointer may ask again when none of them is.
+// Some bytes of a memory are no longer reserved: initiators whose DMI was declined may ask again when no byte is
+// reserved.
 void memory_controller::accesses::offer_unreserved(tla_memory_kind kind) {
     bool &refused = reserved_refused_[kind];
     if (!refused || monitors_[kind].count > 0) return;
@@ -150,8 +151,8 @@ void memory_controller::accesses::offer_unreserved(tla_memory_kind kind) {
     of_.in.withdraw_dmi(base(kind), base(kind) + (bytes_of(kind) - 1));
 }
 
-// A write that its memory has not answered. A memory that makes callers wait makes it some
-// time until then: after the simulation has come to where its initiator is ahead, in a queue behind others.
+// A write without an answer of its memory. A memory that makes callers wait executes the write before the answer: after
+// the simulation has reached the time of its initiator, in a queue after others.
 class memory_controller::accesses::write_under_way {
   public:
     write_under_way(accesses &of, const place &where, std::uint64_t nbytes, bool exclusive, bool to_note)
@@ -188,8 +189,9 @@ bool memory_controller::accesses::is_being_written(tla_memory_kind kind, std::ui
     return false;
 }
 
-// An exclusive write that is to be made may still be on its way: another that came later must not be made before it,
-// and be overwritten by what was read before both. What touches the same bytes as such a one keeps its place behind it.
+// An accepted exclusive write may still be in flight. A later exclusive write must not be executed before it, since the
+// later write would then be overwritten by data that was read before both. An access that touches the same bytes as
+// such a write stays in order after it.
 bool memory_controller::accesses::has_to_wait(const place &where, std::uint64_t nbytes, bool write) const {
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(nbytes, 1) - 1);
     const auto touches = [&](const held &one) {
@@ -200,7 +202,7 @@ bool memory_controller::accesses::has_to_wait(const place &where, std::uint64_t 
            std::any_of(held_.begin(), held_.end(), touches);
 }
 
-// From the first exclusive access on all decide when they are due. What came before is passed on already,
+// From the first exclusive access on, accesses are decided when they are due. Earlier accesses were forwarded already,
 // and may be due later.
 bool memory_controller::accesses::arrives_in_order(const in_order_request &request, const requester *who) {
     keeps_order_ = keeps_order_ || (who && who->exclusive);
@@ -209,8 +211,8 @@ bool memory_controller::accesses::arrives_in_order(const in_order_request &reque
     return keeps_order_ || is_guarded();
 }
 
-// Reserves what is read exclusively, and looks whether it still is when it is written. True when the access has been
-// answered: it is not to be made.
+// Reserves the bytes of an exclusive read, and checks the reservation at an exclusive write. Returns true if the access
+// has its answer: it is not executed.
 bool memory_controller::accesses::answers_exclusive(tlm::tlm_generic_payload &payload, const place &where,
                                                     requester &who) {
     const std::uint64_t span = payload_span(payload);
@@ -228,7 +230,7 @@ bool memory_controller::accesses::answers_exclusive(tlm::tlm_generic_payload &pa
     const std::uint64_t first = where.offset, last = first + (span - 1);
     if (payload.is_read()) {
         drop_reservation(who.initiator);
-        // What is read may be older than the write: nothing is reserved then, and the pair is tried again.
+        // The read bytes may be older than the write: nothing is reserved then, and the initiator tries the pair again.
         if (is_being_written(where.memory, first, last, false)) return false;
         if (time_queue::of_simulation().now_ps() < written_until_ps_) return false;
         if (tla_exclusive_monitor_reserve(&monitor, who.initiator, first, last)) {
@@ -278,7 +280,7 @@ void memory_controller::accesses::came_back(tlm::tlm_generic_payload &payload, c
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
-// Nothing is shared here but what the guard knows and what is reserved, so only their checks have to be made in order.
+// Accesses share only the state of the guard and the reservations, so only these checks must be in order.
 void memory_controller::accesses::begin(in_order_request &request, unsigned port) {
     if (of_.refuses(*request.payload)) {
         request.finish();
@@ -311,13 +313,13 @@ inline void memory_controller::accesses::arrive(in_order_request &request, unsig
     go_on(request, input, where, to_note, who);
 }
 
-// It may be made; and an exclusive write, if nobody has come between.
+// The access may be executed; an exclusive write only if no other write has broken its reservation.
 inline void memory_controller::accesses::go_on(in_order_request &request, unsigned input, const place &where,
                                                bool to_note, requester *who) {
     tlm::tlm_generic_payload &payload = *request.payload;
     const std::uint64_t span = payload_span(payload);
     if ((writes_ || !held_.empty()) && has_to_wait(where, span, payload.is_write())) {
-        request.comes_last = false; // others go on with it
+        request.comes_last = false; // other requests continue with it
         held_.push_back({where, std::max<std::uint64_t>(span, 1), &request, input, to_note});
         return;
     }
@@ -330,7 +332,7 @@ inline void memory_controller::accesses::go_on(in_order_request &request, unsign
     } else if (payload.is_write()) {
         break_reservations(where.memory, where.offset, span);
     }
-    // Now, so that a read which arrives before the answer knows of it; but somebody else's memory may refuse a write.
+    // Now, so that a read before the answer knows of it; but a foreign memory may reject a write.
     outlet &memory = to_memory_[where.memory];
     if (to_note && !memory.calls()) note(where, payload, request.at_ps);
     in_order_request::frame &frame = request.push(
@@ -467,8 +469,8 @@ void memory_controller::accesses::note(const place &where, const tlm::tlm_generi
     tla_pe_memory_note(memory(), where.memory, &access);
 }
 
-// Looks at an access; one that is wrong is counted and reported. True when it has been answered with an error; else
-// `to_note` says whether what it does is to be noted.
+// Checks an access with the guard; a wrong access is counted and reported. Returns true if the access has an error as
+// its answer. Otherwise `to_note` is set if its effect must be noted.
 bool memory_controller::accesses::guard_refuses(const place &where, tlm::tlm_generic_payload &payload,
                                                 std::uint64_t at_ps, bool &to_note) {
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND || check_attributes(payload) != tlm::TLM_OK_RESPONSE)
@@ -479,7 +481,7 @@ bool memory_controller::accesses::guard_refuses(const place &where, tlm::tlm_gen
     if (!status) status = tla_pe_memory_look(memory(), where.memory, &access, &error);
     const bool no_such_place = status == TLA_USE_AFTER_FREE || status == TLA_OUT_OF_BOUNDS;
     to_note = memory() && !no_such_place;
-    // What somebody else's memory has not answered yet may be written when the read comes there.
+    // A write that a foreign memory has not answered yet may be done when the read arrives there.
     const std::uint64_t last = where.offset + (std::max<std::uint64_t>(payload_span(payload), 1) - 1);
     if (status == TLA_NEVER_WRITTEN && is_being_written(where.memory, where.offset, last, false)) return false;
     if (!status) return false;

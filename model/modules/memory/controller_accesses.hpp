@@ -1,4 +1,4 @@
-// The accesses that come in to a memory controller: by address to a memory, under guard, exclusive ones, pointers.
+// The accesses that arrive at a memory controller: forwarding by address, guard, exclusive accesses, DMI.
 #ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_ACCESSES_HPP
 #define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_ACCESSES_HPP
 
@@ -22,7 +22,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
     // To the sockets, when the controller has them.
     void connect();
 
-    // When elaboration is over: refuses the configuration where a memory is missing or too small.
+    // At the start of the simulation: rejects the configuration if a memory is missing or too small.
     void find_memories();
 
     // These bytes of a block are free again: pointers to them are withdrawn, reservations end.
@@ -54,7 +54,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
         std::uint64_t offset;
     };
     class write_under_way;
-    struct passed_on { // what an access was when it came
+    struct passed_on { // an access as it arrived
         std::uint64_t address;
         place where;
         bool exclusive;
@@ -71,7 +71,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
     void begin(in_order_request &request, unsigned port) override;
     unsigned debug(tlm::tlm_generic_payload &payload) override;
     bool grant_dmi(unsigned input, tlm::tlm_generic_payload &payload, tlm::tlm_dmi &dmi) override;
-    void arrive_in_turn(in_order_request &request); // of accesses that come in order
+    void arrive_in_turn(in_order_request &request); // for accesses in order of arrival
     // In one piece with begin(): most accesses pass all three at once.
     [[gnu::always_inline]] void arrive(in_order_request &request, unsigned input, requester *who);
     [[gnu::always_inline]] void go_on(in_order_request &request, unsigned input, const place &where, bool to_note,
@@ -104,10 +104,10 @@ class memory_controller::accesses final : public untimed_target, public in_order
     outlet to_memory_[TLA_MEMORY_KIND_COUNT];
     shared_resource resource_{shared_resource::kind::controller, of_.name()};
     tla_exclusive_monitor monitors_[TLA_MEMORY_KIND_COUNT]{};
-    bool reserved_refused_[TLA_MEMORY_KIND_COUNT]{}; // somebody may remember that DMI was refused for a reservation
-                                                     // there
+    bool reserved_refused_[TLA_MEMORY_KIND_COUNT]{}; // an initiator may remember that DMI was declined for a
+                                                     // reservation there
     write_under_way *writes_ = nullptr;              // of callers who wait for their memory
-    std::list<held> held_;                           // in the order in which they came
+    std::list<held> held_;                           // in the order of their arrival
     bool keeps_order_ = false;                       // an exclusive access has come
     std::uint64_t written_until_ps_ = 0;             // when the latest write comes that came before it
     bool dmi_granted_ = false;                       // somebody may hold a pointer

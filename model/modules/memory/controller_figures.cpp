@@ -1,4 +1,4 @@
-// What a memory controller shows in waveforms.
+// The waveforms of a memory controller.
 #include "controller_figures.hpp"
 
 #include "tlmalloc/modules/time.hpp"

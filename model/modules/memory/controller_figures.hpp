@@ -1,4 +1,4 @@
-// What a memory controller shows in waveforms.
+// The waveforms of a memory controller.
 #ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_FIGURES_HPP
 #define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_FIGURES_HPP
 
@@ -15,7 +15,7 @@ class memory_controller::figures {
     figures(const figures &) = delete;
     figures &operator=(const figures &) = delete;
 
-    // A command, or what is due by itself, waits for the engine, and begins there.
+    // A command, or work without a command, waits for the engine and begins there.
     void begin(const tla_service &service);
 
     // It is done: the memory that it was about, and how many nodes of its list were visited.

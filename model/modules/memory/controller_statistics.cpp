@@ -1,4 +1,4 @@
-// What a memory controller counts, for reports.
+// The statistics of a memory controller, for reports.
 #include "controller_accesses.hpp"
 #include "controller_moves.hpp"
 #include "controller_work.hpp"

@@ -1,4 +1,4 @@
-// What a memory controller decides (controller.h), at its time and for its price.
+// Executes the decisions of a memory controller (controller.h) at their time, and charges their price.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "controller_work.hpp"
 
@@ -98,7 +98,7 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
     return service.accepted_ps;
 }
 
-// Warnings for a person, and whoever records references.
+// Reports warnings to the user, and references to the watch.
 void memory_controller::work::tell(const tla_command &command, std::uint64_t arrival_ps,
                                    const tla_controller_outcome &outcome) const {
     const bool is_free = command.opcode == TLA_OP_FREE;
@@ -116,8 +116,8 @@ void memory_controller::work::tell(const tla_command &command, std::uint64_t arr
                        arrival_ps);
 }
 
-// The engine turns to something that came at arrival_ps: how long that takes. A command that needs a list begins when
-// that has done what goes on behind its last answer.
+// The engine begins work that arrived at arrival_ps. Returns the duration of the work. A command that needs a list
+// begins after the work that the list does behind its last answer.
 std::uint64_t memory_controller::work::begin(const tla_controller_outcome &outcome, std::uint64_t arrival_ps) {
     if (outcome.engine.requests > 0) of_.control.wait_until(list_ready_ps_[outcome.memory]);
     of_.figures_->begin(of_.control.look(arrival_ps));
@@ -133,7 +133,7 @@ void memory_controller::work::end(const tla_controller_outcome &outcome, const t
     of_.figures_->end(outcome.memory, service, outcome.arena, outcome.work.nodes_visited);
 }
 
-// --- what is due by itself -------------------------------------------------------------------------------------------
+// --- work without a command ------------------------------------------------------------------------------------------
 
 // It takes the engine as a command does.
 tla_service memory_controller::work::charge(const tla_controller_outcome &outcome, std::uint64_t at_ps) {
@@ -156,7 +156,7 @@ tla_status memory_controller::work::commit_until(std::uint64_t until_ps) {
     return status == TLA_NOT_FOUND ? TLA_OK : status;
 }
 
-// A method: comes back when the next commit is due. Without host memory it gives up, and commands let memory in.
+// A method: runs again when the next commit is due. Without host memory it stops, and commands commit memory.
 void memory_controller::work::grow_by_itself() {
     const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
     std::uint64_t next_ps = 0;
@@ -167,7 +167,7 @@ void memory_controller::work::grow_by_itself() {
         sc_core::next_trigger(from_ps(next_ps - now_ps), grows_anew_);
 }
 
-// The pins that have timed out before at_ps; what a memory does not take back stays pinned until it does.
+// Ends the pins that have timed out before at_ps; a block that the memory does not accept back stays pinned.
 void memory_controller::work::end_pins(std::uint64_t at_ps) {
     tla_controller_outcome outcome;
     std::uint64_t ended_ps = 0;
@@ -201,7 +201,7 @@ void memory_controller::work::watch_pins() {
                     continue;
                 }
                 of_.control.between_commands([this, now] { end_pins(now); });
-                std::uint64_t still = 0; // what the memory did not take back is tried again with every command
+                std::uint64_t still = 0; // the next command tries again for blocks that the memory did not accept back
                 if (tla_controller_next_timeout(core, &still) && still == next) sc_core::wait(pins_changed_);
             }
         },

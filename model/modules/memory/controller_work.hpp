@@ -1,4 +1,4 @@
-// The engine's work in a memory controller, with its time: commands, and what is due by itself.
+// The engine's work in a memory controller, with its time: commands, and work without a command.
 #ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_WORK_HPP
 #define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_WORK_HPP
 
@@ -49,7 +49,7 @@ class memory_controller::work {
     bool grows_ = false; // some memory does by itself
     command_counts counts_[TLA_MEMORY_KIND_COUNT];
     list_counts list_counts_[TLA_MEMORY_KIND_COUNT];
-    std::uint64_t list_ready_ps_[TLA_MEMORY_KIND_COUNT]{}; // when what a list does behind its last answer is done
+    std::uint64_t list_ready_ps_[TLA_MEMORY_KIND_COUNT]{}; // end of the work that a list does behind its last answer
 };
 
 } // namespace tlmalloc

@@ -1,4 +1,4 @@
-// The engines that can stand behind a memory controller's free lists, by what they are built from.
+// The engines for a memory controller's free lists, by the components of the build.
 #include "firmware_engine.hpp"
 #include "rtl_engine.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"

@@ -121,10 +121,10 @@ std::uint64_t hbm_slice::access(tlm::tlm_generic_payload &payload, std::uint64_t
 
 namespace {
 
-// Of an access that is in the banks.
+// The state of an access in the banks.
 struct banked {
     std::uint64_t end_ps, extra_ps;
-    std::uint64_t passes; // that are under way
+    std::uint64_t passes; // in flight
 };
 
 } // namespace
@@ -178,7 +178,7 @@ void hbm_slice::schedule(std::uint32_t number) {
 }
 
 void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
-    if (groups_[number].due_ps != at_ps) return; // has been run at an earlier time that came up later
+    if (groups_[number].due_ps != at_ps) return; // an earlier run, posted later, has replaced it
     groups_[number].due_ps = UINT64_MAX;
     tla_banked_channels_run(
         banks_.get(), number, at_ps,
@@ -198,7 +198,7 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
     schedule(number);
 }
 
-// What an access meets, counted and reported.
+// Finds the faults of an access, counts them and reports them.
 tla_fault_hits hbm_slice::meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
     tla_fault_geometry geometry{config_.timing ? config_.timing->burst_bytes : config_.burst, config_.pseudo_channels,
                                 nullptr, banks_.get()};

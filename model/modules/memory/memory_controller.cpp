@@ -1,4 +1,4 @@
-// Owns the free lists of memories: prices what the core decides, passes data on.
+// Owns the free lists of memories: charges for the decisions of the core, and forwards data.
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include "controller_accesses.hpp"
@@ -17,7 +17,7 @@ static memory_controller::config resolved(memory_controller::config settings) {
     settings.memory.guarded = settings.guard != TLA_GUARD_OFF;
     if (settings.free_list == TLA_LIST_HBM && settings.memory.of[TLA_HBM].bytes > 0)
         settings.memory.of[TLA_HBM].reserved = settings.list_reserve;
-    // The slice knows what is live, and says so to its owner.
+    // The slice knows which blocks are live, and its owner asks it.
     if (settings.owner_port != memory_controller::config::no_owner) settings.memory.validate = true;
     return settings;
 }

@@ -1,4 +1,4 @@
-// FREEs that were refused in spite of all retries, and are sent again by whoever owes them.
+// FREEs that failed in spite of all retries, and that their sender repeats.
 #ifndef TLMALLOC_MODULES_MEMORY_OWED_FREES_HPP
 #define TLMALLOC_MODULES_MEMORY_OWED_FREES_HPP
 
@@ -9,14 +9,14 @@
 
 namespace tlmalloc {
 
-// Refused by plan, or for want of a node of the free list that another FREE may give back: nothing has changed.
+// Rejected by a fault plan, or for lack of a node of the free list that another FREE may release: nothing has changed.
 inline bool stays_owed(tla_status status) {
     return status == TLA_BUSY || status == TLA_LIMIT;
 }
 
-// Sends all that is owed, in rounds, since one FREE may join blocks and give the next one its node. `free_one` returns
-// the status of a FREE; `wait` lets the retry policy's delay pass, after a round in which one was refused for now.
-// Ends when nothing is owed, when no wait would help, or after TLA_OWED_TRIES rounds in vain.
+// Sends all owed FREEs, in rounds, since one FREE may join blocks and release a node for the next. `free_one` returns
+// the status of a FREE; `wait` waits for the retry policy's delay, after a round with a FREE that returned TLA_BUSY.
+// Ends when nothing is owed, when no wait would help, or after TLA_OWED_TRIES unsuccessful rounds.
 template <typename Owed, typename Free, typename Wait>
 void free_owed_in_rounds(std::vector<Owed> &owed, Free free_one, Wait wait) {
     for (unsigned in_vain = 0; !owed.empty();) {

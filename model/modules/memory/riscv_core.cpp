@@ -1,7 +1,7 @@
 // A hart at a clock.
 //
-// The hart is never left in the middle of an access: it is refused the access, which ends its run, the access is made,
-// and the next run, which begins with the same instruction, finds the answer.
+// The hart never stops in the middle of an access. Its run ends when it needs an access outside, which then fails as
+// busy. The core makes the access, and the next run, which begins with the same instruction, receives the answer.
 #include "tlmalloc/modules/riscv_core.hpp"
 
 #include "tlmalloc/modules/command_sender.hpp"
@@ -33,7 +33,7 @@ tla_status riscv_core::load(std::uint64_t address, const void *bytes, std::size_
     return tla_riscv_write(hart_.get(), address, bytes, nbytes);
 }
 
-// Answers the hart when the answer is there; until then it is busy.
+// Gives the hart the answer of an access, if it has arrived; otherwise TLA_BUSY.
 tla_status riscv_core::access(void *core, std::uint64_t address, void *data, unsigned nbytes, bool write) {
     outside &o = static_cast<riscv_core *>(core)->outside_;
     if (o.answered) {
@@ -108,7 +108,7 @@ void riscv_core::serve_access() {
 }
 
 void riscv_core::wait_for_interrupt() {
-    wait(sc_core::SC_ZERO_TIME); // what the last access has made of the signal is to be seen
+    wait(sc_core::SC_ZERO_TIME); // the effect of the last access on the signal must be visible
     if (in_reset()) return;
     if (!interrupt.read()) {
         awake_.set(to_ps(sc_core::sc_time_stamp()), 0);
@@ -132,7 +132,7 @@ void riscv_core::tell_fault() {
     SC_REPORT_WARNING("/tlmalloc/riscv_core/fault", text.str().c_str());
 }
 
-// Lets SystemC's time come to where the hart is after so many cycles, or until a reset begins.
+// Waits until SystemC's time is that of the hart after so many cycles, or until a reset begins.
 void riscv_core::follow(std::uint64_t cycles) {
     if (cycles > followed_) wait(from_ps((cycles - followed_) * config_.clock_ps), reset_began_);
     followed_ = cycles;

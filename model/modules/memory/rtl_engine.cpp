@@ -18,13 +18,13 @@ namespace tlmalloc {
 #if TLMALLOC_HAS_RTL
 namespace {
 
-// A list has an input that says how many nodes its memory has; buddies have what they need for their units.
+// A list has an input for the number of its nodes; buddies have a fixed memory for their units.
 template <typename Rtl, typename = void>
 constexpr bool has_nodes = false;
 template <typename Rtl>
 constexpr bool has_nodes<Rtl, std::void_t<decltype(Rtl::nodes)>> = true;
 
-// Buddies of few units take a few KiB of the host, those of the most 36 MiB; what they do is the same.
+// Buddies of few units need a few KiB of the host, the largest 36 MiB; both behave alike.
 constexpr std::uint64_t few_buddies = 1 << 13;
 
 template <typename Rtl>
@@ -63,7 +63,7 @@ class clocked {
         return until_ready(nullptr, error);
     }
 
-    // It takes no command until what it does behind an answer is done.
+    // Waits until the engine accepts a command: it accepts none during its work behind an answer.
     tla_status until_ready(std::uint64_t *waited, tla_error *error) {
         std::uint64_t cycles = 0;
         for (rtl_.eval(); !rtl_.command_ready && cycles < patience; cycles++)

@@ -8,11 +8,11 @@
 
 namespace tlmalloc {
 
-// The engine of a policy for so many units: first fit (node_cycles 1 or 2) or worst fit (1) over a list of up to
-// TLA_RTL_NODES nodes, offsets and sizes of 33 bits; or buddies of up to TLA_RTL_BUDDIES units, whatever node_cycles
-// is. What has not answered after so many cycles as four walks of its list is TLA_TIMEOUT. TLA_UNSUPPORTED for another
-// policy or more cycles or units, and where Verilator was not there when tlmalloc was built; TLA_NO_HOST_MEMORY;
-// *engine is untouched then.
+// Makes the engine of a policy for so many units: first fit (node_cycles 1 or 2) or worst fit (1) over a list of up to
+// TLA_RTL_NODES nodes, with offsets and sizes of 33 bits; or buddies of up to TLA_RTL_BUDDIES units, for any
+// node_cycles. A request without an answer after the cycles of four walks of its list returns TLA_TIMEOUT.
+// TLA_UNSUPPORTED for another policy, more cycles or more units, and if tlmalloc was built without Verilator;
+// TLA_NO_HOST_MEMORY; *engine is unchanged then.
 tla_status make_rtl_engine(tla_policy policy, unsigned node_cycles, std::uint64_t units, tla_engine *engine,
                            tla_error *error);
 

@@ -20,7 +20,7 @@ std::uint64_t tcm::access(tlm::tlm_generic_payload &payload, std::uint64_t arriv
     return move(payload, start_ps + busy);
 }
 
-// Of one time reads go first, but for one that was sent after a write of the same bytes.
+// At one time reads go first, except for a read that was sent after a write of the same bytes.
 std::uint32_t tcm::resource_of(const in_order_request &request) {
     const bool write = request.payload->is_write();
     const bool follows = !write && writes_.before(*request.payload);

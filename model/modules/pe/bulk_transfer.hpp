@@ -1,5 +1,5 @@
-// Many bytes by physical address, cut into accesses of which several are under way: what hosts and end points do.
-// Accesses end at multiples of `chunk`, as a PE's, so that none has parts of two bursts where one would do.
+// Transfers of many bytes by physical address, cut into accesses of which several are in flight: for hosts and end
+// points. Accesses end at multiples of `chunk`, as a PE's do, so that no access touches one burst more than necessary.
 #ifndef TLMALLOC_MODULES_PE_BULK_TRANSFER_HPP
 #define TLMALLOC_MODULES_PE_BULK_TRANSFER_HPP
 
@@ -23,10 +23,11 @@ struct bulk_transfer {
     requester *who;
     const resettable *of; // the module that moves: during a reset of it no access begins
 
-    std::uint64_t latency_ps = 0, end_ps = 0; // sum over the accesses; when the last was answered, 0: there was none
+    std::uint64_t latency_ps = 0, end_ps = 0; // sum over the accesses; time of the last answer, 0 without accesses
 
-    // From start_ps on, in the calling thread. Writes are posted. Returns the first piece of which an access was
-    // answered with an error, pieces.size() when there was none; what had not begun then is left out.
+    // Moves all pieces from start_ps on, in the calling thread. Writes are posted. Returns the index of the first piece
+    // with an access that was answered with an error; pieces.size() if none was. After an error or a reset no further
+    // access begins; accesses in flight are completed.
     std::size_t move(tlm::tlm_command command, const std::vector<piece> &pieces, std::uint64_t start_ps);
 };
 

@@ -1,4 +1,4 @@
-// A composite on its way through the engines of a PE: what it is made of, and what of it is in registers.
+// A composite on its way through the engines of a PE: its operands, and the values in registers.
 #ifndef TLMALLOC_MODULES_PE_COMPOSITE_HPP
 #define TLMALLOC_MODULES_PE_COMPOSITE_HPP
 
@@ -13,7 +13,7 @@ namespace tlmalloc {
 struct processing_element::composite final : operation {
     using bytes = std::vector<std::uint8_t>;
 
-    // What a step has fetched; the terms of its output tile with the last one.
+    // The values that a step has fetched; with the last step of an output tile, also the tile's terms.
     struct registers {
         bytes a, b;
         std::vector<bytes> terms;
@@ -39,7 +39,7 @@ struct processing_element::composite final : operation {
                              std::uint32_t columns);
     static tl_tile part_of(const tl_tile &tile, std::uint32_t row, std::uint32_t column, std::uint32_t rows,
                            std::uint32_t columns);
-    // Of a term that stands for all rows, or all columns, these.
+    // Returns the part of a term for these rows and columns; a term may stand for all rows or all columns.
     static tl_tile term_of(const tl_tile &tile, const tla_tile_step &step);
 
     struct place { // of a tile of an operand or of the result

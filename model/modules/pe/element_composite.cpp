@@ -1,4 +1,4 @@
-// Composites of a kernel: what is refused, the room that they take in the TCM, how they end.
+// Composites of a kernel: their checks, their buffers in the TCM, and their end.
 #include "kernel/element.h"
 #include "kernel/tile_vector.h"
 #include "stage_units.hpp"
@@ -12,7 +12,7 @@ namespace tlmalloc {
 
 namespace {
 
-// An operand's rows and columns, and how it is said in messages.
+// An operand's rows and columns, and its name in messages.
 struct matrix {
     std::uint32_t rows = 0, columns = 0;
     tl_dtype dtype = TL_F32;
@@ -49,7 +49,7 @@ const char *name_of(const tl_composition &what, const tl_operand *operand) {
     return operand == &what.a ? "a" : operand == &what.b ? "b" : "out";
 }
 
-// What of the TCM a composite uses besides its buffers.
+// Returns the tiles of the TCM that a composite uses beside its buffers.
 std::vector<tile_use> tiles_of(const tl_composition &what) {
     std::vector<tile_use> tiles;
     for (const tl_operand *operand : {&what.a, &what.b, &what.out})
@@ -101,7 +101,8 @@ tl_tile processing_element::composite::local(const tl_operand &operand, const st
     return {buffers[index % buffers.size()].pa, where.rows, where.columns, operand.tensor.dtype, 0};
 }
 
-// --- what is refused -------------------------------------------------------------------------------------------------
+// --- checks
+// -------------------------------------------------------------------------------------------------------------
 
 tla_status processing_element::check_composition(const tl_composition &what) {
     if (raw(what.kind) >= TL_COMPOSITE_KIND_COUNT)

@@ -10,7 +10,7 @@ bool processing_element::is_over_time() const {
     return host_time_over_ || (config_.time_limit_ps && local_ps(delay_) - run_.start_ps > config_.time_limit_ps);
 }
 
-// The kernel's time is over. In a call that waits it need not come back by itself.
+// The kernel's time is over. It may never return from a call that waits.
 void processing_element::end_wait() {
     if (!in_kernel_) return;
     if (messages_) messages_->give_up();

@@ -28,7 +28,7 @@ tla_status processing_element::take_scratch(std::uint32_t rows, std::uint32_t co
                        rows, columns, tla_type_name(dtype), double(count) * tl_dtype_bytes(dtype), left,
                        config_.scratch);
     if (scratch_.rows == 0) {
-        // Its bytes as one tile; what can be a TCM has fewer than a dimension can say.
+        // Its bytes as one tile; a TCM has fewer bytes than a dimension can express.
         const tla_status status = allocate(1, static_cast<std::uint32_t>(config_.scratch), TL_U8, scratch_);
         if (status) return status;
     } else {

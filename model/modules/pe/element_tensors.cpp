@@ -1,4 +1,4 @@
-// What a kernel moves between tensors and tiles: strides, masks, rows by index.
+// Transfers of a kernel between tensors and tiles: strides, masks, rows by index.
 #include "kernel/element.h"
 #include "tensor_requests.hpp"
 #include "tlmalloc/modules/processing_element.hpp"
@@ -16,8 +16,8 @@ tla_status processing_element::check_tensor(pe_dma::direction way, const tl_tile
     return status ? problem(status, "%s", why.text) : check_use(tile, way == pe_dma::direction::read, &queue(way));
 }
 
-// One call, or the rest of one, in which the kernel waits for data: `collect` says what is moved, and may take time
-// itself.
+// One call, or the rest of a call, in which the kernel waits for data: `collect` determines the transfers, and may take
+// time itself.
 template <typename Collect>
 tla_status processing_element::move_tensor(pe_dma::direction way, tla_vaddr va, const tl_tile &tile, Collect collect) {
     const std::uint64_t since = local_ps(delay_);

@@ -1,4 +1,4 @@
-// A kernel's tiles: allocated, held and freed, and what is said of one that is none, was freed, or is in use.
+// A kernel's tiles: allocation, holds and release, and the texts for tiles that are invalid, freed, or in use.
 #include "kernel/element.h"
 #include "kernel_operation.hpp"
 #include "modules/memory/owed_frees.hpp"
@@ -14,7 +14,7 @@ namespace tlmalloc {
 
 namespace {
 
-// "4 x 8 of f32"; of a type that is none its number.
+// Returns "4 x 8 of f32"; for an unknown type, its number.
 std::string shape_and_type(const tl_tile &tile) {
     const std::uint32_t type = raw(tile.dtype);
     return shape(tile) + " of " + (type < TL_DTYPE_COUNT ? tla_type_name(tile.dtype) : "type " + std::to_string(type));
@@ -75,7 +75,7 @@ tla_status processing_element::check_tile(const tl_tile &tile, const char *argum
                    which(argument).c_str(), shape(tile).c_str(), tile.pitch);
 }
 
-// A tile that is to be allocated. Its elements must not be more than a number of bytes can say.
+// Checks the size of a tile before its allocation: the number of its bytes must fit.
 tla_status processing_element::check_size(const tl_tile &wanted) {
     if (const tla_status status = check_type(wanted, "")) return status;
     if (elements(wanted) == 0)
@@ -112,7 +112,7 @@ tla_status processing_element::refuse_tile(tla_status status, const tl_tile &til
 
 // --- the calls -------------------------------------------------------------------------------------------------------
 
-// One tile less of those that begin where this one does; false if there was none.
+// Removes one of the tiles that begin where this tile does; false if there was no such tile.
 static bool drop(std::vector<tl_tile> &tiles, const tl_tile &tile) {
     const auto is_it = [&tile](const tl_tile &other) { return other.pa.value == tile.pa.value; };
     const auto found = std::find_if(tiles.begin(), tiles.end(), is_it);
@@ -168,8 +168,7 @@ tla_status processing_element::hold(tl_hold what, const tl_tile &tile, std::uint
     return TLA_OK;
 }
 
-// A kernel that fails frees its tiles before it returns: what it has failed with is not forgotten for a tl_free that
-// fails, too.
+// A kernel that fails frees its tiles before it returns: a tl_free that fails too must not replace the first failure.
 tla_status processing_element::release(const tl_tile &tile) {
     const tla_error before = run_.problem;
     const tla_status status = give_back(tile);
@@ -196,7 +195,7 @@ tla_status processing_element::give_back(const tl_tile &tile) {
     return TLA_OK;
 }
 
-// The kernel has ended. What it has tried to free in vain, and holds still, is freed now; it fails all the same.
+// The kernel has ended. Frees the tiles whose tl_free was unsuccessful; the kernel fails all the same.
 tla_status processing_element::free_owed() {
     if (owed_.empty()) return TLA_OK;
     const auto is_held = [this](const tl_tile &tile) {
@@ -205,7 +204,7 @@ tla_status processing_element::free_owed() {
     };
     const tla_error before = run_.problem;
     std::vector<tl_tile> owed;
-    owed.swap(owed_); // where the FREEs that are refused again go, too
+    owed.swap(owed_); // FREEs that fail again are added there
     free_owed_in_rounds(
         owed, [&](const tl_tile &tile) { return is_held(tile) ? give_back(tile) : TLA_OK; },
         [this] { delay_ += from_ps(config_.retry.delay_ps); });
@@ -221,7 +220,7 @@ void processing_element::note_freed(const tl_tile &tile) {
     if (std::none_of(held_.begin(), held_.end(), same)) freed_[tile.pa.value] = tile;
 }
 
-// The block is somebody's again.
+// The block has an owner again.
 void processing_element::forget_freed(const tl_tile &taken) {
     const auto begins_before_end = freed_.lower_bound(taken.pa.value + bytes_of(taken));
     for (auto before = begins_before_end; before != freed_.begin();) {
@@ -252,9 +251,9 @@ tla_status processing_element::check_unused(const tl_tile &tile) {
     return TLA_OK;
 }
 
-// What a call reads must not be written by an operation that nobody has waited for, and what it writes not be used.
-// Transfers of one engine are moved one after the other. Messages may be under way into one tile, as the tokens of a
-// barrier are: only the last stays.
+// A call must not read a tile that an outstanding operation writes, nor write a tile that such an operation uses.
+// Transfers of one engine are moved one after the other. Several messages may be in flight into one tile, like the
+// tokens of a barrier: only the last stays.
 tla_status processing_element::check_use(const tl_tile &tile, bool written, const void *engine) {
     if (config_.tells_freed && was_freed(tile))
         SC_REPORT_WARNING("/tlmalloc/processing_element/guard",

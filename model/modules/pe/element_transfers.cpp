@@ -1,4 +1,4 @@
-// A PE's loads and stores: those that the kernel waits for, and those that go on while it does something else.
+// A PE's loads and stores: calls that wait, and asynchronous calls.
 #include "kernel_operation.hpp"
 #include "stage_units.hpp"
 #include "tile_shape.hpp"
@@ -15,7 +15,8 @@ namespace tlmalloc {
 
 namespace {
 
-// What the DMA engine does for a tile: one request, or one for each row where rows do not touch in the TCM.
+// Returns the DMA engine's requests for a tile: one request, or one for each row if the rows are not adjacent in the
+// TCM.
 transfer_queue::requests requests_of(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
     const std::uint64_t row_bytes = std::uint64_t{tile.columns} * tl_dtype_bytes(tile.dtype);
     pe_dma::request request{way, va, tile.pa, tile.rows, row_bytes, pitch};
@@ -47,8 +48,8 @@ tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &ti
     return status;
 }
 
-// A transaction of a load or store was answered with an error: it was the TCM's where the tile was freed, and the MMU's
-// where the host has refused a page of what was to be moved, up to `end`.
+// A transaction of a load or store was answered with an error. The cause is the TCM if the tile was freed, and the MMU
+// if the host has rejected a page of the bytes up to `end`.
 tla_status processing_element::refuse_transfer(const char *call, pe_dma::direction way, tla_vaddr va, std::uint64_t end,
                                                const tl_tile *tile) {
     const auto at = static_cast<unsigned long long>(va.value);
@@ -80,7 +81,8 @@ tla_status processing_element::store(tla_vaddr destination, std::uint64_t pitch,
     return refuse_transfer("tl_store", pe_dma::direction::write, destination, end, &tile);
 }
 
-// --- what the kernel does not wait for -------------------------------------------------------------------------------
+// --- asynchronous operations
+// --------------------------------------------------------------------------------------------
 
 struct processing_element::asynchronous_transfer final : operation {
     asynchronous_transfer(pe_dma::direction to, const tl_tile &tile, tla_vaddr first, std::uint64_t pitch)
@@ -145,7 +147,7 @@ tla_status processing_element::store_async(tla_vaddr destination, std::uint64_t 
     return begin_transfer(pe_dma::direction::write, tile, destination, pitch, handle);
 }
 
-// Waits for an operation, which is none any more then.
+// Waits for an operation, and removes it.
 tla_status processing_element::end_operation(std::uint64_t handle) {
     const auto found = operations_.find(handle);
     const std::uint64_t since = local_ps(delay_);
@@ -193,7 +195,8 @@ tla_status processing_element::end_operations() {
 
 // --- the end of a kernel ---------------------------------------------------------------------------------------------
 
-// The kernel has returned `status`; what has failed without being waited for is its failure, if it has none.
+// The kernel has returned `status`. An operation that has failed without a wait is the failure of the kernel, if it
+// returned none.
 tla_status processing_element::finish_operations(tla_status status) {
     const tla_error why = run_.problem;
     const bool in_time = !is_over_time();
@@ -208,7 +211,7 @@ tla_status processing_element::finish_operations(tla_status status) {
     return status;
 }
 
-// What has not begun to move does not any more.
+// Drops the transfers that have not begun to move.
 void processing_element::drop_waiting() {
     if (stage_units_) stage_units_->drop_all();
     for (auto &transfers : queues_)
@@ -224,7 +227,7 @@ void processing_element::drop_operations() {
     run_.problem = why;
 }
 
-// What a kernel that was ended can free no more is owed.
+// The tiles that a kernel held when it was ended are owed.
 void processing_element::owe_held() {
     scratch_ = tl_tile{}; // is among them
     while (!pinned_.empty()) {

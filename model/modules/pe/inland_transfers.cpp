@@ -8,7 +8,8 @@
 
 namespace tlmalloc {
 
-// What fails early, or asks others: guarded memory, faults, walks and TLBs that are filled by them.
+// Excludes configurations in which a transfer may fail early, or depends on other modules: guarded memory, faults, and
+// walks with their TLBs.
 static bool may_leave(const tla_config &c) {
     return c.controller.guard == TLA_GUARD_OFF && c.faults.plan.count == 0 && c.mmu.walk == TLA_WALK_IDEAL;
 }
@@ -57,8 +58,8 @@ bool stays(const pe_dma::request &what, std::uint64_t at_ps, const pe_mmu &mmu, 
     return true;
 }
 
-// At least what a chunk takes from its issue on: the wires there and back, a burst, and its bytes on every link and in
-// the TCM.
+// Returns a lower bound on the time of a chunk from its issue on: the wires there and back, a burst, and its bytes on
+// every link and in the TCM.
 std::function<std::uint64_t(const pe_dma::request &, std::uint32_t)>
 least_time(const tla_config &c, interconnect &fabric, const std::vector<std::uint32_t> &nodes) {
     const std::uint32_t from = nodes.front(), to = nodes.back();

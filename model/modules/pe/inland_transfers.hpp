@@ -1,5 +1,5 @@
-// Transfers of a PE to and from its own slice concern nobody else as long as nobody comes: what is needed to work them
-// off apart from the rest (islands, time_queue.hpp). It saves host time and changes no figure.
+// Transfers of a PE to and from its own slice affect no other module unless a caller arrives. With these classes the
+// queue executes them apart from the rest (islands, time_queue.hpp). This saves host time and changes no figure.
 #ifndef TLMALLOC_MODULES_PE_INLAND_TRANSFERS_HPP
 #define TLMALLOC_MODULES_PE_INLAND_TRANSFERS_HPP
 

@@ -1,4 +1,4 @@
-// What a kernel and its message unit have to do with each other: begin, end, peers, calls and their waits.
+// The interface of a kernel and its message unit: begin, end, peers, calls and their waits.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "modules/memory/owed_frees.hpp"
@@ -36,7 +36,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
         if (active_) {
             active_ = false;
             drop_all(at_ps);
-            make_next_slots(at_ps); // those that still ask are told that there are none
+            make_next_slots(at_ps); // tells programs that still ask that the unit allocates no slots
         }
         if (!is_settled()) return;
         for (const auto &[from, queue] : incoming_)
@@ -49,7 +49,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
     };
     set_local_ps(delay, std::max(local_ps(delay), launched_ps_)); // in a reset it may end before
     perform(settled, delay, nullptr);
-    std::vector<tla_paddr> owed; // slots whose FREE was refused
+    std::vector<tla_paddr> owed; // slots whose FREE was rejected
     tla_status refusal = TLA_OK;
     const auto free_slots = [&](const tla_paddr &slots) {
         tla_command command{};
@@ -90,7 +90,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
-// The queue decides what a call leads to, from the kernel's time on; the thread waits for that.
+// The queue decides the result of a call, from the kernel's time on; the thread waits for the result.
 tla_status pe_ipcq::perform(const std::shared_ptr<kernel_call> &what, sc_core::sc_time &delay, tla_error *error) {
     if (in_reset() && !what->lasts) return tla_error_set(error, TLA_RESET, "%s", tla_status_text(TLA_RESET));
     struct hand { // also when an exception ends the thread's wait
@@ -141,7 +141,7 @@ void pe_ipcq::end_early(tla_status status) {
     end_call(status, now_ps, why);
 }
 
-// Something has changed that the call in hand may wait for.
+// An event has occurred for which the current call may wait.
 void pe_ipcq::look(std::uint64_t at_ps) {
     if (!call_ || !call_->begun || call_->done) return;
     const std::shared_ptr<kernel_call> looking = call_;
@@ -155,7 +155,7 @@ void pe_ipcq::look_again() {
 
 // --- peers -----------------------------------------------------------------------------------------------------------
 
-// Until what the ledger has to say of the launch's programs is known.
+// Waits until the ledger knows the required programs of the launch.
 void pe_ipcq::wait_for_programs(const std::function<bool()> &known, sc_core::sc_time &delay) {
     if (active_ && known()) return;
     const auto knowing = std::make_shared<kernel_call>();

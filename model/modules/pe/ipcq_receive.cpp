@@ -1,4 +1,4 @@
-// What a message unit receives for its kernel, which waits for it or goes on meanwhile.
+// The receives of a message unit for its kernel, which waits or continues meanwhile.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "kernel/element.h"
@@ -24,7 +24,7 @@ void pe_ipcq::add_receive(const receiving_ptr &what, std::uint64_t at_ps) {
     if (from.receivings.size() == 1) go_on(from, at_ps);
 }
 
-// The first of the messages that are to be taken from a program: its next piece, if that is there.
+// Continues the first receive from a program with its next piece, if that has arrived.
 void pe_ipcq::go_on(incoming &from, std::uint64_t at_ps) {
     if (from.serving || from.receivings.empty()) return;
     receiving &now = *from.receivings.front();
@@ -48,7 +48,7 @@ void pe_ipcq::go_on(incoming &from, std::uint64_t at_ps) {
     read_piece(from, piece, at_ps);
 }
 
-// Whether the next piece is there. A kernel that has called for nothing else waits until it is.
+// Returns whether the next piece has arrived. If the kernel waits for this message only, its wait begins or ends here.
 bool pe_ipcq::has_piece(incoming &from, std::uint64_t at_ps, tla_message_piece &piece) {
     const bool is_there = front_of(from, piece) && from.arrived_ps[piece.slot] <= at_ps;
     const receiving &now = *from.receivings.front();
@@ -189,7 +189,7 @@ void pe_ipcq::load_out(const std::shared_ptr<reading> &r, std::uint64_t at_ps) {
     });
 }
 
-// The slot is free, and a credit goes back to the sender; with tables, the kernel goes on when it is there.
+// The slot is free, and a credit returns to the sender; with tables, the kernel continues when the credit has arrived.
 void pe_ipcq::piece_was_read(incoming &from, const tla_message_piece &piece, tla_status status, std::uint64_t at_ps) {
     const receiving &now = *from.receivings.front();
     if (!status) status = tla_message_release(&from.queue);
@@ -259,7 +259,7 @@ tla_status pe_ipcq::receive(std::uint32_t peer, const tl_tile &tile, sc_core::sc
     mine->tile = tile;
     const auto receives = std::make_shared<kernel_call>();
     receives->go = [this, mine](std::uint64_t at_ps) {
-        mine->waited_for = incoming_[mine->peer].receivings.empty(); // else behind those that came before
+        mine->waited_for = incoming_[mine->peer].receivings.empty(); // otherwise it follows the earlier receives
         call_->go = mine->waited_for ? step([this, mine](std::uint64_t now_ps) {
             if (!mine->done) go_on(incoming_[mine->peer], now_ps);
             if (mine->done && !call_->done) end_call(mine->status, now_ps, mine->why);
@@ -350,7 +350,7 @@ bool pe_ipcq::is_taking() const {
     return std::any_of(incoming_.begin(), incoming_.end(), [](const auto &of) { return of.second.serving; });
 }
 
-// Whether a receive goes on by itself.
+// Returns whether a receive continues without the kernel.
 bool pe_ipcq::takes_something() const {
     tla_message_piece piece{};
     return std::any_of(incoming_.begin(), incoming_.end(), [&piece](const auto &of) {

@@ -1,4 +1,4 @@
-// What a message unit sends for its kernel: the direction to a program, credits, pieces.
+// The sends of a message unit for its kernel: the direction to a program, credits, pieces.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "modules/platform/runtime_text.hpp"
@@ -25,7 +25,8 @@ pe_ipcq::outgoing &pe_ipcq::connect(std::uint32_t peer, std::uint64_t at_ps) {
     return to;
 }
 
-// Whether there is a credit, or will be none any more; else the kernel waits. Who polls sees it when he looks.
+// Returns whether a credit has arrived, or can never arrive; otherwise the kernel waits. A sender that polls continues
+// at its next poll.
 bool pe_ipcq::has_credit(sending &what, outgoing &to, std::uint64_t at_ps) {
     const auto is_there = [&to] { return to.queue.credits > 0 || to.gone || to.refusal.status; };
     const auto account = [&](bool charged) {
@@ -112,7 +113,7 @@ void pe_ipcq::send_piece(const sending_ptr &what, const tla_message_piece &piece
                      made->parts.push_back(request);
                  });
     what->unread++;
-    const auto unread = std::make_shared<bool>(true); // told once, also of a write that fails after it was read
+    const auto unread = std::make_shared<bool>(true); // reported once, also if a write fails after it was read
     const auto read = [this, what, unread](std::uint64_t now_ps) {
         if (*unread) what->unread--;
         *unread = false;

@@ -1,4 +1,4 @@
-// The slots of what a message unit receives: who asks for them, and the commands that allocate and free them.
+// The slots for received messages: the programs that ask for slots, and the commands that allocate and free the slots.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "tlmalloc/config/platform.h"
@@ -10,7 +10,7 @@
 
 namespace tlmalloc {
 
-// The first who has asked is served, one after the other.
+// Serves the programs that have asked, one after the other.
 void pe_ipcq::make_next_slots(std::uint64_t at_ps) {
     while (!making_slots_ && !asked_.empty()) {
         if (active_) {

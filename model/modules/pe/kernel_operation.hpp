@@ -1,4 +1,4 @@
-// What a kernel has begun on its PE and not waited for.
+// An operation that a kernel has begun on its PE and not waited for.
 #ifndef TLMALLOC_MODULES_PE_KERNEL_OPERATION_HPP
 #define TLMALLOC_MODULES_PE_KERNEL_OPERATION_HPP
 
@@ -21,10 +21,10 @@ struct processing_element::operation {
     operation(const operation &) = delete;
     operation &operator=(const operation &) = delete;
 
-    // Waits until it is done, which is at end_ps; the element's problem tells of what went wrong.
+    // Waits until the operation is done, at end_ps; the element's `problem` has the cause of a failure.
     virtual tla_status finish(processing_element &element, std::uint64_t &end_ps) = 0;
 
-    // Afterwards, in the kernel's thread and on its time: gives back what the operation has allocated.
+    // Called afterwards, in the kernel's thread and on its time: releases the memory that the operation has allocated.
     virtual tla_status give_back(processing_element &) { return TLA_OK; }
 
     // Whether it is a message that is waited for, and not a transfer.

@@ -1,4 +1,4 @@
-// The table of calls of kernel.h on a processing_element, and what is said of a kernel that was ended.
+// The table of calls of kernel.h on a processing_element, and the texts about a kernel that was ended.
 #include "kernel_program.hpp"
 
 #include "kernel/tile_vector.h"

@@ -1,4 +1,4 @@
-// A kernel that runs on a PE: what it is handed, which call it is in, and how it ended.
+// A kernel that runs on a PE: its arguments, its current call, and its end.
 #ifndef TLMALLOC_MODULES_PE_KERNEL_PROGRAM_HPP
 #define TLMALLOC_MODULES_PE_KERNEL_PROGRAM_HPP
 
@@ -10,8 +10,8 @@
 
 namespace tlmalloc {
 
-// The kernel's tl_context, and the other side of the table in it. A call first takes what the kernel's pointers lead
-// to, as the kernel's own code, so that a pointer that leads nowhere is the kernel's fault; then the element works.
+// The kernel's tl_context, and the implementation of its table. A call first copies the objects to which the kernel's
+// pointers lead, as code of the kernel, so that an invalid pointer is a fault of the kernel. Then the element works.
 class kernel_program : public tl_context {
   public:
     kernel_program(processing_element &element, kernel_stack &stack);
@@ -30,7 +30,7 @@ class kernel_program : public tl_context {
         return program;
     }
 
-    // The element's part of the call; what it needs has been copied. The kernel ends here when its time is over.
+    // The element's part of the call, with copied arguments. The kernel ends here when its time is over.
     template <typename Work>
     tla_status outside(Work work) {
         stack_.leave();

@@ -33,7 +33,7 @@ const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
 
 kernel_stack *volatile kernel_inside = nullptr; // whose code runs now
 kernel_watch unwatched;
-kernel_watch *watch = &unwatched; // its entries tell a tick whether anything of kernels has moved
+kernel_watch *watch = &unwatched; // its entries show a tick whether any kernel has made progress
 const kernel_stack *last_entered = nullptr;
 const volatile unsigned char *own_process = nullptr;
 volatile std::uint64_t seen_entry = 0, ticks = 0;
@@ -50,7 +50,7 @@ int tick_signal() {
     return SIGRTMAX - 2;
 }
 
-// Where the stack was when a signal came; 0 where that cannot be told.
+// Returns the stack pointer at a signal; 0 if it is unknown.
 std::uintptr_t stack_pointer(const void *context) {
     const auto &machine = static_cast<const ucontext_t *>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -183,8 +183,8 @@ kernel_stack::kernel_stack(std::size_t bytes) {
     mprotect(memory_, guard_bytes, PROT_NONE);
 }
 
-// Frames that were left without a return are marked as the sanitizer's for ever; whoever gets this memory next, be it
-// another stack, must not find them.
+// Frames that were left without a return stay marked for the sanitizer; the next owner of this memory, for example
+// another stack, must not find the marks.
 void kernel_stack::forget_frames() {
 #if defined(__SANITIZE_ADDRESS__)
     if (memory_) __asan_unpoison_memory_region(memory_ + guard_bytes, mapped_ - guard_bytes);
@@ -217,7 +217,7 @@ void kernel_stack::end_with(const outcome &how) {
     leave();
     outcome_ = how;
     setcontext(&caller_);
-    std::terminate(); // setcontext returns for a context that is none
+    std::terminate(); // setcontext returns only for an invalid context
 }
 
 kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::uint64_t host_limit_ps,
@@ -236,7 +236,7 @@ kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::
     makecontext(&start_, reinterpret_cast<void (*)()>(begin), 2, static_cast<unsigned>(self >> 32),
                 static_cast<unsigned>(self));
     switched_ = false;
-    getcontext(&caller_); // comes back here once more, from end_with
+    getcontext(&caller_); // returns here a second time, from end_with
     if (!switched_) {
         switched_ = true;
         setcontext(&start_);

@@ -12,7 +12,7 @@
 
 namespace tlmalloc {
 
-// What another process sees of the kernels of this one, in memory that both share.
+// The state of the kernels of this process that another process observes, in shared memory.
 struct kernel_watch {
     volatile std::uint64_t entries = 0;       // how often a kernel's own code was entered, or anything has moved
     volatile std::uint64_t host_limit_ps = 0; // of the kernel whose code was entered last
@@ -23,10 +23,10 @@ struct kernel_watch {
     char where[64] = "";                      // whose code was entered last
 };
 
-// A kernel is somebody's C. It runs on a stack of its own with a guard below it, so that one that recurses too deep
-// harms nobody, and a fault in its code (a wild address, a division by zero, abort) ends the kernel and not the
-// process. What is the kernel's code is told by enter() and leave(): from the start of a call into the platform to its
-// end nothing is caught, and the kernel may be switched away from.
+// A kernel is foreign C. It runs on a stack of its own with a guard below it, so that too deep a recursion harms no
+// other code. A fault in its code (a wild address, a division by zero, abort) ends the kernel and not the process.
+// enter() and leave() mark the kernel's code: during a call into the platform no fault is caught, and SystemC may
+// switch away from the kernel.
 //
 // Signals are taken only while kernels run: the handlers that were there before are put back behind the last one, and
 // get every signal that is not a kernel's. The stack belongs to one thread of the simulation at a time.
@@ -43,13 +43,13 @@ class kernel_stack {
     struct outcome {
         end how = end::returned;
         int signal = 0;             // faulted
-        std::uintptr_t address = 0; // faulted: what it accessed, where the signal has an address
+        std::uintptr_t address = 0; // faulted: the accessed address, where the signal has an address
 
         // "segmentation fault at address 0x10", "stack overflow", ...
         std::string text() const;
     };
 
-    // `bytes` for the kernel; what the platform's calls need themselves comes in addition.
+    // `bytes` for the kernel; the stack for the platform's calls is added.
     explicit kernel_stack(std::size_t bytes);
     ~kernel_stack();
     kernel_stack(const kernel_stack &) = delete;
@@ -58,11 +58,11 @@ class kernel_stack {
     // Whether the host had memory for it.
     bool is_there() const { return memory_ != nullptr; }
 
-    // Runs a body on this stack, from a thread of SystemC, whose waits work there as anywhere. Returns when the body
-    // has returned or was ended; of a body that was ended no destructor has run. An exception that leaves the body goes
-    // on from here. host_limit_ps: of real time, for the body's own code, and for all bodies while they wait and
-    // nothing has_moved(), of which the queue is told (time_queue::nothing_moves); 0: none. `where` is for who watches,
-    // and lives as long.
+    // Runs a body on this stack, from a thread of SystemC; waits of that thread work as usual. Returns when the body
+    // has returned or was ended; no destructor of an ended body has run. An exception that leaves the body continues
+    // from here. host_limit_ps is a limit of real time: for the body's own code, and for all bodies while they wait and
+    // none has_moved(); time_queue::nothing_moves then informs the queue. 0: no limit. `where` is for observers, and
+    // lives as long.
     outcome run(const std::function<void()> &body, std::uint64_t host_limit_ps, const char *where = "");
 
     // The kernel's own code runs from here on, or no more. enter() may end the kernel, for it has too little stack

@@ -1,4 +1,4 @@
-// What the host knows of launches: the PEs of every SIP, on which of them one is under way, and over which ports.
+// The host's record of launches: the PEs of every SIP, the launches in flight on them, and their ports.
 #ifndef TLMALLOC_MODULES_PE_LAUNCH_PADS_HPP
 #define TLMALLOC_MODULES_PE_LAUNCH_PADS_HPP
 
@@ -13,7 +13,7 @@ class runtime::launch_pads {
   public:
     explicit launch_pads(const config &settings);
 
-    // The first port (0 .. ports() - 1) over which no launch is under way; ports() when there is none.
+    // Returns the first port (0 .. ports() - 1) without a launch in flight; ports() if every port has one.
     unsigned take_port();
     void leave_port(unsigned port) { taken_[port] = false; }
     unsigned ports() const { return static_cast<unsigned>(taken_.size()); }

@@ -1,4 +1,4 @@
-// The programs of launches, their messages, and the moment when none of them can go on.
+// The programs of launches, their messages, and the moment when none of them can continue.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include <algorithm>
@@ -75,7 +75,8 @@ std::uint32_t message_ledger::program_at(std::uint32_t launch, const pe_location
     return at == places.end() ? none : static_cast<std::uint32_t>(at - places.begin());
 }
 
-// --- what is on its way, and who waits -------------------------------------------------------------------------------
+// --- operations in flight, and waits
+// ------------------------------------------------------------------------------------
 
 void message_ledger::depart(std::uint32_t launch) {
     const auto found = launches_.find(launch);
@@ -143,7 +144,7 @@ void message_ledger::received(std::uint32_t launch, std::uint32_t from, std::uin
     if (delivered) delivered({p.from, p.to, first.nbytes, first.at_ps, std::max(at_ps, first.at_ps)});
 }
 
-// The launch is over: what was not received is lost.
+// The launch is over: messages that were not received are lost.
 void message_ledger::close(const launch_state &of) {
     for (const auto &[who, pending] : of.pending) {
         if (pending.empty()) continue;

@@ -22,7 +22,7 @@ std::uint64_t reach(std::uint64_t first, std::uint64_t rows, std::uint64_t row_b
     return nbytes;
 }
 
-// What [first, first + nbytes) reaches around a part of it; nothing where the part does not lie in it.
+// Returns the extent of [first, first + nbytes) around a part; an empty extent if the part does not lie inside.
 transfer_extent around(std::uint64_t first, std::uint64_t nbytes, std::uint64_t part, std::uint64_t part_bytes) {
     const std::uint64_t before = part - first;
     if (before >= nbytes || part_bytes > nbytes - before) return {};
@@ -120,7 +120,7 @@ tla_status pe_dma::move(const request &what, sc_core::sc_time &delay, std::vecto
     return status;
 }
 
-// Of which transfer a chunk is a part, in virtual memory and in the TCM.
+// Returns the extents of the transfer around a chunk, in virtual memory and in the TCM.
 void pe_dma::tell_extents(const request &transfer, const chunk &what, transfer_extent &there,
                           transfer_extent &here) const {
     there = around(transfer.va.value, reach(transfer.va.value, transfer.rows, transfer.row_bytes, transfer.pitch),

@@ -36,8 +36,7 @@ inline void tell(const pe_dma::request &what, const std::vector<tla_access_times
         what.went);
 }
 
-// One direction. Every chunk is a request of its own: it is made out of two transactions, the second
-// of which begins when the first has come back.
+// One direction. Every chunk is a request of two transactions; the second begins when the first has returned.
 class pe_dma::mover {
   public:
     using ended_transfer = std::function<void(const outcome &how, std::uint64_t end_ps)>;
@@ -46,8 +45,8 @@ class pe_dma::mover {
         : dma_(dma), way_(way), resource_(shared_resource::kind::dma, dma.name()),
           done_ps_(dma.config_.outstanding, 0) {}
 
-    // Moves everything from at_ps on, which becomes the time at which it was there; waits for it in the calling thread.
-    // Of every chunk `chunks` gets what it has met; null: nobody wants to know.
+    // Moves everything from at_ps on, and waits for it in the calling thread; at_ps becomes the end. `chunks` receives
+    // the times of every chunk; null: not wanted.
     tla_status transfer(const request &what, std::uint64_t &at_ps, std::vector<tla_access_times> *chunks) {
         const transfer_in_hand hand(*this, what, at_ps, chunks != nullptr);
         dma_transfer &mine = *hand.mine;
@@ -66,7 +65,7 @@ class pe_dma::mover {
         return mine.status;
     }
 
-    // The same without a thread that waits: `over` is told from an action of the queue, of an end that may lie ahead.
+    // The same without a waiting thread: an action of the queue calls `over`; the end may lie ahead.
     void begin(const request &what, std::uint64_t at_ps, bool noted, ended_transfer over) {
         dma_transfer &mine = all_transfers_.emplace_back(
             dma_transfer{this, what, noted, at_ps, new_transaction(done_ps_.size(), false)});
@@ -74,8 +73,8 @@ class pe_dma::mover {
         post(mine, at_ps, turn::told);
     }
 
-    // What is moving is moved to its end, the rest is not begun: of all jobs in a reset, else of those that a thread
-    // waits for.
+    // Issued chunks are completed, and no other chunk is issued: of all transfers in a reset, otherwise of the
+    // transfers for which a thread waits.
     void give_up(tla_status status) {
         const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
         for (auto next = all_transfers_.begin(); next != all_transfers_.end();) {
@@ -111,18 +110,17 @@ class pe_dma::mover {
         const bool noted;     // what its chunks meet
         std::uint64_t end_ps; // so far
         transaction_ptr transaction;
-        std::uint64_t row = 0, moved = 0;        // what is issued next
+        std::uint64_t row = 0, moved = 0;        // the next chunk to issue
         std::uint64_t issued = 0, under_way = 0; // chunks
         std::uint64_t taken = 0, taken_ps = 0;   // of a write: read out of the TCM
         tla_status status = TLA_OK;              // so far
         bool begun = false, all_issued = false, done = false;
         bool abandoned = false;               // its thread has been killed or reset
         ended_transfer over{};                // where no thread waits
-        std::list<tla_access_times> chunks{}; // in the order of issue, where somebody wants to know
+        std::list<tla_access_times> chunks{}; // in the order of issue, if noted
     };
 
-    // The thread that waits for a dma_transfer; when it goes earlier, the chunks that are under way still know the
-    // dma_transfer.
+    // The thread that waits for a dma_transfer; if it ends earlier, the dma_transfer stays for the chunks in flight.
     struct transfer_in_hand {
         transfer_in_hand(mover &owner, const request &what, std::uint64_t at_ps, bool noted)
             : mine(&owner.all_transfers_.emplace_back(
@@ -153,8 +151,8 @@ class pe_dma::mover {
         std::vector<std::uint8_t> bytes;
     };
 
-    // Of all engines: the chunk that is over is the next to be used, whoever needs one, so that the host's caches have
-    // it.
+    // For all engines: the most recently completed chunk is used next, by any engine, so that it is in the host's
+    // caches.
     struct chunk_pool {
         std::deque<moving> all;
         std::vector<moving *> idle;
@@ -184,11 +182,11 @@ class pe_dma::mover {
             return;
         }
         transfers_.push_back(&j);
-        if (!j.over) leave_island(j.what, at_ps); // whoever is told of its end is not of the island
+        if (!j.over) leave_island(j.what, at_ps); // the function that receives the end does not belong to the island
         issue_next(at_ps);
     }
 
-    // A transfer begins that concerns nobody else: not before its last chunk can have ended.
+    // Leaves the island for a transfer that affects no other module, until its last chunk can end at the earliest.
     void leave_island(const request &what, std::uint64_t at_ps) {
         const inland &home = dma_.inland_;
         if (!home.island || what.rows * what.row_bytes < few_chunks * dma_.config_.chunk) return;

@@ -1,4 +1,5 @@
-// The message unit's window: pieces that arrive and go on to their slots, credits, requests for slots; what it writes.
+// The message unit's window: pieces that arrive for their slots, credits, requests for slots; and the writes to other
+// units.
 #include "tlmalloc/modules/pe_ipcq.hpp"
 
 #include "modules/kit/payload.hpp"
@@ -55,7 +56,7 @@ void pe_ipcq::make_new() {
     next_request_ = 1;
 }
 
-// What happens at a time, in the unit's turn.
+// Posts a step for a time, in the unit's turn.
 void pe_ipcq::post(std::uint64_t at_ps, std::uint32_t order, step what) {
     time_queue &queue = time_queue::of_simulation();
     posted_.push_back({this, std::move(what), {}});
@@ -73,7 +74,7 @@ void pe_ipcq::post(std::uint64_t at_ps, std::uint32_t order, step what) {
 
 // --- what arrives ----------------------------------------------------------------------------------------------------
 
-// What the access says that it is; null, and answered, when that is nothing that this window takes.
+// Returns the token of the access; null, with an answer, if this window does not accept the access.
 message_token *pe_ipcq::check(tlm::tlm_generic_payload &payload) {
     auto *const token = payload.get_extension<message_token>();
     tlm::tlm_response_status refusal = check_attributes(payload);
@@ -160,7 +161,7 @@ void pe_ipcq::arrive(in_order_request &request) {
     request.finish();
 }
 
-// With tables: the bytes are there, and no memory was occupied.
+// With tables: copies the bytes without occupying a memory.
 void pe_ipcq::place(const incoming &to, tlm::tlm_generic_payload &payload) {
     tlm::tlm_generic_payload copy;
     copy.set_command(tlm::TLM_WRITE_COMMAND);
@@ -200,7 +201,8 @@ std::uint64_t pe_ipcq::take_bytes(const message_token &token, std::uint64_t nbyt
     return std::max(at_ps, arrived_ps);
 }
 
-// Bytes of what is no piece: a write means something when all of it is there, however it was split on its way.
+// Counts bytes of a write other than a piece: the write takes effect when all its bytes have arrived, however it was
+// split.
 void pe_ipcq::take_part(const message_token &token, std::uint32_t nbytes, std::uint64_t at_ps) {
     const write which{token.launch, token.from, token.number};
     if ((parts_[which] += nbytes) < token.nbytes) return;

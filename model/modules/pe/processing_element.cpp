@@ -1,4 +1,4 @@
-// Runs kernels in a thread and charges for what they call.
+// Runs kernels in a thread, and charges for their calls.
 #include "tlmalloc/modules/processing_element.hpp"
 
 #include "kernel/element.h"
@@ -87,7 +87,7 @@ std::uint64_t processing_element::execute(unsigned port, const tla_command &comm
     return arrival_ps;
 }
 
-// What a reset has notified may come when its launch has begun, or even ended: then it is none.
+// A notification of a reset may arrive when its launch has begun, or even ended: it is then ignored.
 void processing_element::wait_for_launch() {
     do
         sc_core::wait(launched_);
@@ -114,7 +114,8 @@ void processing_element::main() {
         if (run_.problem.status != run_.status) run_.problem = of_free_;
         if (run_.problem.status != run_.status) run_.problem = tla_error{};
         run_.end_ps = local_ps(delay_);
-        tla_time_account_pass(account_.get(), run_.end_ps, TLA_TIME_MESSAGE); // until nothing of it is under way
+        tla_time_account_pass(account_.get(), run_.end_ps,
+                              TLA_TIME_MESSAGE); // until nothing of the kernel is in flight
         kernel_running_.set(run_.end_ps, 0);
         running_ = false;
         may_be_idle();
@@ -202,7 +203,7 @@ void processing_element::keep_account() {
     account_.reset(made);
 }
 
-// In the call in hand; times in which nothing passed are none.
+// Notes a time of the current call; empty times are ignored.
 void processing_element::note(tla_time_kind kind, std::uint64_t begin_ps, std::uint64_t end_ps) {
     if (account_ && begin_ps < end_ps) parts_.push_back({{kind, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE}, begin_ps, end_ps});
 }
@@ -215,8 +216,8 @@ void processing_element::begin() {
     tla_time_account_pass(account_.get(), local_ps(delay_), TLA_TIME_DISPATCH);
 }
 
-// The call is over: its time goes to one of the run's sums, in the account what nobody has noted to `rest`, and the
-// kernel waits when it is too far ahead.
+// Ends a call: adds its time to one of the run's sums, and in the account the time without a note to `rest`; the kernel
+// waits if it is too far ahead.
 void processing_element::end(std::uint64_t &sum, std::uint64_t since_ps, tla_time_kind rest) {
     sum += local_ps(delay_) - since_ps;
     tla_time_account_pass_parts(account_.get(), local_ps(delay_), parts_.data(), parts_.size(), rest);
@@ -355,7 +356,7 @@ tla_status processing_element::dot(const tl_tile &sum, const tl_tile &a, const t
     });
 }
 
-// An operation of the vector engine: what does not fit is told before anything takes time.
+// An operation of the vector engine: mismatches are reported before anything takes time.
 template <typename Check, typename Body>
 tla_status processing_element::compute_matrix(const tl_tile &out, const tl_tile *operands, std::size_t count,
                                               Check check, Body body, std::uint64_t operations) {
@@ -448,7 +449,8 @@ tla_status processing_element::transpose(const tl_tile &out, const tl_tile &a) {
     });
 }
 
-// --- what it has counted ---------------------------------------------------------------------------------------------
+// --- statistics
+// --------------------------------------------------------------------------------------------------------
 
 std::vector<statistics_group> processing_element::list_statistics() const {
     return {{{{"launches", statistics_.launches, "kernels", "begun"},

@@ -94,7 +94,7 @@ void scatter::read_completion(tla_sent_command &sent, std::uint64_t at_ps, reque
     begin_or_wait(i);
 }
 
-// What is added while others are under way begins at once.
+// An access that is added while others are in flight begins at once.
 void scatter::begin_or_wait(bus_access &i) {
     if (gathering_)
         begin(i);

@@ -43,8 +43,8 @@ class scatter {
     // gather() has returned.
     void post(tla_sent_command &sent, requester *who = nullptr);
 
-    // Returns when the last answer was back (0: there was nothing to do). What is under way when the thread is killed
-    // or reset goes on with bytes of its own, and nobody hears of its answers.
+    // Returns the time of the last answer (0: nothing was sent). If the thread is killed or reset, the accesses in
+    // flight continue with bytes of their own, and their answers are dropped.
     std::uint64_t gather();
 
   private:

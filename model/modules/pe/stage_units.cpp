@@ -1,4 +1,4 @@
-// Performs the stages of composites: the core says which and when, here they move bytes and take time.
+// Performs the stages of composites: the core decides stages and times, and the units move bytes and take time.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "stage_units.hpp"
 
@@ -83,7 +83,7 @@ void processing_element::stage_units::note_stage(composite &what, const tla_tile
         stage.kind = TLA_TIME_ARITHMETIC;
         break;
     default:
-        stage.kind = TLA_TIME_ENGINE_QUEUE; // of what its parts do not say
+        stage.kind = TLA_TIME_ENGINE_QUEUE; // for the time that its parts do not cover
     }
     what.stages.push_back(std::move(stage));
 }

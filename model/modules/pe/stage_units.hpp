@@ -1,4 +1,4 @@
-// The units of a PE that work on composites: a thread for each, told by the schedule of the core what to do when.
+// The units of a PE that work on composites: a thread for each, which follows the schedule of the core.
 #ifndef TLMALLOC_MODULES_PE_STAGE_UNITS_HPP
 #define TLMALLOC_MODULES_PE_STAGE_UNITS_HPP
 
@@ -19,10 +19,10 @@ class processing_element::stage_units {
     // Waits until nothing of it is left to do or being done; from when to when units have worked on it.
     void wait_for(const composite &what, std::uint64_t &begin_ps, std::uint64_t &end_ps);
 
-    // Some are under way, or not waited for yet.
+    // Returns whether composites are in flight, or not waited for yet.
     bool has_composites() const { return !composites_.empty(); }
 
-    // Of what is under way no stage more begins.
+    // Begins no further stage of the composites in flight.
     void drop_all();
 
   private:

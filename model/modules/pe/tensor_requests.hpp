@@ -1,4 +1,4 @@
-// What the DMA engine has to do for a tile and a tensor that it fits.
+// The DMA engine's requests for a tile and a tensor of the same shape.
 #ifndef TLMALLOC_MODULES_PE_TENSOR_REQUESTS_HPP
 #define TLMALLOC_MODULES_PE_TENSOR_REQUESTS_HPP
 

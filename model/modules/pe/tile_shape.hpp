@@ -50,7 +50,7 @@ void for_each_run(const tl_tile &tile, std::uint64_t offset, std::uint64_t nbyte
     }
 }
 
-// The bits of an enumeration that somebody's C has filled: in C++ a value that is none may not be read as one.
+// Returns the bits of an enumeration that foreign C has filled: C++ must not read an invalid value as an enumeration.
 template <typename Enumeration>
 std::uint32_t raw(const Enumeration &value) {
     static_assert(sizeof(std::uint32_t) == sizeof value, "an enumeration of C");

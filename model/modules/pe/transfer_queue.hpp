@@ -11,9 +11,9 @@
 
 namespace tlmalloc {
 
-// A transfer holds its engine until its last byte is there; the next one begins then. Who waits for its transfer, and
-// finds the engine free, moves it in the own thread; everything else is moved by a thread of the queue, which comes
-// into being with the first transfer that nobody waits for.
+// A transfer occupies its engine until its last byte has arrived; the next transfer begins then. A thread that waits
+// for its transfer, and finds the engine free, moves it itself. A thread of the queue moves everything else; it is
+// created with the first transfer without a waiting thread.
 class transfer_queue {
   public:
     using requests = std::vector<pe_dma::request>; // of one transfer, moved one after the other
@@ -24,31 +24,33 @@ class transfer_queue {
         tla_status status = TLA_OK;
         std::uint64_t begin_ps = 0, end_ps = 0;
         bool done = false;
-        std::function<void()> ended{}; // told when it is done; must not wait
+        std::function<void()> ended{}; // called when it is done; must not wait
         bool tells = false;
-        std::vector<tla_time_part> went{}; // if it tells: from begin_ps to end_ps, back to back
+        std::vector<tla_time_part> went{}; // if wanted: from begin_ps to end_ps, back to back
     };
 
     // Where the last of the bytes in virtual memory ends.
     static std::uint64_t end_of(const requests &what);
 
-    // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel. `load` is told of the engine.
+    // `quantum_ps`: how far the queue's thread may be ahead of the SystemC kernel. `load` counts the work of the
+    // engine.
     transfer_queue(pe_dma &dma, std::uint64_t quantum_ps, unit_load &load)
         : dma_(dma), quantum_ps_(quantum_ps), load_(load) {}
 
-    // Moves everything behind what was asked for before, and waits for it; delay is where the transfer was asked for
-    // and, on return, where it ended. TLA_BUS_ERROR as pe_dma::transfer: no further part is moved. Adds where the time
-    // went, from its begin on, to `went` if that is there.
+    // Moves everything after the earlier transfers, and waits for it; delay is the time of the call and, on return, the
+    // end. TLA_BUS_ERROR as pe_dma::transfer: no further part is moved. Adds the parts of the transfer's time, from its
+    // begin on, to `went` unless it is null.
     tla_status move(const requests &what, sc_core::sc_time &delay, std::vector<tla_time_part> *went = nullptr);
 
-    // To be moved in its turn; lives until it is done. What is told of it is told at once, also where its end lies
-    // ahead of the SystemC kernel.
+    // Adds a transfer, which is moved in its turn and lives until it is done. Its functions are called at once, also
+    // for an end that lies ahead of the SystemC kernel.
     void post(queued_transfer &what);
 
-    // What has not begun is not moved any more: it is done with `status`.
+    // Drops transfers that have not begun: they are done with `status`.
     void drop_waiting(tla_status status);
 
-    // The kernel's time is over: what it waits for is moved no further (pe_dma::give_up), what waits is not begun.
+    // The kernel's time is over: the transfer for which it waits issues no further chunk (pe_dma::give_up), and no
+    // waiting transfer begins.
     void give_up();
 
     // Waits until a queued_transfer is done.

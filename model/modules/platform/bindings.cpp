@@ -65,7 +65,7 @@ void bindings::add_graph() {
 
 namespace {
 
-// Of a node's cube, of its SIP where it is in no cube, of neither: "sip0.cube1.", "sip0.", "".
+// Returns the scope of a node: its cube, its SIP if it lies in no cube, or none: "sip0.cube1.", "sip0.", "".
 std::string scope_of(const tla_topology_node &node) {
     std::string scope;
     if (node.sip != TLA_NO_NODE) scope += "sip" + std::to_string(node.sip) + ".";

@@ -1,4 +1,4 @@
-// Who hangs on a platform's fabric.
+// The bindings of a platform's modules to its fabric.
 #ifndef TLMALLOC_MODULES_PLATFORM_BINDINGS_HPP
 #define TLMALLOC_MODULES_PLATFORM_BINDINGS_HPP
 
@@ -13,7 +13,7 @@ using graph_ptr = std::unique_ptr<tla_topology, void (*)(tla_topology *)>;
 unsigned cubes_of(const tla_config &config);                  // of a SIP
 std::vector<pe_location> locations(const tla_config &config); // of every PE, in program order
 
-// What a platform is made of, for its bindings.
+// The modules of a platform, for its bindings.
 struct platform_modules {
     interconnect &fabric;
     tlmalloc::host &host;

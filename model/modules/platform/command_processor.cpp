@@ -103,7 +103,7 @@ void command_processor::finish(unsigned port, const tla_completion &completion, 
     control.complete(port, completion, done_ps);
 }
 
-// When the engine of the slices' list, which is idle, begins with what it is asked at ps: at a cycle of its clock.
+// Returns when the idle engine of the slices' list begins work that arrives at `ps`: at a cycle of its clock.
 static std::uint64_t next_cycle(std::uint64_t ps, std::uint64_t clock_ps) {
     tla_command_queue idle{};
     idle.depth = 1;
@@ -155,7 +155,7 @@ tla_slice_owner_result command_processor::tell_slices(std::uint64_t at_ps) {
     }
     tla_slice_owner_result told = tla_slice_owner_get_result(owner_.get());
     const tla_work none{};
-    // Of a FREE what the list itself took; its fixed part has been spent on the decision.
+    // The list's own work for a FREE; the fixed part was charged with the decision.
     const std::uint64_t more_ps = tla_cost_price(&config_.cost, &told.work) - tla_cost_price(&config_.cost, &none);
     const std::uint64_t start_ps = control.look(told.done_ps).start_ps;
     const std::uint64_t begin_ps = more_ps ? next_cycle(start_ps, config_.cost.clock_ps) : start_ps;
@@ -164,7 +164,7 @@ tla_slice_owner_result command_processor::tell_slices(std::uint64_t at_ps) {
     return told;
 }
 
-// Sends a launch on, or refuses it; a thread of its own waits for the answers, so that other commands can follow.
+// Forwards a launch, or rejects it; a thread of its own waits for the answers, so that other commands can follow.
 void command_processor::dispatch(unsigned port, const tla_command &command, const tla_service &service) {
     statistics_.launches++;
     const std::uint64_t begin_ps = std::max(service.done_ps, to_ps(sc_core::sc_time_stamp()));

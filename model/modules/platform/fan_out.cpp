@@ -1,4 +1,4 @@
-// A mapping command for many targets: round after round of what fan_out.h says.
+// A mapping command for many targets: executes the rounds of fan_out.h.
 #include "fan_out.hpp"
 
 #include "modules/pe/scatter.hpp"

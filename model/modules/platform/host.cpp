@@ -1,4 +1,4 @@
-// What the runtime sends, as transactions; tensors written and read in chunks; page faults as they come.
+// The transactions of the runtime; tensors written and read in chunks; page faults in the order of arrival.
 #include "tlmalloc/modules/host.hpp"
 
 #include "modules/pe/bulk_transfer.hpp"
@@ -11,7 +11,7 @@
 
 namespace tlmalloc {
 
-// Of an MMU in four phases: faults are served one at a time, and the others may wait at the MMU.
+// For an MMU in four phases: the host serves faults one at a time, and other faults may wait at the MMU.
 static constexpr unsigned faults_under_way = 1;
 
 host::host(sc_core::sc_module_name name, config settings)
@@ -48,7 +48,7 @@ void host::run() {
 
 void host::begin_reset() {
     reset_began_.notify(sc_core::SC_ZERO_TIME);
-    launch_ended_.notify(sc_core::SC_ZERO_TIME); // who waits for launches looks
+    launch_ended_.notify(sc_core::SC_ZERO_TIME); // threads that wait for launches check again
 }
 
 void host::start_of_simulation() {
@@ -61,7 +61,8 @@ void host::start_of_simulation() {
                             .c_str());
 }
 
-// --- what the runtime asks for ---------------------------------------------------------------------------------------
+// --- services for the runtime
+// --------------------------------------------------------------------------------------------
 
 std::uint64_t host::now_ps() const {
     return to_ps(sc_core::sc_time_stamp());
@@ -71,7 +72,7 @@ void host::wait_for_ps(std::uint64_t duration_ps) {
     if (!in_reset()) sc_core::wait(from_ps(duration_ps), reset_began_);
 }
 
-// Until what has been sent is answered, also during a reset: no answer may come when it is over.
+// Waits until all commands are answered, also during a reset: no answer may arrive after the reset.
 void host::wait_for_answers(std::uint64_t at_ps) {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
     if (at_ps > now) sc_core::wait(from_ps(at_ps - now));

@@ -1,4 +1,4 @@
-// Threads in front of the driver's locks: who waits is woken when the core says so.
+// Threads in front of the driver's locks: the core decides which waiting thread wakes.
 #include "tlmalloc/modules/host_driver.hpp"
 
 #include "tlmalloc/modules/time.hpp"

@@ -15,7 +15,7 @@ runtime::pool::pool(runtime &of) : of_(of), made_(nullptr, tla_caching_pool_dest
     made_.reset(made);
 }
 
-// The simulation is over: nobody is told of what the pool still has.
+// The simulation is over: the kept blocks are not released.
 runtime::pool::~pool() {
     closed_ = true;
 }
@@ -30,7 +30,8 @@ std::uint32_t runtime::pool::device_of(tla_memory_kind memory, const pe_location
     return device;
 }
 
-// --- what the pool asks for ------------------------------------------------------------------------------------------
+// --- the pool's driver
+// ---------------------------------------------------------------------------------------------------
 
 tla_completion runtime::pool::call_driver(tla_opcode opcode, const place &p, const shard &s) {
     return of_.call_driver(to_controller(of_.settings_.control_port, opcode, p.memory, s, p.correlation_id, 0));
@@ -57,7 +58,8 @@ tla_status runtime::pool::free(void *self, std::uint32_t device, std::uint64_t a
     return static_cast<tla_status>(p.last.status);
 }
 
-// --- what the pool is asked for --------------------------------------------------------------------------------------
+// --- requests to the pool
+// ------------------------------------------------------------------------------------------------
 
 tla_completion runtime::pool::run(std::uint32_t device, std::uint32_t correlation_id,
                                   const std::function<tla_status()> &operation) {
@@ -87,7 +89,7 @@ tla_completion runtime::pool::give_back(tla_memory_kind memory, const shard &s, 
     return run(device, correlation_id, [&] { return tla_caching_pool_release(made_.get(), buffer, nullptr); });
 }
 
-// What is refused for now is tried again as long as something else goes: it may have made room.
+// A FREE that is rejected for now is repeated as long as others succeed: they may have made room.
 tla_completion runtime::pool::empty(std::uint32_t correlation_id, tla_memory_kind &memory, pe_location &where) {
     tla_completion refused{};
     for (std::uint32_t device = 0; device < places_.size(); device++) {

@@ -10,17 +10,17 @@
 namespace tlmalloc {
 
 // Every memory is a device of the pool, whose driver is a call of the host's driver with a command to the memory's
-// controller. Before a request fails, the blocks that are kept of its memory are given back, and it is tried again.
+// controller. Before a request fails, the pool releases the kept blocks of its memory and tries again.
 class runtime::pool {
   public:
     explicit pool(runtime &of);
     ~pool();
 
-    // As the controller would answer; of what the pool itself served, what the controller said last.
+    // Returns the answer of the controller; for a request that the pool itself served, the controller's latest answer.
     tla_completion take(tla_memory_kind memory, const shard &s, std::uint32_t correlation_id);
     tla_completion give_back(tla_memory_kind memory, const shard &s, std::uint32_t correlation_id);
 
-    // Gives everything that is kept back to the controllers; the first refusal that stays one, and where.
+    // Releases all kept blocks to the controllers; returns the first lasting failure, and its place.
     tla_completion empty(std::uint32_t correlation_id, tla_memory_kind &memory, pe_location &where);
 
     pool_counts statistics() const;
@@ -30,7 +30,7 @@ class runtime::pool {
         tla_memory_kind memory;
         pe_location where;
         tla_completion last;
-        std::uint32_t correlation_id; // of the call that is under way
+        std::uint32_t correlation_id; // of the current call
     };
     static tla_status alloc(void *self, std::uint32_t device, std::uint64_t nbytes, std::uint64_t *address,
                             tla_work *work);

@@ -147,7 +147,7 @@ tla_fabric_access interconnect::access_of(tlm::tlm_generic_payload &payload, uns
 
 namespace {
 
-// What the initiator wants to know of its transaction.
+// Records that the initiator's transaction has entered.
 void note_entry(const tlm::tlm_generic_payload &payload) {
     if (auto *const part = payload.get_extension<transaction_part>()) part->entered = true;
 }
@@ -183,8 +183,8 @@ const std::vector<std::uint32_t> &interconnect::links_between(std::uint32_t from
     return links;
 }
 
-// For who keeps an account of its transfers' times: the memory, and of the links of the way the one for which most
-// flits have waited so far, or where nobody has the slowest.
+// For accounts of transfers' times: notes the memory, and the link on the path for which most flits have waited so far;
+// if no flit has waited, the slowest link.
 void interconnect::note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window) {
     tla_access_times *const times = times_of(payload);
     if (!times) return;
@@ -236,7 +236,7 @@ void interconnect::enter(in_order_request &request) {
     if (!status) return;
     if (auto *const part = request.payload->get_extension<transaction_part>()) part->entered = false;
     source_order &order = orders_[c.source];
-    if (request.payload->is_write()) held_by(request, c.source); // nobody has seen it yet
+    if (request.payload->is_write()) held_by(request, c.source); // no read has seen it yet
     if (!order.reads.empty() && order.reads.back().request == &request) order.reads.pop_back();
     refuse(*request.payload); // there is no way
     request.pop();
@@ -260,14 +260,14 @@ void interconnect::note_order(in_order_request &request, unsigned source) {
     if (write) order.reads.push_back({&request, write, false});
 }
 
-// A read is there. Whether it waits for a write.
+// A read has arrived. Returns whether it waits for a write.
 bool interconnect::waits(const in_order_request &read, unsigned source) {
     for (held_read &r : orders_[source].reads)
         if (r.request == &read) return r.is_there = true;
     return false;
 }
 
-// A write is there: the reads that have waited for it, and are there too.
+// A write has arrived: returns the reads that have waited for it and have arrived.
 std::vector<in_order_request *> interconnect::held_by(const in_order_request &write, unsigned source) {
     source_order &order = orders_[source];
     order.writes.arrived(write);

@@ -1,4 +1,4 @@
-// The platform out of its modules: what a configuration means for each, and how they are bound.
+// Builds the platform from its modules: their configurations and their bindings.
 #include "tlmalloc/modules/npu.hpp"
 
 #include "bindings.hpp"
@@ -136,7 +136,7 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
     return result;
 }
 
-// What came last goes first: SystemC looks for a port that goes from the end of its list of all ports.
+// Destroys the parts in reverse order: SystemC searches for a destroyed port from the end of its list of all ports.
 template <typename Part>
 void destroy_backwards(std::vector<std::unique_ptr<Part>> &parts) {
     while (!parts.empty())
@@ -183,7 +183,7 @@ class sip_unit : public sc_core::sc_module {
 
 } // namespace
 
-// What the fault plan has for a PE.
+// Returns the part of the fault plan for a PE.
 static tla_fault_injection faults_of(const tla_config &c, const pe_location &where) {
     return tla_fault_injection_for(&c.faults.plan, pe_number(c, where));
 }
@@ -359,7 +359,7 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     look_ahead(from_ps(config.simulation.look_ahead_ps));
 }
 
-// Of whoever is bound to the platform besides its own modules.
+// For foreign initiators that are bound to the platform's modules.
 void npu::look_ahead(const sc_core::sc_time &at_most) {
     fabric_->in.look_ahead(at_most);
     for (pe_unit *pe : pes_) {
@@ -404,7 +404,7 @@ void npu::make_new() {
     host_->expect_many_free_blocks(many_free_blocks_);
 }
 
-// While its modules are there: whoever looks at others afterwards would let them catch up, too.
+// Catches up while the modules exist: later observers would let them catch up, too.
 npu::~npu() {
     time_queue::catch_up_all();
     fabric_.reset();
@@ -416,8 +416,8 @@ npu::~npu() {
     destroy_backwards(sips_);
 }
 
-// How long launches take: from every M_CPU to its PEs, from every IO_CPU to the farthest PE behind each of its M_CPUs,
-// and from the host to the farthest behind each IO_CPU, with what everybody on the way spends on them.
+// Sets the times of launches: from every M_CPU to its PEs, from every IO_CPU to the farthest PE of each of its M_CPUs,
+// and from the host to the farthest PE of each IO_CPU, with the overheads on the path.
 void npu::tell_ways(const tla_config &config) {
     const std::uint32_t bytes = TLA_LAUNCH_MAX_BYTES;
     const std::uint64_t spacing = fabric_->spacing_ps(bytes);

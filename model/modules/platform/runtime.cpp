@@ -1,4 +1,4 @@
-// Tensors: which commands, in which order, and what is undone when one is refused.
+// Tensors: the commands, their order, and the undoing when one is rejected.
 #include "tlmalloc/modules/runtime.hpp"
 
 #include "host_pool.hpp"
@@ -71,7 +71,7 @@ tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layo
                        error);
 }
 
-// Addresses, memory for what is wanted, mappings; all of it or nothing.
+// Creates addresses, blocks and mappings; all or nothing.
 tla_status runtime::make_tensor(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error) {
     const call here(*this, "tensor " + t.name, error);
     if (!here.may_begin()) return here.result(TLA_RESET);
@@ -126,7 +126,7 @@ tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correl
 tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     const call here(*this, "free of a tensor", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
-    std::list<tensor> taken; // from then on its pages fault in vain
+    std::list<tensor> taken; // from now on its page faults fail
     between_faults([&] {
         const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
         if (found != tensors_.end()) taken.splice(taken.end(), tensors_, found);

@@ -56,7 +56,7 @@ std::vector<tla_completion> runtime::allocate_blocks(const tensor &t, const std:
     return at_once.empty() ? completions : send_commands(way::fabric, std::move(at_once));
 }
 
-// To where they came from: pages that a fault brought came from their controller.
+// Releases blocks to their origins: pages of faults came from their controller.
 std::vector<tla_completion> runtime::free_blocks(const tensor &t, std::uint32_t correlation_id) {
     const bool one_by_one = t.kind != spread::demand && (pool_ || has_driver());
     std::vector<tla_completion> completions;
@@ -84,7 +84,7 @@ tla_completion runtime::free_block(const shard &s, std::uint32_t correlation_id)
     return call_driver(to_controller(settings_.control_port, TLA_OP_FREE, memory, s, correlation_id));
 }
 
-// Adds what was allocated to the tensor, or frees it: never a part (ADR-0048 D6).
+// Adds the allocated blocks to the tensor, or frees all: never a part (ADR-0048 D6).
 tla_status runtime::add_shards(tensor &t, const std::vector<shard> &wanted,
                                const std::vector<tla_completion> &completions, std::uint32_t correlation_id,
                                tla_error *error) {
@@ -120,10 +120,10 @@ tla_status runtime::explain_block(tla_error *error, const std::string &what, tla
                    segment_key_of(memory, segmented));
 }
 
-// Where several parts do not fit the error says what is missing in all.
+// If several shards do not fit, the error has the total shortage.
 void runtime::tell_shortage(tla_memory_kind memory, const std::vector<shard> &wanted,
                             const std::vector<tla_completion> &completions, tla_error *error) const {
-    std::set<std::string> places; // parts may be refused by one memory
+    std::set<std::string> places; // one memory may reject several shards
     std::size_t parts = 0;
     std::uint64_t nbytes = 0, free = 0;
     for (std::size_t i = 0; i < wanted.size(); i++) {

@@ -13,7 +13,7 @@ tla_status runtime::free_owed(tla_error *error) {
     tla_status status = TLA_OK;
     for (std::size_t before = owed_.size() + 1; !owed_.empty() && owed_.size() < before;) {
         before = owed_.size();
-        // A pool owes nothing: what is owed beside it came from the controllers, as pages do.
+        // A pool owes nothing: owed blocks beside it came from the controllers, as pages do.
         const spread kind = pool_ ? spread::demand : spread::split;
         tensor owed{"that was freed before", {}, 0, {}, 0, 0, kind, 0, {}};
         owed.shards.swap(owed_);
@@ -53,7 +53,7 @@ tla_status runtime::trim(tla_memory_kind memory, const std::vector<pe_location> 
     return here.result(status);
 }
 
-// Of PEs all, as kernels and MMUs allocate too; of the others those that were used.
+// Trims all memories of PEs, because kernels and MMUs allocate too; of the other memories, those that were used.
 tla_status runtime::trim_fronts(tla_error *error) {
     tla_status status = TLA_OK;
     for (int c = 0; c < TLA_MEMORY_KIND_COUNT; c++) {
@@ -93,7 +93,8 @@ tla_status runtime::cleanup(tla_error *error) {
         if (ended && !status && error) *error = why;
         if (!status) status = ended;
     }
-    // What others have given back since this host's last command, as MMUs their tables, shows with one more.
+    // Blocks that others have released since this host's last command, for example tables of MMUs, become visible with
+    // one more command.
     for (const free_list &list : std::vector<free_list>(free_lists_))
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
             trim(list.memory, {list.where}, nullptr);

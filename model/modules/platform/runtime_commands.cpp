@@ -1,4 +1,4 @@
-// Commands of the runtime: where they go, how often they are sent, and which of them are calls of the driver.
+// Commands of the runtime: their destinations, their retries, and the commands that are calls of the driver.
 #include "runtime_places.hpp"
 #include "tlmalloc/command/control_port.h"
 

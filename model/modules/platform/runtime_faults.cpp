@@ -1,4 +1,4 @@
-// Page faults of the runtime's tensors on demand: memory and a mapping for a page, and why there are none.
+// Page faults of tensors on demand: the memory and the mapping of a page, and the causes of failures.
 #include "modules/memory/owed_frees.hpp"
 #include "runtime_places.hpp"
 #include "runtime_text.hpp"
@@ -30,14 +30,14 @@ tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool aga
         status = allocate_page(t, page, correlation_id, at_ps, why);
     } else {
         if (need == TLA_PAGE_MAP) status = map_page(t, t.shards[which], correlation_id, at_ps, why);
-        if (status == TLA_OVERLAP) status = TLA_OK; // it was on its way, and is there
+        if (status == TLA_OVERLAP) status = TLA_OK; // the mapping was in flight, and has arrived
         if (!status) t.shards[which].ready_ps = faults_served_ps_ = at_ps;
     }
     note_page(pe, va, status ? why.text : "");
     return status;
 }
 
-// Of a PE's page that was refused why; a page that has come, or is refused again, has no other text.
+// Records why a page of a PE failed; a page that exists, or fails again, has no older text.
 void runtime::note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal) {
     const auto is_it = [&](const refused_page &r) { return same(r.pe, pe) && r.va == va; };
     refused_pages_.erase(std::remove_if(refused_pages_.begin(), refused_pages_.end(), is_it), refused_pages_.end());

@@ -1,4 +1,4 @@
-// Launches of the runtime: which SIP is sent what, when all begin, and what the answers mean together.
+// Launches of the runtime: the message to each SIP, the common start, and the joined answers.
 #include "modules/pe/launch_pads.hpp"
 #include "runtime_text.hpp"
 
@@ -74,7 +74,8 @@ tla_status explain_launch(const tla_completion &answer, std::uint64_t tcm_reserv
 
 } // namespace
 
-// The messages of one launch, a SIP each. Its port and PEs are given back with it, also when its thread is killed.
+// The messages of one launch, one for each SIP. It releases its port and PEs at its end, also when its thread is
+// killed.
 class runtime::launch_under_way {
   public:
     launch_under_way(runtime &of, unsigned port) : of_(of), pads_(*of.pads_), port_(port) {}
@@ -153,7 +154,7 @@ tla_status runtime::pe_dma(tla_paddr pa, std::uint64_t nbytes, bool write, std::
     return dispatch(command, pes, "PE DMA", error, result);
 }
 
-// `command` has what is particular to its opcode.
+// `command` has the members of its opcode.
 tla_status runtime::dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
                              tla_error *error, launched *result) {
     const call here(*this, what, error);

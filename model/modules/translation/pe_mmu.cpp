@@ -87,7 +87,7 @@ std::uint32_t pe_mmu::asid_of(const tlm::tlm_generic_payload &payload) {
     return who && who->asid != TLA_ASID_HARDWARE ? who->asid : 0;
 }
 
-// The table joins on its own what is alike; a TLB gives page by page.
+// The page table joins equal pages itself; a TLB returns page by page.
 void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
     if (config_.walk == TLA_WALK_IDEAL || !tla_mmu_piece_join(&where.last(), &found)) where.rest.push_back(found);
 }
@@ -160,7 +160,7 @@ void pe_mmu::begin(in_order_request &request, unsigned port) {
     steps_->begin(request, port);
 }
 
-// Of which transfer the pieces of an access are parts, if it says that it is one.
+// Returns the transfers of which the pieces of an access are parts, if the access is part of a transfer.
 std::vector<transfer_extent> pe_mmu::extents(const tlm::tlm_generic_payload &payload, const route &where,
                                              std::uint64_t at_ps) {
     std::vector<transfer_extent> result;
@@ -177,7 +177,7 @@ std::vector<transfer_extent> pe_mmu::extents(const tlm::tlm_generic_payload &pay
     return result;
 }
 
-// What a transfer reaches, in physical addresses, around one of its pieces.
+// Returns the extent of a transfer around one of its pieces, in physical addresses.
 transfer_extent pe_mmu::cut(const tla_mmu_access &transfer, std::uint64_t va, std::uint64_t nbytes,
                             std::uint64_t at_ps) {
     const tla_mmu_access &known = run_.transfer;
@@ -221,7 +221,7 @@ unsigned pe_mmu::debug(tlm::tlm_generic_payload &payload) {
     return moved;
 }
 
-// Whether [va, va + nbytes) leads into [first, first + room), and no change of that is under way.
+// Checks the mappings page by page; a change in flight makes it fail.
 bool pe_mmu::leads_into(std::uint32_t asid, tla_vaddr va, std::uint64_t nbytes, std::uint32_t access,
                         std::uint64_t at_ps, std::uint64_t first, std::uint64_t room) const {
     while (nbytes > 0) {

@@ -1,4 +1,4 @@
-// What an MMU is commanded: mappings change, and that takes time.
+// The commands of an MMU: they change mappings, and take time.
 #include "pe_mmu_steps.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -35,14 +35,14 @@ std::uint64_t pe_mmu::execute(unsigned port, const tla_command &command, std::ui
 tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64_t &at_ps, tla_work &work,
                           tla_error &error) {
     tla_mmu *const front = mmu_.get();
-    tla_mmu_advance(front, to_ps(sc_core::sc_time_stamp())); // an MMU that walks ideally is not told by its lookups
+    tla_mmu_advance(front, to_ps(sc_core::sc_time_stamp())); // an MMU that walks ideally does not learn of its lookups
     if (command.opcode != TLA_OP_TAKE_BACK)
         if (const tla_status status = tla_mmu_command(front, port, command.request_id))
             return tla_error_set(&error, status, "no host memory");
     return steps_->change(port, command, at_ps, work, error);
 }
 
-// Of a command that has been decided, and has been on the bus for bus_ps: what it takes besides, and the answer.
+// Completes a command that has been decided, after bus_ps of transactions: charges its other work, and answers.
 std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
                                std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
     tla_completion completion = control_window::answer_to(command, status);
@@ -65,7 +65,7 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
         steps_->changed(service.done_ps);
         run_ = {};
         run_from_ps_ = service.done_ps;
-        withdraw_dmi(command); // who asks again may not yet
+        withdraw_dmi(command); // a new request for DMI is still declined
     }
     if (!dmi_refused_.empty()) window_closed_.notify(from_ps(service.done_ps) - sc_core::sc_time_stamp());
     maps_in_flight_.add(service.done_ps, -1);

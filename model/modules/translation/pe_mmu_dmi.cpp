@@ -48,7 +48,7 @@ void pe_mmu::invalidate_direct_mem_ptr(sc_dt::uint64 first, sc_dt::uint64 last) 
         in.withdraw_dmi(range.first, range.last);
 }
 
-// The mappings in a command have changed: pointers are void, and refusals too.
+// The mappings in a command have changed: pointers are void, and declined requests may be granted.
 void pe_mmu::withdraw_dmi(const tla_command &command) {
     if (!dmi_asked_) return;
     for (std::uint32_t i = 0; i < command.count; i++) {

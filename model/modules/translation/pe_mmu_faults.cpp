@@ -7,8 +7,8 @@
 
 namespace tlmalloc {
 
-// With TLA_UNMAPPED_DEMAND. True when the host is asked, or has answered and its mapping may still be on the way; one
-// that has not come in that time was lost, and the host is asked once more.
+// With TLA_UNMAPPED_DEMAND. Returns true if the host has been asked, or has answered and its mapping may still be in
+// flight. A mapping that has not arrived in that time was lost, and the MMU asks the host once more.
 bool pe_mmu::steps::ask_host(translation &j, std::uint64_t va) {
     if (mmu_.config_.unmapped != TLA_UNMAPPED_DEMAND || mmu_.fault.size() == 0 || mmu_.in_reset()) return false;
     const bool again = j.asked && j.asked_va == va;
@@ -58,7 +58,7 @@ void pe_mmu::steps::host_answered(translation &j, std::uint64_t at_ps) {
     if (served && is_mapped(j, at_ps))
         retry(j, at_ps);
     else
-        settle(j); // waits for the change, or is refused
+        settle(j); // waits for the change, or fails
 }
 
 // The access that faulted waits until the next change can be seen; false when it has waited long enough.
@@ -104,7 +104,7 @@ void pe_mmu::steps::lose_patience(std::uint64_t at_ps) {
     }
 }
 
-// Who waits for a mapping waits in vain: it is refused by an action of the queue.
+// Accesses that wait for a mapping cannot continue: an action of the queue answers them with an error.
 void pe_mmu::steps::end_waiting() {
     for (translation *j : waiting_)
         j->patience_ps = 0;

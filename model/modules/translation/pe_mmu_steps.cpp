@@ -66,7 +66,7 @@ void pe_mmu::steps::recycle(translation &j) {
 // --- translation -----------------------------------------------------------------------------------------------------
 
 void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
-    request.comes_last = false; // what is translated tells others
+    request.comes_last = false; // an access that is translated wakes others
     const requester *const asks = request.payload->get_extension<requester>();
     if (mmu_.refuses(*request.payload)) {
         request.finish();
@@ -152,7 +152,7 @@ pe_mmu::steps::part &pe_mmu::steps::look_up(translation &j, part *before, std::u
     return p;
 }
 
-// Looks up what a part leaves up to the next one: a lookup or a change may have shortened it.
+// Looks up the bytes between a part and the next part: a lookup or a change may have shortened the part.
 void pe_mmu::steps::add_rest(part &from, std::uint64_t at_ps) {
     for (part *p = &from;;) {
         translation &j = *p->of;
@@ -198,7 +198,7 @@ void pe_mmu::steps::step(part &p, std::uint64_t now_ps, const void *bytes) {
     if (draining_) time_queue::of_simulation().notify(walk_ended_, now_ps);
 }
 
-// What waited for something that has happened goes on.
+// Continues the requests whose event has occurred.
 void pe_mmu::steps::tell_news(std::uint64_t now_ps) {
     while (tla_mmu_request *news = tla_mmu_next(mmu_.mmu_.get(), now_ps)) {
         part &p = *static_cast<part *>(news->owner);
@@ -258,7 +258,7 @@ void pe_mmu::steps::finish_part(part &p) {
     if (!found.status) p.lookup.access.nbytes = found.piece.nbytes;
 }
 
-// Once everything is translated, the access moves, or is refused.
+// When everything is translated, the access moves, or fails.
 void pe_mmu::steps::settle(translation &j) {
     if (j.open > 0) return;
     tlm::tlm_generic_payload &payload = *j.request->payload;
@@ -307,8 +307,9 @@ void pe_mmu::steps::move_on(translation &j, std::uint64_t now_ps) {
 
 // --- order -----------------------------------------------------------------------------------------------------------
 //
-// An access does not overtake one that came before it if they touch the same bytes and one of both writes: one that
-// hits where the other missed, or whose TLB level is faster, or that is not split.
+// An access does not overtake an earlier access if both touch the same bytes and one of both writes. Without this rule
+// it could overtake: a hit passes a miss, a faster TLB level passes a slower one, and an access that is not split
+// passes a split access.
 
 static bool in_conflict(const tla_mmu_access &a, const tla_mmu_access &b) {
     return (a.access == TLA_WRITE || b.access == TLA_WRITE) && a.asid == b.asid &&
@@ -348,7 +349,7 @@ void pe_mmu::steps::leave_order(translation &j) {
     writes_ -= j.wanted.access == TLA_WRITE;
 }
 
-// An access has moved on or been refused: what waited for that alone follows it, and what waited for this.
+// An access has moved on or failed: accesses that waited for this access only follow it.
 void pe_mmu::steps::release_held(std::uint64_t now_ps) {
     while (held_ > 0) {
         translation *j = first_;
@@ -379,7 +380,7 @@ void pe_mmu::steps::answer(translation &j) {
 
 void pe_mmu::steps::pass_on(translation &j) {
     struct seen {
-        std::uint64_t va, before, after; // of the initiator's transfer, where it says that the access is a part of one
+        std::uint64_t va, before, after; // of the initiator's transfer, if the access is part of a transfer
         bool hide_dmi;
     };
     in_order_request &request = *j.request;

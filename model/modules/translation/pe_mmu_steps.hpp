@@ -1,4 +1,4 @@
-// What a pe_mmu does in time: accesses and commands that take their time step by step (mmu.h).
+// The work of a pe_mmu in time: accesses and commands that take their time step by step (mmu.h).
 #ifndef TLMALLOC_MODULES_TRANSLATION_PE_MMU_STEPS_HPP
 #define TLMALLOC_MODULES_TRANSLATION_PE_MMU_STEPS_HPP
 

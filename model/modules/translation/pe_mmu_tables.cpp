@@ -69,8 +69,8 @@ void pe_mmu::free_owed(std::uint64_t &at_ps) {
         [&] { at_ps += config_.retry.delay_ps; });
 }
 
-// What tables in memory need: sockets that are optional do not say so themselves, and an allocator that answers debug
-// accesses can be asked for its port.
+// Checks the sockets for tables in memory: optional sockets do not check themselves. An allocator that answers debug
+// accesses shows whether it has the port.
 void pe_mmu::start_of_simulation() {
     steps_->lead_on();
     if (config_.walk != TLA_WALK_MEMORY) return;

@@ -16,7 +16,7 @@ void access_part::begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, s
     streams_ = passes_.span < passes_.length;
     const auto length = static_cast<unsigned>(tla_passes_bytes(&passes_));
     data_.resize(streams_ && whole.get_data_ptr() ? length : 0);
-    // Bytes that are disabled keep what they are, so the data of a read are gathered too.
+    // Disabled bytes keep their values, so the data of a read are gathered too.
     if (!data_.empty()) tla_passes_pack(&passes_, data_.data(), whole.get_data_ptr());
     const std::uint8_t *const enables = whole.get_byte_enable_ptr();
     enables_.resize(enables ? length : 0);
@@ -33,13 +33,13 @@ void access_part::begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, s
     lead_to_whole(part);
 }
 
-// The part's data, where they are not gathered, who asks, the transaction and the message are those of the whole.
+// Gives the part the whole's data, unless they are gathered, and its requester, transaction and message.
 void access_part::lead_to_whole(lent_payload &part) {
     std::uint8_t *const first = whole_->get_data_ptr(); // none in TLM_IGNORE
     part.set_data_ptr(!first ? nullptr : streams_ ? data_.data() : first + passes_.offset);
     part.set_extension(whole_->get_extension<requester>());
     part.set_extension(whole_->get_extension<transaction_part>());
-    part.set_extension(whole_->get_extension<message_token>()); // which counts the bytes of what it says
+    part.set_extension(whole_->get_extension<message_token>()); // which counts the bytes of its payload
 }
 
 void access_part::move(tlm::tlm_generic_payload &whole, lent_payload &part) {

@@ -18,8 +18,8 @@ namespace tlmalloc {
 // to it. It can be used again when it has ended.
 class access_part {
   public:
-    // Fills `part` in, also with the extensions that say who asks and, if there is one, of which transfer it is a
-    // part; the caller keeps `extent` until the end.
+    // Fills `part` in, with the extensions of the requester and, if the access is part of a transfer, of that transfer;
+    // the caller keeps `extent` until the end.
     void begin(tlm::tlm_generic_payload &whole, std::uint64_t offset, std::uint64_t nbytes, tla_paddr pa,
                transfer_extent *extent, lent_payload &part);
 
@@ -29,13 +29,13 @@ class access_part {
     // The whole is another payload from now on, with the same bytes elsewhere.
     void move(tlm::tlm_generic_payload &whole, lent_payload &part);
 
-    // It has been answered: what was read goes where it belongs, unless that failed.
+    // The part has its answer: copies the data of a read to the whole, unless the read failed.
     void end(lent_payload &part);
 
   private:
     void lead_to_whole(lent_payload &part);
 
-    tlm::tlm_generic_payload *whole_ = nullptr; // while it is under way
+    tlm::tlm_generic_payload *whole_ = nullptr; // while it is in flight
     tla_passes passes_{};
     bool streams_ = false;
     std::vector<std::uint8_t> data_, enables_; // data: only where it streams
