@@ -1,4 +1,4 @@
-/* What changes of mappings replaced, by sender. */
+/* The mappings that changes replaced, by sender. */
 #include "map_undo.h"
 #include "base/grow.h"
 

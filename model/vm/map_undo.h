@@ -1,9 +1,9 @@
-/* What changes of mappings replaced, so that they can be taken back.
+/* The mappings that changes replaced, so that the changes can be taken back.
  *
- * A command that goes to several MMUs is done by all or by none: when one refuses it, those that did it take it back.
- * So that they need not be told what was there, every MMU keeps what the last change of each sender replaced, until
- * that sender's next command. Nothing is sent for it while commands go well. A record covers every byte of its change,
- * what was not mapped too. Not thread safe. */
+ * Either all MMUs execute a command or none: when one rejects it, the others take it back. A take-back carries no
+ * mappings. Every MMU therefore keeps the mappings that the last change of each sender replaced, until that sender's
+ * next command. Commands that succeed cost no message for it. A record covers every byte of its change, unmapped bytes
+ * too. Not thread safe. */
 #ifndef TLMALLOC_MAP_UNDO_H
 #define TLMALLOC_MAP_UNDO_H
 
@@ -25,17 +25,17 @@ tla_status tla_map_undo_begin(tla_map_undo *undo, uint32_t sender, uint32_t tag)
 /* The command that has begun changes so many ranges, at least: room for them is made at once. TLA_NO_HOST_MEMORY. */
 tla_status tla_map_undo_expect(tla_map_undo *undo, size_t ranges);
 
-/* Before the command that has begun changes the table: keeps of a range what the window has kept of it, its runs from
- * this number on. TLA_NO_HOST_MEMORY. */
+/* Call it before the outstanding command changes the table: keeps the part of a range that the window has kept, its
+ * runs from this number on. TLA_NO_HOST_MEMORY. */
 tla_status tla_map_undo_keep(tla_map_undo *undo, const tla_map_window *window, size_t first_run);
 
-/* The command has changed what was kept (true): records of other senders that it overlaps are overtaken. Or it has
- * changed nothing: its record is forgotten. */
+/* true: the command has changed the kept mappings, and records of other senders that it overlaps are overtaken. false:
+ * it has changed nothing, and its record is dropped. */
 void tla_map_undo_end(tla_map_undo *undo, bool changed);
 
-/* What to restore to take back the last command of a sender: entries for TLA_TABLE_RESTORE, until the next call;
- * none when that has been done already. TLA_NOT_ALLOCATED when it has another tag or changed nothing, TLA_OVERLAP when
- * it has been overtaken. */
+/* Finds the mappings that restore the state before the last command of a sender: entries for TLA_TABLE_RESTORE, valid
+ * until the next call; no entries if this was done already. TLA_NOT_ALLOCATED when the command has another tag or
+ * changed nothing, TLA_OVERLAP when it has been overtaken. */
 tla_status tla_map_undo_find(const tla_map_undo *undo, uint32_t sender, uint32_t tag, const tla_map_entry **entries,
                              size_t *count);
 

@@ -1,4 +1,4 @@
-/* What mappings were, until their changes are visible. */
+/* Old mappings, until their changes are visible. */
 #include "map_window.h"
 #include "base/grow.h"
 
@@ -83,8 +83,8 @@ void tla_map_window_drop(tla_map_window *window) {
     window->count = window->committed;
 }
 
-/* The oldest change that is not visible yet says what an access sees: what it kept of va, or NULL. *nbytes, at first
- * what was asked for, becomes how far that is so. */
+/* Finds the oldest invisible change that covers va: the mapping that it kept of va, or NULL. *nbytes, at first the
+ * requested bytes, becomes the number of bytes for which the result holds. */
 static const stretch *governing(const tla_map_window *window, uint32_t asid, uint64_t va, uint64_t at_ps,
                                 uint64_t *nbytes) {
     for (size_t i = 0; i < window->count; i++) {

@@ -79,7 +79,7 @@ tla_status mmu_fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t lim
     return TLA_OK;
 }
 
-/* Whether a change is not visible yet at at_ps; the window may also have others, which nobody needs any more. */
+/* Returns whether a change is invisible at at_ps; the window may also have older changes, which are over. */
 static bool is_changing(const tla_mmu *m, uint64_t at_ps) {
     return at_ps < m->window_ps || m->changing;
 }
@@ -124,7 +124,7 @@ tla_status tla_mmu_find_page(const tla_mmu *m, uint32_t asid, tla_vaddr va, uint
     return until ? TLA_BUSY : TLA_OK;
 }
 
-/* Where what is mapped of [at, end) begins, or `stop`, if that comes first. */
+/* Returns the first mapped byte of [at, end), or `stop` if that is lower. */
 static uint64_t next_mapped(const tla_mmu *m, uint32_t asid, uint64_t at, uint64_t end, uint64_t stop) {
     tla_vaddr next;
     if (at >= end || !tla_page_table_first_mapped(m->table, asid, (tla_vaddr){at}, end - at, &next)) next.value = end;

@@ -1,4 +1,4 @@
-/* Changes of mappings: rehearsed, made in one step, and told to the table memory afterwards. */
+/* Changes of mappings: rehearsed, made in one step, and then written to the table memory. */
 #include "base/grow.h"
 #include "base/little_endian.h"
 #include "mmu_state.h"
@@ -24,7 +24,7 @@ static tla_status take_table(void *context, uint64_t nbytes, tla_paddr *pa) {
     return TLA_OK;
 }
 
-/* Of a change that is undone: its tables are given back from the list. */
+/* An undone change: its tables are released from the list. */
 static void forget_table(void *context, tla_paddr pa, uint64_t nbytes) {
     (void)context, (void)pa, (void)nbytes;
 }
@@ -49,7 +49,7 @@ static tla_status keep_old(tla_mmu *m, const mmu_change *c) {
     return TLA_OK;
 }
 
-/* What the TLB holds of it serves until the change is visible. */
+/* Ends the TLB entries of the change when the change is visible. */
 static void end_entries(tla_mmu *m, const mmu_change *c) {
     for (size_t i = 0; i < c->count && m->tlb; i++) {
         tla_tlb_end_range(m->tlb, c->entries[i].asid, c->entries[i].va, c->entries[i].nbytes);
@@ -144,7 +144,7 @@ void tla_mmu_change_allocated(tla_mmu *m, tla_status status, tla_paddr pa) {
     mmu_change *c = &m->change;
     c->refusal = status;
     if (status)
-        c->wanted = c->given; /* with fewer tables it fails, and says why */
+        c->wanted = c->given; /* with fewer tables the change fails, with a text */
     else
         c->tables[c->given++].pa = pa;
 }

@@ -14,7 +14,7 @@ typedef struct mmu_table {
 
 typedef enum mmu_change_phase { CHANGE_NONE, CHANGE_REHEARSED, CHANGE_MADE, CHANGE_REFUSED } mmu_change_phase;
 
-/* The change of mappings that is under way. */
+/* The outstanding change of mappings. */
 typedef struct mmu_change {
     mmu_change_phase phase;
     tla_table_change what;
@@ -29,7 +29,7 @@ typedef struct mmu_change {
     bool rehearsing;
     uint32_t sender; /* of a change that is taken back */
     uint64_t made_epoch;
-    bool duty_kept; /* a table to be given back, which a walk may still read */
+    bool duty_kept; /* a table to release, which a walk may still read */
     tla_table_duty duty;
     uint64_t *words; /* of a write: TLA_TABLE_WRITE_ENTRIES, where there is a table memory */
 } mmu_change;
@@ -44,7 +44,7 @@ struct tla_mmu {
     bool announced;     /* a command */
     uint64_t window_ps; /* no change that has been shown is hidden from accesses at this time or later */
     uint64_t next_ps;   /* when the next change that has been shown is visible; 0: none is pending */
-    bool changing;      /* the table has changed; when that is visible has not been said */
+    bool changing;      /* the table has changed, and the time of its visibility is not known yet */
     uint64_t epoch;     /* of the table: changes and their ends so far */
     uint64_t hits, misses, walk_errors, repeated;
     mmu_change change;
@@ -53,17 +53,17 @@ struct tla_mmu {
     uint64_t resumed_ps;                /* when lookups behind the last of them began */
     uint64_t arrivals;                  /* accesses so far */
     tla_mmu_request *front, *front_end; /* held up, in the order of arrival of their accesses */
-    tla_mmu_request *news, *news_end;   /* that go on, not told yet */
+    tla_mmu_request *news, *news_end;   /* requests that continue, not returned yet */
 };
 
 bool mmu_wraps(const tla_mmu_access *a);
 /* The part of an unmapped access that lies in the page of its first byte. */
 tla_status mmu_fall_back(const tla_mmu *m, const tla_mmu_access *a, uint64_t limit, tla_mmu_piece *piece);
-/* What changes that are not visible yet leave an access to see. True when they decide; else *limit is how far the
- * table may be asked. */
+/* Finds the result of an access under changes that are not visible yet. Returns true if they decide; otherwise *limit
+ * is the end of the range for which the table decides. */
 bool mmu_find_old(const tla_mmu *m, const tla_mmu_access *a, uint64_t at_ps, uint64_t *limit, tla_status *status,
                   tla_mmu_piece *piece);
-/* Of the page table of this MMU: it gets the tables that a change has in hand. */
+/* Returns the table memory of this MMU's page table: it provides the tables that a change has allocated. */
 tla_table_memory mmu_table_memory(tla_mmu *m);
 
 #endif

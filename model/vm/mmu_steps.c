@@ -1,4 +1,4 @@
-/* Translations in steps: lookups, the walkers that misses wait for, and what a change meanwhile means for them. */
+/* Translations in steps: lookups, the walkers for which misses wait, and the effects of changes meanwhile. */
 #include "base/numbers.h"
 #include "mmu_state.h"
 #include "pte_check.h"
@@ -44,7 +44,7 @@ static void release(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps) {
     m->resumed_ps = at_ps > lookup_ps ? at_ps - lookup_ps : 0;
 }
 
-/* ---- what a walk is to find ---- */
+/* ---- the expected result of a walk ---- */
 
 /* Where an access goes at this time, and the walk that finds it. TLA_INVALID_ARGUMENT: no such address space. */
 static tla_status expect(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
@@ -76,7 +76,7 @@ static bool found_alike(const tla_walk *a, const tla_walk *b) {
 /* The result of a walk, or a hit, in r->found. */
 static tla_status locate(const tla_mmu *m, tla_mmu_request *r) {
     uint64_t into = r->access.va.value - r->found.va.value, room = r->found.nbytes - into;
-    if (r->governed) { /* what was mapped before may go on: a lookup covers a page */
+    if (r->governed) { /* the old mapping may be longer: a lookup covers a page */
         if (!r->expected && !r->piece.fallback && room < r->piece.nbytes) r->piece.nbytes = room;
         return r->expected;
     }
@@ -225,7 +225,7 @@ static void begin_reads(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
     read_next(m, r, now_ps);
 }
 
-/* What was expected at the lookup need not be true any more. */
+/* The expectation of the lookup may no longer hold: computes it again. */
 static void expect_again(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
     if (r->epoch != m->epoch || r->governed) expect(m, r, now_ps);
 }
@@ -284,7 +284,7 @@ static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_
     tla_walk_request *joined = tla_walkers_finish(m->walkers, &r->walk, now_ps, end == WALK_GOOD && !r->disturbed);
     if (end == WALK_WRONG) {
         m->walk_errors++;
-        tla_walkers_invalidate(m->walkers, asid); /* nobody starts from its path */
+        tla_walkers_invalidate(m->walkers, asid); /* no walk starts from its path */
     }
     settle(m, r, end, now_ps);
     for (tla_walk_request *j = joined, *next; j; j = next) {
@@ -303,7 +303,7 @@ static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_
     }
 }
 
-/* A change under way, or one that came since the walk was decided, may be why memory and table differ. */
+/* Memory and table may differ because of an outstanding change, or of a change since the walk was decided. */
 static bool in_flux(const tla_mmu *m, const tla_mmu_request *r) {
     return m->changing || r->epoch != m->epoch;
 }

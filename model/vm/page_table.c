@@ -24,7 +24,7 @@ static uint32_t lay_levels(const tla_page_table *t, unsigned max_bits, uint8_t *
     for (uint32_t size = t->size_count; size-- > 0;) {
         unsigned low = log2_of(t->sizes[size]);
         unsigned high = size + 1 < t->size_count ? log2_of(t->sizes[size + 1]) : t->va_bits;
-        while (high > low) { /* the uppermost level of a stretch takes what is left over */
+        while (high > low) { /* the uppermost level of a stretch covers the rest */
             unsigned width = (high - low - 1) % max_bits + 1;
             high -= width;
             shifts[count] = (uint8_t)high;
@@ -296,7 +296,7 @@ bool tla_page_table_next(tla_page_table *t, tla_table_duty *duty, uint64_t entri
     return radix_next(t, duty, entries);
 }
 
-/* The whole change, and the table memory is told of it by its callbacks. */
+/* Makes the whole change; its callbacks write to the table memory. */
 static tla_status change_now(tla_page_table *t, tla_table_change change, const tla_map_entry *entries, size_t count,
                              tla_work *work, tla_error *error) {
     uint64_t words[TLA_TABLE_WRITE_ENTRIES];

@@ -130,7 +130,7 @@ static void add_read(tla_walk *walk, uint64_t pa, uint32_t nbytes, uint32_t va_s
     walk->read[walk->reads++].va_shift = va_shift;
 }
 
-/* The reads of a table that lives in a memory: the entries that are there. */
+/* The reads of a table in a memory: the existing entries. */
 static void read_tables(const tla_page_table *t, uint64_t va, tla_walk *walk) {
     uint64_t slot = t->contexts->slots[walk->asid];
     while (slot_kind(slot) == SLOT_NODE) {
@@ -143,7 +143,7 @@ static void read_tables(const tla_page_table *t, uint64_t va, tla_walk *walk) {
         add_read(walk, slot_node(slot)->table_pa, 16 * (slot_node(slot)->live + 1), t->level[t->levels - 1].shift);
 }
 
-/* Of a mapped va *piece says more than a walk does. */
+/* For a mapped va, *piece has more details than a walk. */
 static tla_status walk_to(const tla_page_table *t, uint32_t asid, tla_vaddr va, tla_walk *walk, radix_piece *piece) {
     if (asid >= t->asids) return TLA_INVALID_ARGUMENT;
     walk->asid = asid; /* `read` stays as it is behind the reads: to clear it would take longer than a walk */

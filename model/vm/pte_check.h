@@ -1,4 +1,4 @@
-/* Whether the bytes that a walk reads are what the table says. Internal to the core. */
+/* Checks whether the bytes that a walk reads equal the table's. Internal to the core. */
 #ifndef TLMALLOC_MODEL_VM_PTE_CHECK_H
 #define TLMALLOC_MODEL_VM_PTE_CHECK_H
 

@@ -67,7 +67,7 @@ static void put(radix_node *node, uint32_t index, uint64_t slot) {
 }
 
 tla_status radix_set(tla_page_table *t, radix_node *node, uint32_t index, uint64_t slot) {
-    if (!node->born) { /* what is born in this batch vanishes as a whole */
+    if (!node->born) { /* nodes that this batch has created vanish as a whole */
         if (!tla_grow(&t->changes, &t->change_room, t->change_count + 1, sizeof *t->changes)) return TLA_NO_HOST_MEMORY;
         t->changes[t->change_count++] = (radix_change){node, index, node->slots[index]};
     }

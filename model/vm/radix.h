@@ -12,7 +12,7 @@
 #include "tlmalloc/vm/page_table.h"
 
 enum { SLOT_EMPTY, SLOT_PAGE, SLOT_NODE, SLOT_LIST, SLOT_KIND = 3 };
-enum { CONTEXTS_LEVEL = 254, LIST_LEVEL = 255 }; /* `level` of what is no level of the tree */
+enum { CONTEXTS_LEVEL = 254, LIST_LEVEL = 255 }; /* `level` of objects that are not a level of the tree */
 enum { RADIX_LEVELS_MAX = 12 };
 
 /* A table, or a region list: pairs of words (offset | nbytes << 32, page slot), sorted, ended by a pair of zeros. */
@@ -51,13 +51,13 @@ struct tla_page_table {
     radix_node *contexts;      /* slots: the root of every address space */
     radix_entry *entry;        /* per address space */
     tla_page_table_stats stats;
-    /* the batch under way */
+    /* the current batch */
     radix_change *changes;
     size_t change_count, change_room;
     radix_node *touched;
     tla_page_table_stats stats_before;
     uint64_t written, cleared; /* pages and regions */
-    /* a batch that is kept, of which the table memory has not been told everything */
+    /* a kept batch whose effects on the table memory are not all returned */
     bool pending;
     radix_node *to_write; /* of those it touched */
     uint32_t written_words;
@@ -131,26 +131,26 @@ bool radix_find(const tla_page_table *t, const radix_node *node, uint64_t va, ra
 /* Whether any byte of va .. last is mapped, and the first that is. */
 bool radix_find_first(const tla_page_table *t, const radix_node *node, uint64_t va, uint64_t last, uint64_t *first);
 
-/* Maps va .. last, of which nothing is mapped; unmaps it, and says TLA_UNMAPPED when `whole` and a byte was not mapped.
- * Parts of a batch: radix_map.c. */
+/* Maps va .. last, which is unmapped; or unmaps it, with TLA_UNMAPPED when `whole` and a byte was not mapped. Parts of
+ * a batch: radix_map.c. */
 tla_status radix_map(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, uint64_t pa, uint32_t flags);
 tla_status radix_unmap(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, bool whole);
 
-/* Of a batch with so many entries. */
+/* Begins a batch with this number of entries. */
 void radix_begin(tla_page_table *t, size_t entries);
-/* A node of a level, or a list with room for `regions` regions, all slots empty. TLA_NO_HOST_MEMORY, or
- * what the table memory says. */
+/* Creates a node of a level, or a list for `regions` regions, with empty slots. TLA_NO_HOST_MEMORY, or the error of the
+ * table memory. */
 tla_status radix_new(tla_page_table *t, uint8_t level, uint32_t regions, radix_node **node);
 /* Writes a slot. TLA_NO_HOST_MEMORY. */
 tla_status radix_set(tla_page_table *t, radix_node *node, uint32_t index, uint64_t slot);
 /* The node is no longer part of the tree. */
 void radix_retire(tla_page_table *t, radix_node *node);
-/* Undoes what the batch did. */
+/* Undoes the batch. */
 void radix_undo(tla_page_table *t);
-/* Keeps what it did; radix_next then says what the table memory is still to be told. */
+/* Keeps the batch; radix_next then returns its effects on the table memory. */
 void radix_keep(tla_page_table *t);
 bool radix_next(tla_page_table *t, tla_table_duty *duty, uint64_t entries[TLA_TABLE_WRITE_ENTRIES]);
-/* Says no more what a batch that is kept left to be told; its tables that are gone are given back. */
+/* Drops the effects of a kept batch that are not returned yet; releases its removed tables. */
 void radix_forget(tla_page_table *t);
 /* Frees a node and everything below it. */
 void radix_free(tla_page_table *t, radix_node *node);

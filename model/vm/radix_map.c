@@ -187,7 +187,7 @@ static tla_status break_page(tla_page_table *t, radix_node *node, uint64_t va) {
     status = radix_new(t, (uint8_t)(node->level + 1), 0, &child);
     if (!status) status = radix_set(t, node, index, node_slot(child, SLOT_NODE));
     if (!status) status = map_slots(t, child, first, first + (span - 1), slot_pa(slot), slot_flags(slot));
-    /* The pages of a run stay what they are; those of a large page are new entries. */
+    /* The pages of a run stay unchanged; the pages of a large page are new entries. */
     if (t->sizes[slot_size(slot)] < span) t->written = written;
     return status;
 }

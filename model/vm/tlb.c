@@ -9,7 +9,7 @@ static const uint64_t FOREVER = UINT64_MAX, ENDING = UINT64_MAX - 1;
 
 typedef struct way {
     uint64_t va, pa;
-    uint64_t until_ps; /* UINT64_MAX: nothing ends it; ENDING: at a time that is still to be told */
+    uint64_t until_ps; /* UINT64_MAX: no end; ENDING: the time of its end is not known yet */
     uint32_t nbytes;   /* 0: not valid */
     uint32_t asid;
     int32_t chain; /* next of the hash bucket */
@@ -101,7 +101,7 @@ tla_status tla_tlb_create(const tla_tlb_config *config, tla_tlb **out) {
     }
     if (tlb->size_count == 0) status = TLA_INVALID_ARGUMENT;
     for (uint32_t i = 0; i < config->levels && !status; i++) {
-        tlb->levels++; /* what is half made is destroyed with it */
+        tlb->levels++; /* a partly built TLB is destroyed with it */
         status = create_level(&tlb->level[i], &config->level[i]);
     }
     if (status) {
@@ -156,7 +156,7 @@ static void make_oldest(level *l, int32_t i) {
     s->oldest = i;
 }
 
-/* PLRU forks are numbered as a heap: below fork n are 2n and 2n + 1, from 1 on; a bit says which side is next. */
+/* PLRU forks are numbered as a heap: below fork n are 2n and 2n + 1, from 1 on; a bit gives the next side. */
 static void point_away(level *l, int32_t i) {
     uint32_t ways = l->config.ways, s = l->ways[i].set;
     uint64_t *forks = l->forks + (size_t)s * l->fork_words;
@@ -237,7 +237,7 @@ static void drop(const tla_tlb *tlb, level *l, int32_t i) {
     make_oldest(l, i);
 }
 
-/* What happens to an entry that an invalidation meets; 1 when it counts. */
+/* The effect of an invalidation on an entry; returns 1 when it counts. */
 typedef uint64_t (*way_action)(const tla_tlb *tlb, level *l, int32_t i);
 
 static uint64_t drop_way(const tla_tlb *tlb, level *l, int32_t i) {
@@ -268,7 +268,7 @@ static uint64_t act_in_page(const tla_tlb *tlb, level *l, way_action act, uint32
     return count;
 }
 
-/* The entry that says exactly this already. */
+/* Finds the entry with exactly this translation. */
 static int32_t find_same(const tla_tlb *tlb, const level *l, const way *entry) {
     int32_t i = *bucket(tlb, l, entry->asid, entry->va, entry->size);
     for (; i != NONE; i = l->ways[i].chain) {
@@ -314,7 +314,7 @@ static void fill(tla_tlb *tlb, level *l, const way *entry) {
     use(l, i);
 }
 
-/* What has ended is dropped when it is met: it may hide an entry of another page size. */
+/* An entry that has ended is dropped when a lookup finds it: it may hide an entry of another page size. */
 static int32_t find_valid(const tla_tlb *tlb, level *l, uint32_t asid, uint64_t va, uint64_t at_ps) {
     int32_t i = find(tlb, l, asid, va);
     while (i != NONE && l->ways[i].until_ps <= at_ps) {
@@ -368,7 +368,7 @@ tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until
 
 /* ---- invalidation ---- */
 
-/* Whose entries: of an ASID, or of all; those that overlap va .. last. */
+/* The entries of an invalidation: of an ASID, or of all; entries that overlap va .. last. */
 typedef struct victims {
     bool any_asid;
     uint32_t asid;

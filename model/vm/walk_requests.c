@@ -1,4 +1,4 @@
-/* Requests for walks: who has a walker, who joins, who waits. */
+/* Requests for walks: those with a walker, those that join a walk, and those that wait. */
 #include "walker_pool.h"
 
 static uint64_t page_of(const tla_walk *walk) {
@@ -10,7 +10,7 @@ static tla_walk_request **bucket_of(const tla_walkers *w, uint32_t asid, uint64_
     return &w->buckets[key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - w->bucket_bits)];
 }
 
-/* Behind those to the same page that came before. */
+/* Inserts the request after earlier requests to the same page. */
 static void enter(tla_walkers *w, tla_walk_request *r) {
     r->page = page_of(&r->walk);
     tla_walk_request **link = bucket_of(w, r->walk.asid, r->page);
@@ -27,7 +27,7 @@ static void leave(tla_walkers *w, tla_walk_request *r) {
     *link = r->chain;
 }
 
-/* The walk to this page, under way or queued, that may be joined: with merging there is one at most. */
+/* Finds the walk to this page, in flight or queued, that a request may join: with merging at most one exists. */
 static tla_walk_request *find_walk(const tla_walkers *w, const tla_walk *walk, uint64_t at_ps) {
     if (w->config.merge_slots == 0) return NULL;
     uint64_t page = page_of(walk);
@@ -59,7 +59,7 @@ static void count_stall(tla_walkers *w, uint64_t wait_ps) {
     w->stats.stall_ps += wait_ps;
 }
 
-/* It is told when the walk ends, with a slot or without. */
+/* The request continues when the walk ends, with a slot or without. */
 static void join(tla_walkers *w, tla_walk_request *walk, tla_walk_request *r) {
     r->outcome = walk->merged < w->config.merge_slots ? TLA_WALK_MERGED : TLA_WALK_WAITED;
     if (r->outcome == TLA_WALK_MERGED) {

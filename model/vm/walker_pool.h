@@ -1,17 +1,17 @@
-/* Inside a pool of walkers (mmu.h): what walkers know, and the requests under way. */
+/* The state of a pool of walkers (mmu.h): cached upper levels, and the outstanding requests. */
 #ifndef TLMALLOC_MODEL_VM_WALKER_POOL_H
 #define TLMALLOC_MODEL_VM_WALKER_POOL_H
 
 #include "tlmalloc/vm/mmu.h"
 
 typedef struct walker {
-    tla_walk_request *request; /* the walk under way */
+    tla_walk_request *request; /* the current walk */
     uint64_t va;               /* where it walked last, and in which address space */
     uint32_t asid;
     uint32_t path_shift; /* its path register knows the upper levels down to this bit; 64 = none */
 } walker;
 
-/* An upper-level entry: what a walk for any va with this prefix reads at this level. */
+/* An upper-level entry: the entry that a walk for any va with this prefix reads at this level. */
 typedef struct cached {
     uint64_t prefix, last_use; /* last_use 0 = not valid */
     uint32_t asid, va_shift;
@@ -23,7 +23,7 @@ struct tla_walkers {
     cached *cache;
     uint64_t uses;
     tla_walkers_stats stats;
-    tla_walk_request **buckets; /* under way or queued, by page */
+    tla_walk_request **buckets; /* in flight or queued, by page */
     uint32_t bucket_bits;
     uint64_t *idle; /* a bit for each walker */
     uint32_t under_way;
