@@ -13,7 +13,7 @@ extern "C" {
 bool tla_is_integer(tl_dtype type);
 bool tla_is_signed(tl_dtype type);
 
-/* "f16", "i32", ...; "none" for a type that is none. */
+/* Returns "f16", "i32", ...; "none" for an unknown type. */
 const char *tla_type_name(tl_dtype type);
 
 /* binary16: exact; to nearest, ties to even, overflow to infinity, NaN stays NaN. */
@@ -30,8 +30,8 @@ double tla_element_get(const void *at, tl_dtype type);
 /* An element of an integer type in two's complement of 64 bits, zeros above an unsigned one. */
 uint64_t tla_element_get_integer(const void *at, tl_dtype type);
 
-/* Writes a number, rounded once to the type: to nearest, ties to even, overflow to infinity, NaN stays NaN; to an
- * integer type towards zero, what is out of its range to the end of the range, NaN to 0. */
+/* Writes a number, rounded once to the type: to nearest, ties to even, overflow to infinity, NaN stays NaN. For an
+ * integer type: towards zero, a number out of its range to the end of the range, NaN to 0. */
 void tla_element_put(void *at, tl_dtype type, double value);
 
 /* Writes the lower bits of an integer to an integer type. */

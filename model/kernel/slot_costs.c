@@ -1,4 +1,4 @@
-/* What an access to a slot takes by KernBench's tables. */
+/* The time of an access to a slot by KernBench's tables. */
 #include "tlmalloc/kernel/message_queue.h"
 
 #include "tlmalloc/base/timeline.h"

@@ -15,7 +15,7 @@ extern "C" {
 void tla_tile_dot(void *sum, const void *a, tl_dtype a_type, const void *b, tl_dtype b_type, uint32_t m, uint32_t k,
                   uint32_t n);
 
-/* Of `count` elements, of every type; as tl_fill and tl_convert of language.h. */
+/* On `count` elements of every type; as tl_fill and tl_convert of language.h. */
 void tla_tile_fill(void *out, tl_dtype out_type, float value, size_t count);
 void tla_tile_convert(void *out, tl_dtype out_type, const void *in, tl_dtype in_type, size_t count);
 

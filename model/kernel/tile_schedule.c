@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What is counted of an operation, with the ends of the last ones. */
+/* The milestones of an operation, with the times of the latest ones. */
 typedef enum milestone { FED, LOADED, FETCHED, RESULT, STORED, WRITTEN, MILESTONE_COUNT } milestone;
 
 typedef struct operation {
@@ -22,7 +22,7 @@ typedef struct holder {
     uint64_t free_ps;
 } holder;
 
-typedef struct place { /* of an unit: what it does next, or is doing */
+typedef struct place { /* of a unit: its current or next stage */
     uint64_t operation, index;
     uint32_t phase; /* of a step: on the accelerator GEMM 0, MATH 1; on the DMA engine A 0, B 1 */
     tla_stage stage;
@@ -87,8 +87,8 @@ tla_status tla_tile_schedule_add(tla_tile_schedule *schedule, const tla_tile_ope
     return TLA_OK;
 }
 
-/* --- what has happened ---------------------------------------------------------------------------------------------
- */
+/* --- events
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* Whether number `index` of a milestone has been reached; *at_ps grows to when it was. */
 static bool reached(const tla_tile_schedule *schedule, const operation *op, milestone what, uint64_t index,
@@ -103,7 +103,7 @@ static void reach(tla_tile_schedule *schedule, operation *op, milestone what, ui
     op->ends[what][op->counts[what]++ % schedule->ring] = end_ps;
 }
 
-/* Whether what was used `depth` before this index has been left. */
+/* Returns whether the resource that was used `depth` before this index is free again. */
 static bool left(const tla_tile_schedule *schedule, const operation *op, milestone what, uint64_t index,
                  uint64_t *at_ps) {
     return index < schedule->depth || reached(schedule, op, what, index - schedule->depth, at_ps);
@@ -134,10 +134,10 @@ static void leave(holder *holders, uint32_t count, const operation *op, uint64_t
         if (h->operation == op->number && h->index == index) *h = (holder){.free_ps = at_ps};
 }
 
-/* --- what is next --------------------------------------------------------------------------------------------------
- */
+/* --- next stages
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* Of an unit's index in an operation, the stage of its phase; TLA_STAGE_COUNT: it has none there. */
+/* Returns the stage of a unit's index in an operation for its phase; TLA_STAGE_COUNT: no stage. */
 static tla_stage stage_at(const operation *op, tla_stage_unit unit, uint64_t index, uint32_t phase) {
     const tla_tile_operation *what = &op->what;
     switch (unit) {
@@ -166,7 +166,7 @@ static uint64_t indices_of(const operation *op, tla_stage_unit unit) {
     return by_output ? op->what.tiling.outputs : op->what.tiling.steps;
 }
 
-/* Moves an unit's place to the next stage that it has; the operation of that, NULL when there is none. */
+/* Moves a unit's place to its next stage; returns the operation of that stage, NULL without a next stage. */
 static operation *settle(tla_tile_schedule *schedule, tla_stage_unit unit) {
     place *at = &schedule->units[unit];
     for (operation *op = schedule->first; op; op = op->next) {
@@ -182,7 +182,7 @@ static operation *settle(tla_tile_schedule *schedule, tla_stage_unit unit) {
     return NULL;
 }
 
-/* Whether a stage has what it needs, and since when. */
+/* Returns whether the inputs of a stage are available, and since when. */
 static bool is_ready(tla_tile_schedule *schedule, const operation *op, tla_stage stage, uint64_t index,
                      uint64_t *at_ps) {
     const tla_tile_operation *what = &op->what;
@@ -227,8 +227,8 @@ bool tla_tile_schedule_take(tla_tile_schedule *schedule, tla_stage_unit unit, tl
     return true;
 }
 
-/* --- what was done -------------------------------------------------------------------------------------------------
- */
+/* --- ends of stages
+ * ---------------------------------------------------------------------------------------------------- */
 
 static operation *find(tla_tile_schedule *schedule, uint64_t number) {
     operation *op = schedule->first;
@@ -243,7 +243,7 @@ static bool is_worked_on(const tla_tile_schedule *schedule, uint64_t number) {
     return false;
 }
 
-/* Of an operation that was dropped, once nobody works on it. */
+/* Releases the resources of a dropped operation when no unit works on it. */
 static void leave_all(tla_tile_schedule *schedule, const operation *op) {
     if (!op->dropped || is_worked_on(schedule, op->number)) return;
     for (holder *h = schedule->registers; h < schedule->registers + (size_t)schedule->depth * 2; h++)

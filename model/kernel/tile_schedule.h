@@ -1,20 +1,20 @@
-/* Which unit of a PE works on which tile when: the stages of composite operations, and what each waits for.
+/* The schedule of a PE's units: the stages of composite operations on tiles, and the inputs of each stage.
  *
  *     FEED --> READ_A, READ_B --> FETCH --> GEMM --> MATH --> STORE --> WRITE
  *
- * Every step of a tiling (tiling.h) is fed, read, fetched and multiplied; every output tile goes through the vector
- * unit, is stored to the TCM and written to memory. Operands that lie in the TCM are not read, and results that stay
- * there not written. A unit works on one stage at a time, on operations in the order in which they were added, and
- * on the tiles of each in the order of its tiling. A stage begins as soon as its unit is free and it has what it needs:
+ * Every step of a tiling (tiling.h) is fed, read, fetched and multiplied. Every output tile passes the vector unit, is
+ * stored to the TCM and written to memory. Operands in the TCM are not read, and results that stay in the TCM are not
+ * written. A unit works on one stage at a time, on operations in the order of their addition, and on the tiles of each
+ * in the order of its tiling. A stage begins as soon as its unit is free and its inputs are available:
  *
- *     FEED    a buffer for its operands, which the FETCH `depth` steps before has left
- *     FETCH   its operands, and registers for them; there are `depth` sets, and a GEMM (or MATH) leaves its set
- *     GEMM    its operands, and for the first step of an output tile an accumulator; there are `depth`, STORE leaves it
- *     MATH    the sum, or where nothing is multiplied its operands and an accumulator
- *     STORE   the result, and a buffer for it, which the WRITE `depth` tiles before has left
+ *     FEED    a buffer for its operands, released by the FETCH `depth` steps before
+ *     FETCH   its operands, and a set of registers for them: one of `depth` sets, which a GEMM (or MATH) releases
+ *     GEMM    its operands, and for the first step of an output tile one of `depth` accumulators, which STORE releases
+ *     MATH    the sum; without a product, its operands and an accumulator
+ *     STORE   the result, and a buffer for it, released by the WRITE `depth` tiles before
  *
- * Buffers belong to an operation, registers and accumulators to the PE. How long a stage takes says whoever performs
- * it: there is no clock here, and times are those of its caller. Internal to the model. */
+ * Buffers belong to an operation, registers and accumulators to the PE. The caller performs the stages and determines
+ * their times: the schedule has no clock. Internal to the model. */
 #ifndef TLMALLOC_MODEL_KERNEL_TILE_SCHEDULE_H
 #define TLMALLOC_MODEL_KERNEL_TILE_SCHEDULE_H
 
@@ -54,12 +54,12 @@ typedef struct tla_tile_operation {
     bool reads_a, reads_b, gemm, math, writes;
 } tla_tile_operation;
 
-/* What a unit is to do. */
+/* A stage for a unit. */
 typedef struct tla_tile_task {
     uint64_t operation; /* its number */
     tla_stage stage;
     uint64_t index;    /* of the step; from MATH on, of the output tile */
-    uint64_t ready_ps; /* it may begin: what it needs is there, and the stage before on this unit has ended */
+    uint64_t ready_ps; /* it may begin: its inputs are available, and the previous stage of this unit has ended */
 } tla_tile_task;
 
 typedef struct tla_tile_schedule tla_tile_schedule;
@@ -73,18 +73,18 @@ void tla_tile_schedule_destroy(tla_tile_schedule *schedule); /* NULL is allowed 
 tla_status tla_tile_schedule_add(tla_tile_schedule *schedule, const tla_tile_operation *operation, uint64_t arrival_ps,
                                  uint64_t *number);
 
-/* What a unit, which has ended what it took before, does next; false when nothing can be known to begin yet: more is
- * known after an end, an add or a drop. */
+/* Returns the next stage of a unit that has ended its previous stage; false if no stage can be known to begin yet. An
+ * end, an add or a drop may change that. */
 bool tla_tile_schedule_take(tla_tile_schedule *schedule, tla_stage_unit unit, tla_tile_task *task);
 
-/* The unit has worked on what it took from begin_ps (>= ready_ps) to end_ps. */
+/* The unit has worked on its stage from begin_ps (>= ready_ps) to end_ps. */
 void tla_tile_schedule_end(tla_tile_schedule *schedule, tla_stage_unit unit, uint64_t begin_ps, uint64_t end_ps);
 
-/* What of an operation has not been taken is never done; its registers and accumulators are free from at_ps on. */
+/* Drops the stages of an operation that no unit has taken; its registers and accumulators are free from at_ps on. */
 void tla_tile_schedule_drop(tla_tile_schedule *schedule, uint64_t number, uint64_t at_ps);
 
-/* Whether nothing of an operation is left to do, nor being done; and if so, from when to when units worked on it
- * (scheduler excluded), after which the number is none any more. Both are 0 when none did. */
+/* Returns whether an operation is complete: no stage is left or in progress. *begin_ps and *end_ps are then the range
+ * in which units worked on it (scheduler excluded), both 0 if none did; the number is then invalid. */
 bool tla_tile_schedule_collect(tla_tile_schedule *schedule, uint64_t number, uint64_t *begin_ps, uint64_t *end_ps);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ tla_status tla_tile_transfer_check(const char *call, const tl_tile *tile, const 
                          call, tile->rows, tile->columns, (unsigned long long)rows, columns);
 }
 
-/* Dimensions of one index are left out, and one that goes on where the next one ends is joined with it. */
+/* Removes dimensions of one index, and joins a dimension with the next one where they are contiguous. */
 static void join_dimensions(tla_tile_transfer *t) {
     uint32_t kept = TL_RANK_MAX; /* from here on */
     for (uint32_t dim = t->rank; dim-- > 0;) {

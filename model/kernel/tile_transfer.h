@@ -1,5 +1,5 @@
-/* What a DMA engine has to move between a tensor in virtual memory and a tile: what touches on both sides at once. No
- * time, no memory model. Internal to the model. */
+/* The parts of a DMA transfer between a tensor in virtual memory and a tile: bytes that are contiguous on both sides
+ * are one part. No time, no memory model. Internal to the model. */
 #ifndef TLMALLOC_MODEL_KERNEL_TILE_TRANSFER_H
 #define TLMALLOC_MODEL_KERNEL_TILE_TRANSFER_H
 
@@ -17,7 +17,7 @@ typedef struct tla_tile_part {
     uint64_t rows, row_bytes, pitch;
 } tla_tile_part;
 
-/* A transfer part by part; what it holds is its own. */
+/* A transfer part by part; the struct owns its contents. */
 typedef struct tla_tile_transfer {
     struct {
         uint64_t count, va_step, tile_step, at;
@@ -28,8 +28,8 @@ typedef struct tla_tile_transfer {
     uint64_t done, total; /* parts, or with a mask elements */
 } tla_tile_transfer;
 
-/* Whether a tile can hold a tensor: its columns are the last dimension, its rows the product of all others, its type is
- * the tensor's. TLA_INVALID_ARGUMENT with what was found and what was expected; `call` stands before it. */
+/* Checks whether a tile can hold a tensor: its columns are the last dimension, its rows the product of all others, its
+ * type is the tensor's. TLA_INVALID_ARGUMENT with the found and the expected value; the text begins with `call`. */
 tla_status tla_tile_transfer_check(const char *call, const tl_tile *tile, const tl_tensor *tensor, tla_error *error);
 
 /* Begins with a tile and a tensor that fit. Without a mask the rows of parts are rows of the tile, those that touch on
@@ -39,7 +39,7 @@ tla_status tla_tile_transfer_check(const char *call, const tl_tile *tile, const 
 void tla_tile_transfer_begin(tla_tile_transfer *transfer, const tl_tile *tile, const tl_tensor *tensor,
                              const uint8_t *mask);
 
-/* The next part; false when there is none. */
+/* Returns the next part; false after the last. */
 bool tla_tile_transfer_next(tla_tile_transfer *transfer, tla_tile_part *part);
 
 #ifdef __cplusplus

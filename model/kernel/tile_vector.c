@@ -1,4 +1,4 @@
-/* What may be computed of which shapes and types, and the walk over the elements. */
+/* The checks of shapes and types, and the walk over the elements. */
 #include "tile_vector.h"
 
 #include "element.h"

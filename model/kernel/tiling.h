@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* An m x n result. Of a product of m x k and k x n, every tile of the result is a sum over tiles of k; what is computed
- * element by element has k = 1. The tiles of the result come row by row, and all tiles of k of one before the next.
- * Those at the lower and the right edge are as small as the rest. */
+/* An m x n result. For a product of m x k and k x n, every tile of the result is a sum over tiles of k; an element-wise
+ * operation has k = 1. The tiles of the result are in the order of rows, and all tiles of k of one tile precede the
+ * next. The tiles at the lower and the right edge are as small as the rest. */
 typedef struct tla_tiling {
     uint32_t m, k, n;
     uint32_t tile_m, tile_k, tile_n; /* elements of a whole tile */
