@@ -1,4 +1,5 @@
-/* An index by chains: a lookup compares what was entered earlier first, so that the first match is the answer. */
+/* An index by chains: a lookup compares the entries in the order of their insertion, so that the first match is the
+ * answer. */
 #include "kv_blocks_index.h"
 
 #include "base/host_array.h"

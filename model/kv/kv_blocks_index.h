@@ -21,14 +21,15 @@ typedef struct tla_kv_index {
     uint32_t entered;       /* blocks that are in the index */
 } tla_kv_index;
 
-/* TLA_NO_HOST_MEMORY; what has been taken is given back by tla_kv_index_clear. */
+/* TLA_NO_HOST_MEMORY; tla_kv_index_clear then releases the allocated parts. */
 tla_status tla_kv_index_init(tla_kv_index *index, uint32_t blocks);
 void tla_kv_index_clear(tla_kv_index *index);
 
-/* The block entered first of those with this hash, 0 when there is none. */
+/* Returns the earliest entered block with this hash; 0 if none has it. */
 uint32_t tla_kv_index_find(const tla_kv_index *index, uint64_t hash, tla_work *work);
 
-/* Puts a block that is not there at the end of its chain; takes one that is there out. */
+/* tla_kv_index_enter puts a block, which is not in the index, at the end of its chain. The other function removes a
+ * block that is in the index. */
 void tla_kv_index_enter(tla_kv_index *index, uint32_t block, uint64_t hash, tla_work *work);
 void tla_kv_index_remove(tla_kv_index *index, uint32_t block, tla_work *work);
 

@@ -1,5 +1,5 @@
-/* LMCache's rules, made of its parts: slots of one queue, objects with counts, and a cache that has a reference of its
- * own to what is found in it and gives up the least recently used that nobody else refers to. */
+/* LMCache's rules, from its parts: slots of one queue, objects with counts, and a cache with a reference of its own to
+ * each entry. The cache evicts the least recently used entry that only it refers to. */
 #include "kv_blocks_rules.h"
 #include "tlmalloc/cache/buffer_pools.h"
 #include "tlmalloc/cache/objects.h"
@@ -110,15 +110,16 @@ static uint32_t take(void *state, bool *evicted, uint64_t *hash, tla_work *work)
     lmcache_state *s = state;
     slot_request request = {.slots = s->slots};
     const uint64_t before = tla_hot_cache_get_stats(s->cache).evicted;
-    (void)tla_hot_cache_alloc(s->cache, try_slot, &request, false, work); /* there is one */
+    (void)tla_hot_cache_alloc(s->cache, try_slot, &request, false, work); /* such an entry exists */
     const uint32_t block = (uint32_t)request.slot.index + 1;
-    *evicted = tla_hot_cache_get_stats(s->cache).evicted > before; /* the one slot that it gave back is this one */
+    *evicted =
+        tla_hot_cache_get_stats(s->cache).evicted > before; /* the slot that the eviction released is this slot */
     *hash = s->keys[block];
     tla_mem_object_renew(s->objects[block]);
     return block;
 }
 
-/* Content that is there already stays where it is, and the block is its request's alone. */
+/* Content that exists already stays where it is, and the block belongs to its request alone. */
 static tla_status enter(void *state, uint32_t block, uint64_t hash, tla_work *work) {
     lmcache_state *s = state;
     bool added;

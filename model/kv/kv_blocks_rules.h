@@ -1,5 +1,5 @@
-/* Whose rules say which block is taken, and what is found: vLLM's and LMCache's behind kv_cache.h. Internal to
- * model/kv. Who has a reference is not their affair, but whether anybody has. */
+/* The rules for allocating and finding blocks: vLLM's and LMCache's behind kv_cache.h. Internal to model/kv. The rules
+ * depend on whether a block has a reference, not on its holder. */
 #ifndef TLMALLOC_KV_KV_BLOCKS_RULES_H
 #define TLMALLOC_KV_KV_BLOCKS_RULES_H
 
@@ -10,23 +10,24 @@ typedef struct tla_kv_rules {
     tla_status (*create)(uint32_t blocks, bool index, void **state);
     void (*destroy)(void *state);
 
-    /* The block with this content, 0 when there is none. */
+    /* Returns the block with this content; 0 if no block has it. */
     uint32_t (*find)(const void *state, uint64_t hash, tla_work *work);
 
-    /* Somebody refers to a block that was found; `first`: nobody did. Blocks come in the order of their tokens, or the
-     * last one first where `reuse_backwards` says so. */
+    /* A found block has a new reference; `first`: its only one. Blocks are passed in the order of their tokens, or in
+     * the reverse order with `reuse_backwards`. */
     void (*reuse)(void *state, uint32_t block, bool first, tla_work *work);
 
-    /* A block that nobody refers to, for new content; there is one. *evicted: content went for it, of this hash. */
+    /* Takes a block without a reference for new content; such a block exists. *evicted: content of this hash was
+     * dropped for it. */
     uint32_t (*take)(void *state, bool *evicted, uint64_t *hash, tla_work *work);
 
-    /* A block that somebody refers to has this content. TLA_NO_HOST_MEMORY; nothing is changed then. */
+    /* Enters the content of a block with a reference. TLA_NO_HOST_MEMORY; nothing has changed then. */
     tla_status (*enter)(void *state, uint32_t block, uint64_t hash, tla_work *work);
 
-    /* Somebody refers to a block no more; `last`: nobody does now. */
+    /* Drops a reference to a block; `last`: it was the last one. */
     void (*release)(void *state, uint32_t block, bool last, tla_work *work);
 
-    /* How many blocks nobody refers to have content that could be found. */
+    /* Returns the number of blocks without a reference whose content can be found. */
     uint32_t (*cached)(const void *state);
 
     bool reuse_backwards, release_backwards;

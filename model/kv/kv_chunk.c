@@ -1,4 +1,4 @@
-/* Products that are checked, and a division; what is taken of a budget. */
+/* Checked products, a division, and the bytes taken from a budget. */
 #include "tlmalloc/kv/kv_cache.h"
 
 static const uint64_t largest = (uint64_t)1 << 63;

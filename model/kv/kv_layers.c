@@ -19,11 +19,11 @@ typedef struct large {
     uint32_t type, owner; /* of a page in use; owner NONE: it has ended */
     uint32_t owner_life;  /* of the sequence, which is used again by others */
     uint32_t used;        /* small pages */
-    uint32_t first_free;  /* the free ones are a chain; NONE: there is none */
+    uint32_t first_free;  /* the free ones are a chain; NONE: no free one */
     links of_type, of_owner;
 } large;
 
-/* The blocks of a sequence in a type: those of [first, end) are there. */
+/* The blocks of a sequence in a type: the blocks of [first, end) exist. */
 typedef struct run {
     uint64_t *pages; /* by block: large page * small_max + small page */
     uint64_t first, end, room;
@@ -44,7 +44,7 @@ struct tla_kv_layers {
     tla_kv_layers_stats stats;
 };
 
-/* ---- what is needed ---- */
+/* ---- required blocks ---- */
 
 static uint64_t needed_from(const tla_kv_layer_type *type, uint64_t tokens) {
     return type->window && tokens > type->window ? tokens - type->window : 0;
@@ -208,7 +208,7 @@ static uint32_t begin_large(tla_kv_layers *l, uint32_t sequence, uint32_t type, 
     return page;
 }
 
-/* A small page for a sequence; there is one, or a large page that may be begun. */
+/* Takes a small page for a sequence; such a page exists, or a large page that may be begun. */
 static uint64_t take_small(tla_kv_layers *l, uint32_t sequence, uint32_t type, uint64_t *may_begin, tla_work *work) {
     uint32_t page = run_of(l, sequence, type)->partial;
     if (page == NONE && *may_begin) {

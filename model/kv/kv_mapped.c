@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What is mapped for a sequence: a number for each page of every tensor, in the order of its tokens. */
+/* A sequence's mapped pages: a number for each page of every tensor, in the order of its tokens. */
 typedef struct range {
     uint32_t *groups;
     uint32_t count, room;

@@ -57,7 +57,7 @@ void tla_kv_reservations_destroy(tla_kv_reservations *r) {
     free(r);
 }
 
-/* Of the smallest free blocks that hold `nbytes` the lowest; false when there is none. */
+/* Finds the lowest of the smallest free blocks that hold `nbytes`; false if no block does. */
 static bool lowest_of_smallest(const tla_arena *arena, uint64_t nbytes, tla_block *best) {
     tla_block blocks[LOOKED_AT];
     uint64_t from = 0;
