@@ -19,7 +19,7 @@ typedef struct slab {
     access accesses[SLAB_ACCESSES];
 } slab;
 
-/* What a pseudo-channel is still to be offered of an access: the lines from `line` to `last` that are its own. */
+/* The rest of an access for a pseudo-channel: its lines from `line` to `last`. */
 typedef struct waiting {
     access *access;
     uint64_t line, last;
@@ -45,10 +45,10 @@ struct tla_banked_channels {
     tla_hbm_config timing;
     uint64_t latency_ps[2];
     uint32_t instances, instance_bits, burst_bits, sharers;
-    uint32_t sharer_shift; /* bit of a line that says which of two pseudo-channels it is in */
+    uint32_t sharer_shift; /* bit of a line that selects one of two pseudo-channels */
     access *unused;
     slab *slabs;
-    void (*done)(void *context, void *tag, uint64_t end_ps); /* of the run under way */
+    void (*done)(void *context, void *tag, uint64_t end_ps); /* of the current run */
     void *done_context;
     group groups[];
 };
@@ -117,7 +117,7 @@ static void burst_done(void *context, uint64_t tag, tla_hbm_op op, uint64_t end_
     if (op == TLA_HBM_READ) end_burst(g->channels, (access *)(uintptr_t)tag, end_ps);
 }
 
-/* What one burst takes on a pseudo-channel that has done nothing yet. */
+/* Measures the time of one burst on an unused pseudo-channel. */
 static tla_status measure_latency(tla_banked_channels *channels, tla_hbm_op op, tla_error *error) {
     tla_hbm *idle = NULL;
     const tla_status status = tla_hbm_create(&channels->timing, NULL, &idle, error);

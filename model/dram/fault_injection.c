@@ -26,7 +26,7 @@ static bool strikes(tla_faults *faults, uint32_t i) {
     return first;
 }
 
-/* Whether an access touches what is out: a pseudo-channel, or a bank of it. */
+/* Returns whether an access touches a failed pseudo-channel or bank. */
 static bool touches(const tla_fault *fault, const tla_fault_geometry *g, uint64_t offset, uint64_t nbytes) {
     uint64_t first = offset / g->interleave, last = (offset + nbytes - 1) / g->interleave;
     uint64_t burst = first + ((fault->channel - first) & (g->channels - 1)); /* the first in that pseudo-channel */

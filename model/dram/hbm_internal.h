@@ -95,7 +95,7 @@ struct address_decoder {
     struct map_piece pseudo_channel;
     uint32_t line_bits, burst_bits;
     uint32_t group_period; /* lines after which the bank group repeats, when the groups take the lowest bits; else 0 */
-    uint32_t row_shift, group_shift, bank_shift; /* lowest bit of each; line_bits when there is none */
+    uint32_t row_shift, group_shift, bank_shift; /* lowest bit of each; line_bits if the field is missing */
     uint32_t bank_period; /* times 2^bank_shift lines: the bank repeats; 0 = the bank bits are not in one piece */
 };
 
@@ -127,8 +127,8 @@ static inline uint32_t decode(const struct map_piece *pieces, uint32_t count, ui
 /* Scheduling (schedule.c). */
 uint64_t tla_hbm_next_event(tla_hbm *hbm, struct pseudo_channel *pc);    /* cycle of the next command or refresh */
 uint64_t tla_hbm_earliest_data(tla_hbm *hbm, struct pseudo_channel *pc); /* lower bound of the next unknown end */
-bool tla_hbm_step(tla_hbm *hbm, uint64_t limit);                         /* one event before limit, if there is one */
-void tla_hbm_run_until(tla_hbm *hbm, uint64_t limit);                    /* all of them */
+bool tla_hbm_step(tla_hbm *hbm, uint64_t limit);      /* executes one event before limit, if one is due */
+void tla_hbm_run_until(tla_hbm *hbm, uint64_t limit); /* all of them */
 void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op, uint64_t tag,
                      struct transfer *transfer);
 

@@ -55,7 +55,7 @@ static const char *field_name(uint64_t index) {
     return index < TLA_HBM_FIELD_COUNT ? field_names[index] : NULL;
 }
 
-/* What may have been meant by the word at `at`: a text without commas is a name, else it is fields. */
+/* Suggests the intended word at `at`: a text without commas is a name, otherwise it consists of fields. */
 static tla_phrase suggest(const char *text, const char *at) {
     if (!strchr(text, ',')) return tla_did_you_mean(text, named_map_name);
     char word[8];

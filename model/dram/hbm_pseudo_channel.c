@@ -87,7 +87,7 @@ tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, 
     if (at < pc->now) at = pc->now;
     tla_hbm_run_until(hbm, at);
     if (!has_room(c, pc, at, op)) {
-        /* a read that is under way frees a window place at its end; a queue place gets free with a command */
+        /* a read in flight frees its window place at its end; a command frees a queue place */
         const bool window_full = op == TLA_HBM_READ && pc->queued[TLA_HBM_READ] < c->read_queue;
         *accepted = window_full && pc->in_flight_count > 0 ? pc->in_flight[pc->in_flight_first]
                                                            : tla_hbm_next_event(hbm, pc) + 1;

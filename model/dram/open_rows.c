@@ -1,8 +1,8 @@
 /* A run of bursts whose rows are all open, on a channel where nothing else waits, in closed form.
  *
- * The bursts then leave in order, one every `spacing` cycles from the acceptance of the first on. What the event loop
- * would have left behind (spacings, window places, statistics) is written from the last burst of each bank. Whatever
- * does not fit exactly is left to the event loop. */
+ * The bursts then leave in order, one every `spacing` cycles from the acceptance of the first on. The state that the
+ * event loop would have left (spacings, window places, statistics) is computed from the last burst of each bank. Cases
+ * that do not fit exactly go to the event loop. */
 #include "hbm_internal.h"
 
 /* Cycles from one column command of the run to the next; 0 when they are not evenly spaced. */

@@ -1,4 +1,4 @@
-/* Which command comes next and what it does to the spacings: the event loop of a pseudo-channel.
+/* The choice of the next command, and its effect on the spacings: the event loop of a pseudo-channel.
  *
  * Two candidates are kept, the next column command and the next row command, each the one that is legal first, of
  * several the one whose burst is oldest (first-ready first-come). A candidate stays valid until something happens that
