@@ -89,7 +89,7 @@ bool lt_at_bridge::reaches(std::uint64_t address, std::uint64_t nbytes) const {
     return address >= config_.base && address <= last() && nbytes > 0 && nbytes - 1 <= last() - address;
 }
 
-// Of several requests, or of a read and a write, the target could execute some and not the others.
+// The target could execute some of several requests and not the others; likewise a read and its write.
 bool lt_at_bridge::loses_exclusive(const tlm_generic_payload &payload) const {
     const requester *const who = payload.get_extension<requester>();
     if (!who || !who->exclusive) return false;

@@ -64,7 +64,7 @@ struct lt_at_bridge::request : tlm::tlm_generic_payload {
     std::vector<std::uint8_t> bytes, enables; // enables: none where all bytes are
     request *first = nullptr;                 // reads what this one writes in part, until it is answered
     request *then = nullptr;                  // of that one: this one
-    // Of a partial write in flight: the other bytes that a debugger has written since, with their values.
+    // For a partial write in flight: the other bytes that a debugger has written since, with their values.
     std::vector<std::pair<std::size_t, std::uint8_t>> debugged;
     transfer_extent extent;
     std::vector<std::pair<unsigned, tlm::tlm_extension_base *>> lent;
