@@ -92,7 +92,7 @@ static uint64_t height_of(const tla_plan_problem *problem, const uint64_t *offse
     return height;
 }
 
-/* What is known while heights are bisected. */
+/* The state of the bisection of heights. */
 typedef struct bisection {
     const tla_plan_problem *problem;
     const plan_model *model;

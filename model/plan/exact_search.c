@@ -1,7 +1,7 @@
-/* A tree of placements without recursion: frames on a stack, and a log of what they changed.
+/* A tree of placements without recursion: frames on a stack, and a log of their changes.
  *
- * Every plan can be pushed down until each tensor rests on another one or on the ground, and be built up again in the
- * order of offsets. So a node places a tensor at the lowest offset that it still can have, and no other. */
+ * Every plan can be pushed down until each tensor rests on another tensor or on the ground, and be rebuilt in the order
+ * of offsets. A node therefore places a tensor at its lowest possible offset, and at no other. */
 #include "exact_search.h"
 #include "base/grow.h"
 
@@ -31,7 +31,7 @@ typedef struct frame {
     bool only; /* when this candidate has failed, no other can succeed */
 } frame;
 
-/* What was in *where. */
+/* The old value of *where. */
 typedef struct change {
     uint64_t *where, before;
     uint32_t tensor; /* whose low it is */
@@ -43,7 +43,7 @@ struct plan_search {
     uint64_t *limits;       /* of each tensor: its largest offset */
     uint64_t *low;          /* of each tensor: the least offset that it can have; PLACED */
     uint64_t *offsets;      /* of those that are placed */
-    uint64_t *floor, *rest; /* of each section: below nothing is free any more; what is not placed in all */
+    uint64_t *floor, *rest; /* of each section: no free byte below; sum of the unplaced bytes */
     uint32_t *joints;       /* of each section: how many tensors that are not placed live on in the next one */
     uint32_t *stamps, stamp;
     plan_preorder preorder;
@@ -219,7 +219,7 @@ static void count(plan_search *search, const frame *node, bool placed) {
     search->parts[node->part].unplaced += placed ? UINT32_MAX : 1;
 }
 
-/* False: there is no plan with it. What it changed stays until undo, in either case. */
+/* False: no plan has this placement. The changes stay until undo, in either case. */
 static bool place(plan_search *search, frame *node) {
     node->placed = true;
     search->low[node->tensor] = PLACED;
@@ -262,8 +262,8 @@ static bool falls_apart(const plan_search *search, const frame *node) {
     return false;
 }
 
-/* All tensors of the last part are placed: goes on with its neighbour, or with that of a part around it. TLA_OK: none
- * is left; TLA_LIMIT: goes on. */
+/* All tensors of the last part are placed: continues with its neighbour, or with the neighbour of a part around it.
+ * TLA_OK: no part is left; TLA_LIMIT: the search continues. */
 static tla_status leave_part(plan_search *search) {
     for (uint32_t done = search->part_count - 1; search->parts[done].parent != done;) {
         const part left = search->parts[done];

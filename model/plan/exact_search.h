@@ -1,6 +1,6 @@
 /* The search for a plan below a height, after MiniMalloc (Moffitt, ASPLOS 2023), in one order of preference. Internal.
  *
- * It can be stopped after any number of nodes and goes on where it was. */
+ * The search can stop after any number of nodes, and later continues where it stopped. */
 #ifndef TLMALLOC_PLAN_EXACT_SEARCH_H
 #define TLMALLOC_PLAN_EXACT_SEARCH_H
 
@@ -13,8 +13,8 @@ typedef struct plan_search plan_search;
 tla_status plan_search_create(const plan_model *model, plan_preorder preorder, uint64_t capacity, plan_search **search);
 void plan_search_destroy(plan_search *search); /* NULL is allowed */
 
-/* Places at most `nodes` tensors more. TLA_OK: there is a plan; TLA_EXHAUSTED: there is none; TLA_LIMIT: neither is
- * known yet; TLA_NO_HOST_MEMORY: the search has ended without a result. *placed is how many it were. */
+/* Places at most `nodes` more tensors. TLA_OK: a plan is found; TLA_EXHAUSTED: no plan exists; TLA_LIMIT: neither is
+ * known yet; TLA_NO_HOST_MEMORY: the search has ended without a result. *placed is the number of placed tensors. */
 tla_status plan_search_run(plan_search *search, uint64_t nodes, uint64_t *placed);
 
 /* The plan that was found, in bytes. */

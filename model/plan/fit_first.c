@@ -1,8 +1,9 @@
 /* FitFirstAssign: forwards, holes may grow; backwards, addresses are decided.
  *
- * Going forwards through the tensors by live start, a list of blocks covers the whole space. A tensor takes the largest
- * hole, large enough or not; one that is too small grows and pushes what is above it up. Every state of the list is
- * kept. Going backwards through the states, a tensor gets its address where it is seen first, and keeps it. */
+ * The forward pass goes through the tensors by live start, with a list of blocks that covers the whole space. A tensor
+ * takes the largest hole, large enough or not; a hole that is too small grows, and pushes the blocks above it up. The
+ * pass keeps every state of the list. The backward pass goes through the states: a tensor gets its address in the first
+ * state that has it, and keeps the address. */
 #include "base/grow.h"
 #include "plan_methods.h"
 
@@ -100,7 +101,7 @@ static void assign(snapshots *album, uint64_t *offsets) {
 }
 
 /* TPU-MLIR's sortOpByLiveStart: quicksort whose pivot is the first element, with a hole that moves between the ends.
- * What lies at which side of equals is a matter of this very sequence of exchanges. */
+ * The order of equal elements depends on exactly this sequence of exchanges. */
 static void quick_sort(const tla_lifetime *tensors, size_t *order, size_t low, size_t high) {
     while (low < high) {
         size_t i = low, k = high, moved;

@@ -1,8 +1,8 @@
-/* The lowest place first: what the exact search does before it turns back, for any number of tensors.
+/* The lowest place first: the first descent of the exact search, for any number of tensors.
  *
- * The tensors that are placed make a skyline over the sections. A run of it is as long as it is level. The lowest run
- * takes the tensor that is preferred of those that lie within it; where there is none, it fills up to its lower
- * neighbour. Every tensor is placed once and every run fills up once, and each costs a few logarithms and a search. */
+ * The placed tensors form a skyline over the sections. A run of it is as long as it is level. The lowest run takes the
+ * preferred tensor among those that lie within the run; without such a tensor, it fills up to its lower neighbour.
+ * Every tensor is placed once and every run fills up once, and each costs a few logarithms and a search. */
 #include "plan_methods.h"
 #include "problem.h"
 

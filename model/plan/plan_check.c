@@ -1,4 +1,4 @@
-/* One sweep over time with the tensors that live, by offset. As long as none overlap, only neighbours can. */
+/* One sweep over time with the live tensors, by offset. As long as none overlap, only neighbours can. */
 #include "problem.h"
 #include "rank_set.h"
 

@@ -1,4 +1,4 @@
-/* The choice of a method, and what a method that knows less than the problem says is given. */
+/* The choice of a method, and the reduced problem for a method that ignores some constraints. */
 #include "plan_methods.h"
 
 #include "problem.h"
@@ -12,7 +12,7 @@ static bool has_fixed(const tla_plan_problem *problem) {
     return false;
 }
 
-/* One after the other, above what is fixed. */
+/* Places tensors one after the other, above the fixed tensors. */
 static tla_status stack(const tla_plan_problem *problem, uint64_t *offsets) {
     uint64_t end = 0;
     for (size_t i = 0; i < problem->n; i++)
@@ -78,7 +78,7 @@ tla_status plan_run(tla_plan_method method, const tla_plan_problem *problem, boo
     }
 }
 
-/* What a method made is a plan, or fixed offsets contradict each other. */
+/* The result of a method is a plan, or fixed offsets contradict each other. */
 static tla_status place(tla_plan_method method, const tla_plan_problem *problem, uint64_t *planned, uint64_t *height) {
     tla_status status = plan_run(method, problem, false, planned);
     if (!status && has_fixed(problem))

@@ -15,9 +15,9 @@ static uint64_t divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-/* In a plan that is pushed down an offset is 0, fixed, or the end of another tensor, rounded up to the alignment. So it
- * is a multiple of what divides all sizes, rounded up to granules, and all fixed offsets; and what an alignment rounds
- * up stays one where either divides the other. */
+/* In a plan that is pushed down, an offset is 0, fixed, or the end of another tensor, rounded up to the alignment. It
+ * is therefore a multiple of every common divisor of all sizes, rounded up to granules, and all fixed offsets. Rounding
+ * up to an alignment keeps such a multiple where either divides the other. */
 static uint64_t find_unit(const tla_plan_problem *problem, uint64_t granule) {
     uint64_t unit = 0;
     for (size_t i = 0; i < problem->n; i++) {
@@ -88,7 +88,7 @@ static tla_status list_by_section(const plan_model *model, bool beginners, size_
     return TLA_OK;
 }
 
-/* What the listing of rivals needs: who begins where, and by whom a tensor was seen last. */
+/* The state of the listing of rivals: the tensors by their beginnings, and the last tensor that found each tensor. */
 typedef struct rival_search {
     size_t *first_beginner;
     uint32_t *beginners, *seen;

@@ -1,7 +1,7 @@
 /* A planning problem as the search sees it: flat arrays, and sizes in units. Internal.
  *
- * The unit is the largest number of bytes of which every offset of a plan that is pushed down is a multiple. So an
- * offset that is not a multiple of it need not be tried, and heights between two multiples are one problem. */
+ * The unit is the largest number of bytes of which every offset of a pushed-down plan is a multiple. An offset that is
+ * not a multiple of it need not be tried, and heights between two multiples are one problem. */
 #ifndef TLMALLOC_PLAN_PLAN_MODEL_H
 #define TLMALLOC_PLAN_PLAN_MODEL_H
 

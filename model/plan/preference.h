@@ -4,7 +4,7 @@
 
 #include "plan_model.h"
 
-/* What decides between tensors that would lie at the same offset, the larger first: width (duration), area (duration x
+/* The criteria for tensors that would lie at the same offset, the larger first: width (duration), area (duration x
  * size), total (the most bytes in one of its sections), one after the other. */
 typedef enum plan_preorder {
     PLAN_WIDTH_AREA_TOTAL,
@@ -16,10 +16,10 @@ typedef enum plan_preorder {
 typedef struct plan_preference {
     const plan_model *model;
     plan_preorder order;
-    const uint64_t *totals; /* of each tensor: what is not placed in its fullest section */
+    const uint64_t *totals; /* of each tensor: the unplaced bytes in its fullest section */
 } plan_preference;
 
-/* Sorts tensors, the preferred ones first. The order is total: the same for every order they come in. */
+/* Sorts tensors, the preferred ones first. The order is total: it does not depend on the given order. */
 void plan_preference_sort(plan_preference preference, uint32_t *tensors, size_t count);
 
 #endif

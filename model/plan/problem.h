@@ -1,4 +1,4 @@
-/* What a planning problem says of a tensor, and whether it can be. Internal. */
+/* The members of a planning problem for a tensor, and their checks. Internal. */
 #ifndef TLMALLOC_PLAN_PROBLEM_H
 #define TLMALLOC_PLAN_PROBLEM_H
 

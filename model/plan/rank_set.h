@@ -1,5 +1,5 @@
-/* A set of numbers below n with the next one up and down, in a few steps for any n: bits, and bits that say which words
- * of the level below are not 0. Internal. */
+/* A set of numbers below n that finds the next number up and down in a few steps for any n: bits, and bits that mark
+ * the words of the level below that are not 0. Internal. */
 #ifndef TLMALLOC_PLAN_RANK_SET_H
 #define TLMALLOC_PLAN_RANK_SET_H
 

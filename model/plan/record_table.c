@@ -65,7 +65,7 @@ static void use_offset(tla_record_table *table, uint64_t offset) {
         table->used[table->used_count++] = (used_offset){offset, 1};
 }
 
-/* The seed's set forgets the offset, whoever else is on it. */
+/* The seed's set forgets the offset, even if another tensor uses it. */
 static void unuse_offset(tla_record_table *table, uint64_t offset) {
     used_offset *used = find_used(table, offset);
     if (used && (--used->count == 0 || !table->config.count_offsets)) *used = table->used[--table->used_count];

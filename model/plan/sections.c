@@ -91,7 +91,8 @@ static uint32_t find_next(uint32_t *next, uint32_t at) {
     return found;
 }
 
-/* What the tensor on top of a section need not be rounded up by: the most of its tensors' roundings. */
+/* Subtracts the rounding that the top tensor of a section does not need: at most the largest rounding of its tensors.
+ * */
 static tla_status take_slack_off(const tla_plan_problem *problem, plan_sections *sections, uint64_t *bounds) {
     slack *order = malloc((problem->n + 1) * sizeof *order);
     uint32_t *next = malloc((sections->count + (size_t)1) * sizeof *next);

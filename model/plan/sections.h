@@ -22,7 +22,7 @@ typedef struct plan_sections {
 
 #define PLAN_NO_SECTION UINT32_MAX
 
-/* TLA_INVALID_ARGUMENT as tla_plan_problem says, TLA_EXHAUSTED where tensors of more than TLA_PLAN_HEIGHT_MAX live
+/* TLA_INVALID_ARGUMENT as for tla_plan_problem, TLA_EXHAUSTED where tensors of more than TLA_PLAN_HEIGHT_MAX live
  * together, TLA_NO_HOST_MEMORY; *sections is empty then. O(n log n), memory for n. */
 tla_status plan_sections_create(const tla_plan_problem *problem, plan_sections *sections);
 void plan_sections_clear(plan_sections *sections);
