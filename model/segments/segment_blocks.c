@@ -1,4 +1,5 @@
-/* How blocks of the segment cache enter and leave what is free, pending and counted; inactive_split is kept here. */
+/* The transitions of blocks of the segment cache between free, pending and live, with their statistics; inactive_split
+ * is counted here. */
 #include "segment_pool.h"
 
 void tla_segment_add_free(tla_segment_cache *cache, tla_segment_block *block) {

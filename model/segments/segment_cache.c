@@ -1,5 +1,5 @@
-/* A request from its beginning to its end: a cached block, else garbage collection, a new segment, and what PyTorch
- * gives back before it gives up. */
+/* A request from its beginning to its end: a cached block, else garbage collection, a new segment, and the blocks that
+ * PyTorch releases before it fails. */
 #include "segment_pool.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static bool wants_memory(tla_status status) {
     return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT;
 }
 
-/* The block that tla_segment_look found, taken out of its tree; NULL when there is none. */
+/* Takes the block that tla_segment_look found out of its tree; NULL without such a block. */
 static tla_segment_block *find(tla_segment_cache *cache, const tla_segment_block *wanted, tla_work *work) {
     tla_segment_pool_of(wanted)->searches++;
     tla_segment_block *block = tla_segment_look(cache, wanted, work);

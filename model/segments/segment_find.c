@@ -1,7 +1,7 @@
-/* Which free block serves a request: best fit, the end of a range last, and what the oversize rules withhold. */
+/* The choice of a free block for a request: best fit, the end of a range last, and the oversize rules. */
 #include "segment_pool.h"
 
-/* What a block could grow to: its size and the addresses without memory directly behind it. */
+/* Returns the size to which a block could grow: its size and the addresses without memory directly after it. */
 static uint64_t reach(const tla_segment_block *block) {
     return block->nbytes + (block->next && block->next->unmapped ? block->next->nbytes : 0);
 }

@@ -1,4 +1,4 @@
-/* The gap between what is reserved and what is allocated, segment by segment. */
+/* The gap between reserved and allocated bytes, segment by segment. */
 #include "tlmalloc/segments/segment_cache.h"
 
 static const char *const names[TLA_GAP_CLASS_COUNT] = {"pending", "hard", "soft", "stream", "other_pool"};
@@ -39,7 +39,8 @@ static bool is_refused(const tla_segment_block_info *b, const tla_gap_request *r
     return r->nbytes < r->max_split_size ? b->nbytes >= r->max_split_size : b->nbytes - r->nbytes >= rounding;
 }
 
-/* Bytes of a free block that can be given back: of a plain segment all or nothing, of a range its whole granules. */
+/* Returns the bytes of a free block that can be released: of a plain segment all or nothing, of a range its whole
+ * granules. */
 static uint64_t releasable(const tla_segment_block_info *b, bool segment_is_used) {
     if (!b->granule) return segment_is_used ? 0 : b->nbytes;
     uint64_t from = b->address - b->segment, to = from + b->nbytes;

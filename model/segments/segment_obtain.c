@@ -1,4 +1,4 @@
-/* What the driver is asked for: a segment, or memory for more of an expandable range. */
+/* The requests to the driver: a segment, or more memory for an expandable range. */
 #include "base/numbers.h"
 #include "segment_pool.h"
 
@@ -40,8 +40,8 @@ static bool has_room(const tla_segment_block *block, uint64_t nbytes, tla_work *
     return found >= nbytes;
 }
 
-/* Where a range can grow for a request: the lowest address without memory from which, or from the free block before
- * which, there is room. NULL when there is none (find_expandable_block). */
+/* Finds the place where a range can grow for a request: the lowest address without memory with enough room, counted
+ * from the free block before it if one precedes it. NULL if no range has room (find_expandable_block). */
 static tla_segment_block *find_room(const tla_segment_block *wanted, tla_work *work) {
     const tla_segment_tree *tree = &tla_segment_pool_of(wanted)->unmapped;
     tla_segment_block key = {.stream = wanted->stream};
@@ -109,8 +109,8 @@ tla_status tla_segment_drop_range(tla_segment_cache *cache, tla_segment_block *b
     return TLA_OK;
 }
 
-/* Gives the first nbytes of a block without memory, rounded up to granules, memory; joined with what is free around
- * them they are a free block. The record of `block` is that block afterwards (map_block). */
+/* Maps memory for the first nbytes of a block without memory, rounded up to granules, and joins them with the free
+ * blocks around them. The record of `block` is the joined block afterwards (map_block). */
 static tla_status map(tla_segment_cache *cache, tla_segment_block *block, uint64_t nbytes, tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;
     tla_segment_range *range = block->range;
@@ -141,8 +141,8 @@ static tla_status map(tla_segment_cache *cache, tla_segment_block *block, uint64
     return TLA_OK;
 }
 
-/* A range grown until a free block of it serves the request. When the driver refuses, what it gave before stays a free
- * block, and a new range stays though nothing of it has memory (try_allocate_expandable_block); a host without memory
+/* Grows a range until a free block of it serves the request. When the driver fails, the memory that it has provided
+ * stays a free block. A new range stays even without any memory (try_allocate_expandable_block); a host without memory
  * leaves no such range. */
 static tla_status expand(tla_segment_cache *cache, const tla_segment_block *wanted, tla_segment_block **out,
                          tla_work *work) {

@@ -1,14 +1,14 @@
-/* What the parts of the segment cache share: pools, ranges, and how free blocks enter and leave. Internal to
- * model/pool.
+/* The common state of the files of the segment cache: pools, ranges, and the transitions of free blocks. Internal to
+ * model/segments.
  *
  *     segment_cache.c      a request from its beginning to its end; free, uses
- *     segment_blocks.c     how blocks become free, pending, live; statistics
- *     segment_rounding.c   what a request and a segment take
- *     segment_find.c       which free block serves a request
- *     segment_obtain.c     what the driver is asked for: a segment, more of a range
- *     segment_release.c    what is given back: everything, oversize blocks, garbage
+ *     segment_blocks.c     transitions between free, pending and live; statistics
+ *     segment_rounding.c   the sizes of blocks and of segments
+ *     segment_find.c       the choice of a free block for a request
+ *     segment_obtain.c     requests to the driver: a segment, more of a range
+ *     segment_release.c    releases to the driver: everything, oversize blocks, garbage
  *     segment_state.c      the blocks of a cache, out and in
- *     segment_reason.c     why a request failed
+ *     segment_reason.c     the cause of a failed request
  *     segment_owners.c     private pools */
 #ifndef TLMALLOC_SEGMENTS_SEGMENT_POOL_H
 #define TLMALLOC_SEGMENTS_SEGMENT_POOL_H
@@ -27,7 +27,7 @@ enum {
     round_large = 2
 };
 
-/* What the configuration has for PyTorch's mebibyte. */
+/* Returns the configuration's size for PyTorch's mebibyte. */
 static inline uint64_t tla_segment_unit(const tla_segment_cache_config *config) {
     return config->unit ? config->unit : UINT64_C(1) << 20;
 }
@@ -101,17 +101,17 @@ bool tla_segment_expands(const tla_segment_cache *cache, const tla_segment_owner
 /* Gives a wholly free plain segment back. */
 tla_status tla_segment_release(tla_segment_cache *cache, tla_segment_block *block, tla_work *work);
 
-/* release_cached_blocks, which waits for all streams first; release_available_cached_blocks, *enough says whether as
- * much as was wanted went back; garbage_collect_cached_blocks. */
+/* The first is release_cached_blocks, which waits for all streams first. The second is release_available_cached_blocks;
+ * *enough is true if it released the wanted bytes. The third is garbage_collect_cached_blocks. */
 tla_status tla_segment_release_cached(tla_segment_cache *cache, tla_work *work);
 tla_status tla_segment_release_oversize(tla_segment_cache *cache, const tla_segment_block *wanted, bool *enough,
                                         tla_work *work);
 tla_status tla_segment_collect_garbage(tla_segment_cache *cache, tla_work *work);
 
-/* Gives back what is free in the pools of one owner; `spare` records stay for the caller. */
+/* Releases the free blocks in the pools of one owner; `spare` records stay for the caller. */
 tla_status tla_segment_release_owner(tla_segment_cache *cache, tla_segment_owner *owner, size_t spare, tla_work *work);
 
-/* The owner of this id; NULL when there is none. */
+/* Returns the owner with this id; NULL if no owner has it. */
 tla_segment_owner *tla_segment_find_owner(const tla_segment_cache *cache, tla_segment_pool_id id);
 
 /* Ends the uses of a pending block, or of all. */
@@ -124,7 +124,7 @@ void tla_segment_make_free(tla_segment_cache *cache, tla_segment_block *block, t
 /* Adds a live block that its owner has freed to the list of the pending. */
 void tla_segment_add_pending(tla_segment_cache *cache, tla_segment_block *block);
 
-/* Counts what was reserved. */
+/* Counts reserved bytes. */
 void tla_segment_count_reserved(tla_segment_cache *cache, uint64_t nbytes);
 void tla_segment_count_live(tla_segment_cache *cache, const tla_segment_block *block);
 

@@ -23,8 +23,9 @@ static void add_whole_segments(tla_pool_trim *trim, const tla_segment_cache *cac
     }
 }
 
-/* Bytes that come back to the driver, where it has a segment then that the limit allows; else 0. A request that fails
- * has had everything given back that can be, but not within a capture, and not from the pools of graphs. */
+/* Returns the bytes that a trim would release to the driver, if it then has a segment that the limit allows; else 0. A
+ * request that fails has already released every possible block, but not within a capture, and not from the pools of
+ * graphs. */
 static uint64_t trim_serves(const tla_segment_cache *cache, uint64_t segment, bool of_all_pools) {
     const tla_segment_cache_config *c = &cache->config;
     tla_segment_block_info *blocks = NULL;

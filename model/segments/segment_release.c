@@ -1,4 +1,4 @@
-/* What a cache gives back before a request fails: everything that is free, oversize blocks, or garbage. */
+/* The blocks that a cache releases before a request fails: all free blocks, oversize blocks, or garbage. */
 #include "segment_pool.h"
 
 tla_status tla_segment_release(tla_segment_cache *cache, tla_segment_block *block, tla_work *work) {
@@ -139,7 +139,7 @@ tla_status tla_segment_release_oversize(tla_segment_cache *cache, const tla_segm
     return status;
 }
 
-/* Gives back the large whole segments that are at least as old as the average, until what is reserved is under the
+/* Releases the large whole segments that are at least as old as the average, until the reserved bytes are under the
  * threshold. Ages are counted in searches. */
 tla_status tla_segment_collect_garbage(tla_segment_cache *cache, tla_work *work) {
     const tla_segment_cache_config *c = &cache->config;

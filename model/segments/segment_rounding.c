@@ -1,4 +1,4 @@
-/* What a request takes, and what the driver is asked for. */
+/* The sizes of blocks for requests, and of segments from the driver. */
 #include "segment_pool.h"
 
 static const uint64_t largest_request = (uint64_t)1 << 62;

@@ -115,8 +115,8 @@ static void fill(uint32_t *divisions, int from, int to, uint32_t value) {
         divisions[i] = value;
 }
 
-/* One "256:2" of a list. What ">" says holds behind the last interval that was named, and what the first says also
- * below it: that is how PyTorch reads it. */
+/* Reads one "256:2" of a list. As in PyTorch, the value of ">" holds after the last named interval, and the first value
+ * also holds below its interval. */
 static tla_status read_interval(reader *r, bool first, int *last) {
     uint64_t key = 0;
     bool rest = at(r, ">");
