@@ -43,7 +43,7 @@ static tla_status release(void *context, uint32_t device, uint64_t address, uint
     return TLA_OK;
 }
 
-/* Gives granules back to the arena, which cannot refuse what it gave. */
+/* Releases granules to the arena, which cannot reject its own blocks. */
 static tla_status give(tla_arena_ranges *ranges, tla_arena *arena, uint64_t address, uint64_t nbytes, uint64_t granule,
                        tla_work *work) {
     for (uint64_t at = address; at < address + nbytes; at += granule) {

@@ -1,4 +1,4 @@
-/* What the fronts over an arena share. */
+/* The common code of the fronts over an arena. */
 #include "front.h"
 
 tla_stack_stats tla_front_stats_over_arena(const tla_stack *stack, uint64_t peak_reserved) {

@@ -1,4 +1,4 @@
-/* What a front of a stack can do; one file for each, front_NAME.c. Internal to model/pool. */
+/* The interface of a front of a stack; one file for each, front_NAME.c. Internal to model/stack. */
 #ifndef TLMALLOC_STACK_FRONT_H
 #define TLMALLOC_STACK_FRONT_H
 
@@ -8,9 +8,9 @@ typedef struct tla_front_kind {
     const char *name; /* NULL: the placement itself */
     bool over_placement;
     bool has_own_ranges; /* no arena of the stack's is under it */
-    /* What of a configuration it cannot stand; NULL: nothing. */
+    /* Checks the configuration for this front; NULL: no check. */
     tla_status (*check)(const tla_stack_config *config, tla_error *error);
-    /* Makes stack->state; *error may stay untouched. NULL: there is none. */
+    /* Makes stack->state; *error may stay unchanged. NULL: the front has no state. */
     tla_status (*make)(tla_stack *stack, tla_error *error);
     void (*destroy)(tla_stack *stack);
     /* nbytes of the request are rounded up to the alignment. */
@@ -20,9 +20,9 @@ typedef struct tla_front_kind {
     tla_status (*trim)(tla_stack *stack, tla_work *work); /* NULL: nothing to do */
     /* tla_stack_trim_serves; NULL: a trim never helps. */
     uint64_t (*trim_serves)(const tla_stack *stack, const tla_stack_request *request);
-    /* tla_stack_takes; NULL: what was asked for. */
+    /* tla_stack_takes; NULL: the requested bytes. */
     uint64_t (*takes)(const tla_stack *stack, const tla_stack_request *request);
-    /* tla_stack_next_growth and tla_stack_advance; NULL: its range is what it is. */
+    /* tla_stack_next_growth and tla_stack_advance; NULL: its range does not grow. */
     bool (*next_growth)(const tla_stack *stack, uint64_t *when_ps);
     tla_status (*advance)(tla_stack *stack, uint64_t now_ps, tla_work *work);
     tla_status (*explain)(const tla_stack *stack, const char *what, const tla_stack_request *request, tla_error *error);
@@ -32,7 +32,7 @@ typedef struct tla_front_kind {
 extern const tla_front_kind tla_front_none, tla_front_caching_pool, tla_front_segment_cache, tla_front_growing_pool,
     tla_front_slot_pool, tla_front_mixed, tla_front_lazy;
 
-/* NULL for a value that is none. */
+/* Returns NULL for an unknown front. */
 const tla_front_kind *tla_front_kind_of(tla_front front);
 
 struct tla_stack {
@@ -52,7 +52,7 @@ struct tla_stack {
 /* The statistics of a front that has had at most `peak_reserved` bytes from the arena, as it counts them. */
 tla_stack_stats tla_front_stats_over_arena(const tla_stack *stack, uint64_t peak_reserved);
 
-/* Tell whoever watches (stack.h) of an alloc that was decided, and of a free that was done. */
+/* Report a decided alloc, and a successful free, to the watch (stack.h). */
 void tla_stack_tell_alloc(const tla_stack *stack, const tla_stack_request *request, tla_status status,
                           const tla_block *granted);
 void tla_stack_tell_free(const tla_stack *stack, tla_block block);

@@ -38,7 +38,7 @@ static tla_status make(tla_stack *stack, tla_error *error) {
                                     .final_bytes = c->capacity,
                                     .alignment = c->alignment,
                                     .policy = tla_stack_placement(c->policy)};
-    if (c->sizes.chunk_ps == 0 || c->capacity == 0) { /* all that there is is there at once */
+    if (c->sizes.chunk_ps == 0 || c->capacity == 0) { /* all memory exists at once */
         config.chunk_bytes = config.commit_bytes = c->alignment;
         config.initial_bytes = config.final_bytes = c->capacity - c->capacity % c->alignment; /* no block ends later */
     } else {

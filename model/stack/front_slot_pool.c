@@ -41,7 +41,7 @@ static void destroy(tla_stack *stack) {
     tla_slot_pool_destroy(stack->state);
 }
 
-/* What no slot holds, though as much is free, is in pieces that are too small. */
+/* A request that no slot holds, although enough bytes are free, is fragmented. */
 static tla_status alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
     const tla_slot_pool_stats pool = tla_slot_pool_get_stats(stack->state);
     if (request->nbytes > pool.slot_bytes)
@@ -52,7 +52,7 @@ static tla_status alloc(tla_stack *stack, const tla_stack_request *request, tla_
     return status;
 }
 
-/* Its pool looks whether the slot is live when it is given back. */
+/* The pool checks at the release whether the slot is live. */
 static uint64_t granted(const tla_stack *stack, tla_block block) {
     const uint64_t slot = stack->config.sizes.slot;
     return block.offset % slot == 0 && block.offset < stack->config.capacity ? slot : 0;

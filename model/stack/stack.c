@@ -1,5 +1,5 @@
-/* A front over an arena: what all fronts share. Blocks as they were asked for stand in a ledger where frees are
- * validated, so that what rounding added belongs to nobody. */
+/* A front over an arena: the common code of all fronts. Where frees are validated, a ledger has the blocks with their
+ * requested sizes, so that the bytes of rounding have no owner. */
 #include "front.h"
 
 #include "arena/ledger.h"
@@ -89,7 +89,7 @@ const tla_stack_config *tla_stack_get_config(const tla_stack *stack) {
 
 /* ---- requests ---- */
 
-/* Rounded up to the alignment. What is more than 2^63, which no front serves, stays as it is. */
+/* Returns the size rounded up to the alignment. A size above 2^63, which no front serves, stays unchanged. */
 static uint64_t aligned(const tla_stack *stack, uint64_t nbytes) {
     const uint64_t mask = stack->config.alignment - 1;
     return nbytes > UINT64_C(1) << 63 ? nbytes : (nbytes + mask) & ~mask;
@@ -105,8 +105,8 @@ static tla_stack_request rounded_of(const tla_stack *stack, const tla_stack_requ
     return rounded;
 }
 
-/* A front fails with the status of the list below it, which does not count what the front holds. Where that is enough
- * besides, and no trim makes one piece of it, the memory is fragmented. */
+/* A front fails with the status of the list below it, which does not count the blocks that the front keeps. If these
+ * would suffice, and no trim joins them into one block, the memory is fragmented. */
 static tla_status shortage(const tla_stack *stack, const tla_stack_request *request, tla_status status) {
     if (!stack->front->takes || (status != TLA_EXHAUSTED && status != TLA_FRAGMENTED)) return status;
     if (tla_stack_takes(stack, request) > tla_stack_get_stats(stack).memory.free) return TLA_EXHAUSTED;
@@ -206,7 +206,7 @@ tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work) 
     return stack->front->advance ? stack->front->advance(stack, now_ps, work) : TLA_OK;
 }
 
-/* ---- what is said about it ---- */
+/* ---- queries ---- */
 
 tla_stack_stats tla_stack_get_stats(const tla_stack *stack) {
     return stack->front->stats(stack);

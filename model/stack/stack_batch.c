@@ -11,7 +11,7 @@ static bool is_format(tla_memory_format format) {
     return (unsigned)format < TLA_FORMAT_COUNT && format != TLA_FORMAT_BINARY;
 }
 
-/* Block by block, and back again when one is refused. */
+/* Allocates block by block, and releases them when one allocation fails. */
 static tla_status take_one_by_one(tla_stack *stack, const tla_stack_request *request, size_t n, tla_block *blocks,
                                   tla_work *work) {
     tla_status status = TLA_OK;

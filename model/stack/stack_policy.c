@@ -72,7 +72,7 @@ void tla_stack_policy_expected(char *text, size_t room) {
     append(text, room, ", these alone or as FRONT/PLACEMENT", "");
 }
 
-/* The front of so many characters; TLA_FRONT_COUNT when there is none. */
+/* Returns the front of this name; TLA_FRONT_COUNT for an unknown name. */
 static tla_front front_of(const char *text, size_t length) {
     for (int i = TLA_FRONT_NONE + 1; i < TLA_FRONT_COUNT; i++)
         if (strlen(fronts[i]->name) == length && strncmp(fronts[i]->name, text, length) == 0) return (tla_front)i;

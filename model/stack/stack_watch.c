@@ -1,4 +1,4 @@
-/* Telling whoever watches a stack. */
+/* Reports to the watch of a stack. */
 #include "front.h"
 
 void tla_stack_set_watch(tla_stack *stack, tla_stack_watch watch, void *context) {
