@@ -9,7 +9,7 @@
 
 /* The order of branches, loads, stores and operations is that of their funct3. */
 typedef enum tla_riscv_op {
-    RISCV_NOT_DECODED, /* all zero: nobody has looked yet */
+    RISCV_NOT_DECODED, /* all zero: not decoded yet */
     RISCV_UNKNOWN,
     RISCV_LUI,
     RISCV_AUIPC,
@@ -77,7 +77,7 @@ typedef enum tla_riscv_op {
     RISCV_WFI
 } tla_riscv_op;
 
-/* Where results for x0 go: read by nobody. */
+/* The destination of results for x0: never read. */
 enum { RISCV_SINK = 32 };
 
 typedef struct tla_riscv_instruction {
@@ -90,8 +90,8 @@ typedef struct tla_riscv_instruction {
 /* Decodes an instruction of 32 bits, or of 16 when the low two bits are not both 1. */
 tla_riscv_instruction tla_riscv_decode(uint32_t bits);
 
-/* The instruction of 32 bits that one of 16 stands for; 0, which is none, for what is reserved or of another
- * extension. */
+/* Returns the instruction of 32 bits for a compressed instruction; 0, which is invalid, for a reserved instruction or
+ * one of another extension. */
 uint32_t tla_riscv_expand(uint32_t half);
 
 #endif

@@ -26,7 +26,7 @@ static tla_status access_mailbox(void *context, uint64_t address, void *data, un
     return status;
 }
 
-/* Lets the hart go on until it waits, which it does not while the interrupt is there. */
+/* Runs the hart until it waits; it does not wait while the interrupt is high. */
 static tla_status run(tla_firmware_engine *engine, tla_error *error) {
     const tla_riscv_stop stop = tla_riscv_run(engine->hart, LIMIT);
     if (stop == TLA_RISCV_WAITS) return TLA_OK;

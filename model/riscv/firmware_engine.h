@@ -1,8 +1,8 @@
 /* An allocation engine that is firmware: a hart that runs an image, and the mailbox through which it is asked.
  *
- * The image does the placement; the engine says what that took, from the interrupt of a request to the write of its
- * status. Images are those of platform/firmware, or one's own by the same mailbox (mailbox.h). Internal to the model.
- */
+ * The image decides the placement; the engine reports its time, from the interrupt of a request to the write of its
+ * status. Images are those of platform/firmware, or a user's own with the same mailbox (mailbox.h). Internal to the
+ * model. */
 #ifndef TLMALLOC_MODEL_RISCV_FIRMWARE_ENGINE_H
 #define TLMALLOC_MODEL_RISCV_FIRMWARE_ENGINE_H
 
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* An image and what it does. */
+/* An image and its properties. */
 typedef struct tla_firmware {
     const char *name;           /* for messages, and of its cost profile: "fw_list" */
     tla_policy policy;          /* whose placements it makes */
@@ -30,14 +30,14 @@ extern const tla_firmware tla_firmware_first_fit;
 /* Buddies of powers of two (platform/firmware/buddy.c): at most 8192 units, and as many free blocks as there may be. */
 extern const tla_firmware tla_firmware_buddy;
 
-/* The image of a policy; NULL where there is none. */
+/* Returns the image of a policy; NULL if the policy has none. */
 const tla_firmware *tla_firmware_of(tla_policy policy);
 
 typedef struct tla_firmware_engine tla_firmware_engine;
 
 typedef struct tla_firmware_answer {
     tla_mailbox_status status;
-    uint64_t offset;       /* of what was taken; else as the firmware has left it */
+    uint64_t offset;       /* of the allocated range; otherwise as the firmware has left it */
     uint64_t instructions; /* from the WFI that the interrupt ends to the write of the status, both included */
     uint64_t cycles;       /* of those */
 } tla_firmware_answer;
@@ -50,16 +50,16 @@ tla_status tla_firmware_engine_create(const tla_firmware *firmware, const tla_ri
 /* NULL is allowed. */
 void tla_firmware_engine_destroy(tla_firmware_engine *engine);
 
-/* Resets the hart and has the firmware begin: all of 0 .. capacity - 1 is one free block, or as few as can be, and
- * there can be `nodes` of them. TLA_LIMIT for what the firmware has no room for, and what tla_firmware_engine_serve
- * answers; the engine does not serve then. error (may be NULL) has a text. */
+/* Resets the hart and begins the firmware: all of 0 .. capacity - 1 is one free block, or as few as possible, with
+ * `nodes` nodes. TLA_LIMIT for a size that the firmware does not support, and the errors of tla_firmware_engine_serve;
+ * the engine does not serve then. error (may be NULL) has a text. */
 tla_status tla_firmware_engine_restart(tla_firmware_engine *engine, uint64_t capacity, uint64_t nodes,
                                        tla_error *error);
 
-/* Has the firmware serve one request. A firmware that does not work gets TLA_TIMEOUT when it has not answered and waits
- * again after 2^26 instructions, TLA_UNSUPPORTED, TLA_OUT_OF_RANGE or TLA_PERMISSION for an instruction or an access
- * that is none, TLA_WRONG_RESULT for a status that is none; *answer is all zero then, error (may be NULL) has a text,
- * and the engine does not serve before a restart. */
+/* Lets the firmware serve one request. TLA_TIMEOUT when the firmware waits again without an answer, or after 2^26
+ * instructions. TLA_UNSUPPORTED, TLA_OUT_OF_RANGE or TLA_PERMISSION for an invalid instruction or access;
+ * TLA_WRONG_RESULT for an invalid status. After an error *answer is all zero, error (may be NULL) has a text, and the
+ * engine does not serve before a restart. */
 tla_status tla_firmware_engine_serve(tla_firmware_engine *engine, tla_mailbox_operation operation, uint64_t offset,
                                      uint64_t size, tla_firmware_answer *answer, tla_error *error);
 

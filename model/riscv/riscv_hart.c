@@ -1,4 +1,4 @@
-/* The hart: registers, memory, what is decoded of it, and the loop that executes. */
+/* The hart: registers, memory, its decoded instructions, and the loop that executes. */
 #include "tlmalloc/riscv/riscv_hart.h"
 
 #include "base/host_array.h"
@@ -65,7 +65,7 @@ static inline bool is_inside(const tla_riscv_config *config, uint64_t address, s
     return *offset < config->memory_bytes && nbytes <= config->memory_bytes - *offset;
 }
 
-/* What was decoded of bytes that change: an instruction may begin two bytes before them. */
+/* Drops the decoded instructions of bytes that change: an instruction may begin two bytes before them. */
 static void forget(tla_riscv_hart *hart, uint64_t offset, uint64_t nbytes) {
     uint64_t first = offset / 2 - (offset >= 2), last = (offset + nbytes - 1) / 2;
     memset(hart->decoded + first, 0, (size_t)(last - first + 1) * sizeof *hart->decoded);
@@ -183,11 +183,11 @@ tla_riscv_stop tla_riscv_run(tla_riscv_hart *hart, uint64_t limit) {
     tla_status status = TLA_OK;
     hart->fault = (tla_riscv_fault){0};
 
-/* Puts what has been counted where others see it. */
+/* Stores the counts where other functions read them. */
 #define SETTLE()                                                                                                       \
     (hart->pc = pc, hart->instructions += done, hart->cycles += done * timing.instruction + extra, done = extra = 0)
 
-/* The current instruction is not done: what it has added is taken off, modulo 2^64 where that is settled already. */
+/* The current instruction is not done: subtracts its counts, modulo 2^64 if they are stored already. */
 #define REFUSE(why, cycles)                                                                                            \
     {                                                                                                                  \
         status = why;                                                                                                  \
