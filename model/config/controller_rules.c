@@ -56,7 +56,7 @@ static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_p
     return true;
 }
 
-/* What nothing can stand behind: an engine, or a list of so many nodes. */
+/* An engine, or a list with this number of nodes, cannot serve this memory. */
 static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
     const tla_controller_parameters *p = &c->controller;
     const bool rtl = p->engine == TLA_ENGINE_RTL, engine = p->engine != TLA_ENGINE_MODEL;
@@ -126,7 +126,7 @@ static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
-/* A timing of instructions that nobody executes. */
+/* A timing of instructions without firmware. */
 static bool firmware_does_not_run(const tla_config *c, tla_phrase *text) {
     tla_riscv_timing defaults;
     tla_riscv_timing_defaults(&defaults);
@@ -144,7 +144,7 @@ static bool engine_hides_a_call(const tla_config *c, tla_phrase *text) {
     return c->controller.engine != TLA_ENGINE_MODEL && c->controller.cost.alloc_ps > 0;
 }
 
-/* What asks the controller of a single slice for HBM, or looks at its blocks by who asked for them. */
+/* A key that uses the controller of a single slice, or that looks at owners of blocks. */
 static bool lockstep_is_refused(const tla_config *c, tla_phrase *text) {
     const tla_stack_policy policy = c->controller.memory.of[TLA_HBM].policy;
     const char *found = NULL, *expected = NULL;
@@ -206,7 +206,7 @@ FRONT_RULES(sram, TLA_SRAM)
 FRONT_RULES(m_cpu, TLA_M_CPU_MEMORY)
 FRONT_RULES(host, TLA_HOST_MEMORY)
 
-/* A rule for each size of a front; behind it the keys that say how large its memory is. */
+/* A rule for each size of a front, followed by the keys of its memory size. */
 #define FRONT_ROWS(name, ...)                                                                                          \
     {{"controller." #name "_front.segment", "controller." #name "_policy", __VA_ARGS__}, segment_of_##name},           \
         {{"controller." #name "_front.slot", "controller." #name "_policy", __VA_ARGS__}, slot_of_##name},             \
@@ -223,7 +223,7 @@ static bool list_takes_all(const tla_config *c, tla_phrase *text) {
     return c->controller.free_list == TLA_LIST_HBM && c->controller.list_reserve >= slice;
 }
 
-/* Plain addresses that no bus could decode, or bases that nobody asks for. */
+/* Plain addresses that no bus could decode, or bases without effect. */
 static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
     const tla_pe_memory_config *m = &c->controller.memory;
     if (m->layout != TLA_LAYOUT_PLAIN) {

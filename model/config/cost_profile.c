@@ -41,7 +41,7 @@ static const tla_schema_key keys[] = {
 };
 
 static void check_nothing_more(tla_loader *l) {
-    (void)l; /* every value is what it is, whatever the others are */
+    (void)l; /* the values do not depend on each other */
 }
 
 static const tla_schema schema = {keys, sizeof keys / sizeof keys[0], sizeof(struct profile), "node=1 tCK",
@@ -60,7 +60,8 @@ static const char *name_at(uint64_t index) {
     return tla_cost_profiles[index].name;
 }
 
-/* Whether a price that is written says more than the profile: not one in a file beside an override. */
+/* Returns whether an explicit price overrides the profile: a price in a file does not, if an override names the
+ * profile. */
 static bool is_written(const tla_origin *price, const tla_origin *profile) {
     return price->at.file && (price->override || !profile->override);
 }

@@ -78,7 +78,7 @@ static tla_status read_field(const char *word, tla_fault *fault, unsigned *seen,
     return TLA_OK;
 }
 
-/* The next word of [*text, end) in `word`; false when there is none. A long one is cut, and then means nothing. */
+/* Copies the next word of [*text, end) to `word`; false without a word. A long word is cut, and is then unknown. */
 static bool next_word(const char **text, const char *end, char word[WORD_MAX]) {
     while (*text < end && **text == ' ')
         ++*text;

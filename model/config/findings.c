@@ -1,4 +1,4 @@
-/* What is wrong with a file, told one by one. */
+/* The findings in a file, reported one by one. */
 #include "loader.h"
 
 #include <stdarg.h>

@@ -114,7 +114,7 @@ static bool asks_below(const tla_config *c) {
     return has_front(c, CACHING | SEGMENTS | GROWING);
 }
 
-/* Above an engine the core's receipts count for what a front does. */
+/* With an engine, the core's receipts count for the work of a front. */
 static bool has_receipts(const tla_config *c) {
     return c->controller.engine == TLA_ENGINE_MODEL || has_front(c, ~(UINT32_C(1) << TLA_FRONT_NONE));
 }

@@ -1,4 +1,4 @@
-/* What reading a file by a schema keeps while it goes. Internal to the core and the command line. */
+/* The state of reading a file by a schema. Internal to the core and the command line. */
 #ifndef TLMALLOC_MODEL_CONFIG_LOADER_H
 #define TLMALLOC_MODEL_CONFIG_LOADER_H
 
@@ -31,13 +31,13 @@ typedef struct tla_loader {
     bool incomplete; /* the file could not be read to its end */
     bool no_memory;
     const tla_schema *schema;
-    const tla_config_judge *judge; /* of a platform's kernel; NULL: nobody */
+    const tla_config_judge *judge; /* of a platform's kernel; NULL: no judge */
     void *config;                  /* the struct that the schema describes */
     tla_origin *origins;           /* of every key */
     tla_sections *sections;        /* of the sections written, at the index of their first key */
 } tla_loader;
 
-/* How many findings are reported of one file; the next one says so, and the reading ends. */
+/* The maximum number of reported findings of one file; the next finding states this, and the reading ends. */
 enum { TLA_FINDINGS_MAX = 100 };
 
 /* Whether there were more. */
@@ -56,10 +56,10 @@ tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
  * from where that was given. Cut where it is too long. */
 tla_phrase tla_loader_path_beside(const char *text, const tla_origin *origin);
 
-/* Walks a YAML text and stores what it says. */
+/* Walks a YAML text and stores its values. */
 void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
 
-/* tla_config_parse and tla_config_load for any schema; config is what the schema describes. */
+/* tla_config_parse and tla_config_load for any schema; config is the struct of the schema. */
 tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t length, const char *name,
                             const char *const *overrides, size_t override_count, const tla_config_judge *judge,
                             void *config, tla_config_report report, void *context);

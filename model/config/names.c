@@ -1,4 +1,4 @@
-/* Names of what the keys of a platform choose from, where nothing else has them. */
+/* Names of the choices of a platform's keys, where no other file has them. */
 #include "tlmalloc/config.h"
 
 const char *tla_unmapped_name(tla_unmapped unmapped) {

@@ -1,5 +1,5 @@
-/* The configuration of a platform: what follows from several keys, the rules between them, and the structs of modules
- * with their defaults. */
+/* The configuration of a platform: the members that follow from several keys, the rules between keys, and the structs
+ * of modules with their defaults. */
 #include "platform.h"
 
 #include "profiles.h"
@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- what follows from several keys ---- */
+/* ---- members that follow from several keys ---- */
 
 /* The page sizes above `smallest` that the configuration has, ascending. */
 static void list_larger_pages(const tla_config *c, uint64_t smallest, uint64_t sizes[TLA_PAGE_SIZES_MAX - 1]) {
@@ -78,7 +78,7 @@ bool tla_platform_key_follows(const char *key, const char *leader) {
            strcmp(key, "controller.cost.profile") != 0;
 }
 
-/* Whether a topology file says what the configuration wants of it: read, and forgotten. */
+/* Checks that a topology file suits the configuration: reads it, and drops the result. */
 static void check_topology_file(tla_loader *l) {
     tla_config *config = l->config;
     const size_t key = tla_schema_find(l->schema, "system.topology_file");
@@ -120,7 +120,7 @@ static void check_rule(tla_loader *l, const tla_platform_rule *rule) {
 
 /* ---- the kernel, and keys without effect ---- */
 
-/* Whether the value that a key was given in the file, is the default: then it is there to be read. */
+/* Returns whether the value of a key in the file is the default: the key is then there for readers only. */
 static bool is_default(const tla_schema_key *key, const tla_config *config) {
     tla_value wanted = {0};
     const tla_value value = tla_schema_get(key, config);

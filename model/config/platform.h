@@ -1,5 +1,5 @@
-/* The configuration of a platform: its keys, what follows from several of them, and the rules between them. Internal to
- * the core. */
+/* The configuration of a platform: its keys, the members that follow from several keys, and the rules between keys.
+ * Internal to the core. */
 #ifndef TLMALLOC_MODEL_CONFIG_PLATFORM_H
 #define TLMALLOC_MODEL_CONFIG_PLATFORM_H
 
@@ -14,7 +14,8 @@ extern "C" {
 extern const tla_schema_key tla_platform_keys[];
 extern const size_t tla_platform_key_count;
 
-/* The keys, with what concerns several of them: the timing profile, what follows, the rules, and the judge's word. */
+/* Returns the keys, with the steps that concern several keys: the timing profile, derived members, the rules, and the
+ * judge. */
 tla_schema tla_platform_schema(void);
 
 /* Whether a key that is not written may have another value because of `leader`: the VA manager's pages because of the
@@ -24,7 +25,8 @@ bool tla_platform_key_follows(const char *key, const char *leader);
 /* A rule that concerns several keys of the platform. */
 typedef struct tla_platform_rule {
     const char *keys[15]; /* the keys it reads, NULL-terminated: a finding stands at the first that was written */
-    bool (*broken)(const tla_config *config, tla_phrase *text); /* true: broken, the text says how */
+    bool (*broken)(const tla_config *config,
+                   tla_phrase *text); /* true: the rule is broken, and the text has the cause */
 } tla_platform_rule;
 
 extern const tla_platform_rule tla_platform_rules[], tla_controller_rules[];
@@ -36,7 +38,7 @@ typedef struct tla_key_condition {
     const char *keys;                        /* a key, or a section with its dot: all keys in it */
     bool (*holds)(const tla_config *config); /* true: the keys may have an effect */
     const char *by[2];                       /* the keys that decide, one or two */
-    const char *wanted;                      /* what they must be: "flat or memory" */
+    const char *wanted;                      /* the required values: "flat or memory" */
 } tla_key_condition;
 
 extern const tla_key_condition tla_key_conditions[];

@@ -1,5 +1,5 @@
-/* Values of a platform's keys that are words: choices by their names, and texts by what they may be. For
- * platform_keys.c, which defines ROW_STRUCT. */
+/* Values of a platform's keys that are words: choices by their names, and texts by their forms. For platform_keys.c,
+ * which defines ROW_STRUCT. */
 #ifndef TLMALLOC_MODEL_CONFIG_PLATFORM_WORDS_H
 #define TLMALLOC_MODEL_CONFIG_PLATFORM_WORDS_H
 

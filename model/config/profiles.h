@@ -15,10 +15,10 @@ typedef struct tla_built_in_profile {
 
 extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[];
 
-/* The one of this name; NULL when there is none. */
+/* Returns the profile of this name; NULL if none has it. */
 const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name);
 
-/* A key whose value is the name of a profile, a file with one, or, if there is one, `none`. */
+/* A key whose value is the name of a profile, a file with a profile, or, if allowed, `none`. */
 typedef struct tla_profile_key {
     const char *key;  /* "hbm.timing" */
     const char *none; /* "channels"; NULL: it always names a profile */
@@ -29,8 +29,8 @@ typedef struct tla_profile_key {
     tla_status (*load)(const char *path, void *filled, tla_config_report report, void *context);
 } tla_profile_key;
 
-/* Reads the profile that the key's value names into *filled. False when that is `none`, and when there is none that can
- * be used, which is a finding. */
+/* Reads the profile that the key's value names into *filled. False for `none`, and for an unusable profile, which is a
+ * finding. */
 bool tla_profile_read(tla_loader *loader, const tla_profile_key *key, const char *value, void *filled);
 
 /* Puts the timing profile that hbm.timing names into the configuration (slice_timing.c). */

@@ -1,8 +1,8 @@
 /* How rows of a table of keys are written. Internal to the core: for the .c files that hold a table, which define
  * ROW_STRUCT, the struct that the rows fill, before they include this.
  *
- * A row is `{KIND(key, member, range), source of the default, default, meaning}`. The kind says what the member must
- * be, and a member of another type does not compile. */
+ * A row is `{KIND(key, member, range), source of the default, default, meaning}`. The kind determines the type of the
+ * member; a member of another type does not compile. */
 #ifndef TLMALLOC_MODEL_CONFIG_ROW_H
 #define TLMALLOC_MODEL_CONFIG_ROW_H
 
@@ -35,7 +35,7 @@
 #define BANDWIDTH(key, member) ROW_LONG(key, member, TLA_VALUE_BANDWIDTH), MB_S, 1000 * TB_S, false
 #define RATE(key, member) ROW_LONG(key, member, TLA_VALUE_RATE), GFLOPS, 100000 * TFLOPS, false
 #define BOOLEAN(key, member) #key, ROW_PLACE(member, bool: 1), {.type = TLA_VALUE_BOOLEAN}, 0, 1, false
-/* Of an enumeration, for which NAMES_OF has been written once. */
+/* For an enumeration with a NAMES_OF. */
 #define NAMED(key, member, enumeration) \
     #key, ROW_PLACE(member, enumeration: 1), {.type = TLA_VALUE_NAMED, .name = enumeration##_at}, 0, 0, false
 #define NAMES_OF(enumeration) \

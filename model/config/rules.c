@@ -123,7 +123,7 @@ static bool has_slots_of_messages(const tla_config *c) {
     return (c->workload.uses & TL_USES_MESSAGES) != 0 && c->messages.memory != TLA_SLOTS_SRAM && !alone;
 }
 
-/* Who sends commands to a PE's controller beside the host and the PE, which always do; the last port first. */
+/* The senders of commands to a PE's controller, beside the host and the PE, which always send; the last port first. */
 static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
     const struct {
         unsigned port;
@@ -180,7 +180,7 @@ static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
-/* Whether a part of the topology's plan cannot be, where what it rests on can. */
+/* Returns whether a part of the shape is impossible, although the members on which it depends are possible. */
 static bool plan_is_broken(const tla_config *c, tla_phrase *text,
                            tla_status (*part)(const tla_topology_shape *, tla_floorplan *, tla_error *)) {
     tla_floorplan plan = {0};

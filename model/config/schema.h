@@ -1,4 +1,4 @@
-/* A table of keys: what a file may say, and where it is put. Internal to the core. */
+/* A table of keys: the allowed contents of a file, and the members of a struct for them. Internal to the core. */
 #ifndef TLMALLOC_MODEL_CONFIG_SCHEMA_H
 #define TLMALLOC_MODEL_CONFIG_SCHEMA_H
 
@@ -35,10 +35,10 @@ typedef struct tla_schema_key {
     const char *source; /* where the default comes from */
     const char *default_text;
     const char *meaning;
-    /* ANY: gets the value (name: the key's own). LIST: gets every value likewise, those of an override after its place
-     * (text NULL), from which on what the file says does not count. PAIRS: gets every pair. ROWS: gets every row's
-     * place before it is read (text NULL); rows has the keys of a row, and its check is called when the row has been
-     * read. */
+    /* ANY: receives the value (name: the key's own). LIST: receives every value likewise; for an override first its
+     * place (text NULL), after which the file's values do not count. PAIRS: receives every pair. ROWS: receives every
+     * row's place before it is read (text NULL); `rows` has the keys of a row, and its check is called when the row has
+     * been read. */
     void (*take)(struct tla_loader *loader, size_t key, const tla_written *name, const tla_written *value);
     const struct tla_schema *rows;
 } tla_schema_key;
@@ -47,17 +47,18 @@ typedef struct tla_schema_key {
 typedef struct tla_schema {
     const tla_schema_key *keys;
     size_t count;
-    size_t config_bytes;                      /* of the struct that is read into */
-    const char *example;                      /* of an override; NULL: there are none, and the keys are few */
+    size_t config_bytes; /* of the struct that is read into */
+    const char *example; /* of an override; NULL: overrides are not allowed, and the keys are few */
     void (*check)(struct tla_loader *loader); /* what concerns several keys; called last, adds findings */
     bool descriptive; /* the file may have other keys, which are passed over, and null stands for a key not written */
 } tla_schema;
 
-/* Index of a key, or of the first key of a section ("hbm", "mmu.cost"); the schema's count when there is none. */
+/* Returns the index of a key, or of the first key of a section ("hbm", "mmu.cost"); the schema's count for an unknown
+ * path. */
 size_t tla_schema_find(const tla_schema *schema, const char *path);
 size_t tla_schema_find_section(const tla_schema *schema, const char *path);
 
-/* The key or section nearest to a path that is none, in `nearest`; false when nothing is near. */
+/* Finds the key or section closest to an unknown path, in `nearest`; false when none is close. */
 bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *nearest);
 
 /* Whether the values of a key are numbers with a range. */
@@ -67,7 +68,7 @@ bool tla_schema_is_number(const tla_schema_key *key);
 tla_value tla_schema_get(const tla_schema_key *key, const void *config);
 void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *value);
 
-/* Reads a value and puts it into the member; TLA_SYNTAX with what was found and expected, and nothing put. */
+/* Reads a value and stores it in the member; TLA_SYNTAX with the found and the expected text, and nothing stored. */
 tla_status tla_schema_store(const tla_schema_key *key, void *config, const char *text, tla_error *error);
 
 /* Puts every default into its member. */

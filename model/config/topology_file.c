@@ -10,7 +10,7 @@
 
 enum { PAIR_MAX = 2 * TLA_NODE_NAME_MAX };
 
-/* What a row says: of a node or of a link. */
+/* The contents of a row: a node or a link. */
 struct listed {
     char name[TLA_NODE_NAME_MAX];
     tla_node_kind kind;
@@ -20,13 +20,13 @@ struct listed {
     uint64_t length_um, bandwidth, routing, routing_at_end;
 };
 
-/* What is made of the rows; the context of the loader. */
+/* The result of the rows; the context of the loader. */
 typedef struct reading {
     tla_topology *topology;
     uint64_t wire_ps_per_mm;
     bool host_memory;           /* the host has one */
     tla_place row;              /* where the row begins */
-    size_t findings_before_row; /* so many had been told then */
+    size_t findings_before_row; /* number of findings before the row */
     tla_config_report report;
     void *context;
 } reading;
@@ -85,7 +85,7 @@ static bool is_written(const tla_loader *loader, const char *key) {
     return loader->origins[tla_schema_find(loader->schema, key)].at.file != NULL;
 }
 
-/* Whether the row has what it must have, and no finding yet. */
+/* Returns whether the row has its required keys, and no finding yet. */
 static bool is_whole(tla_loader *loader, const char *first, const char *second) {
     const reading *r = reading_of(loader);
     const char *const needed[] = {first, second};
@@ -118,7 +118,7 @@ static void add_node(tla_loader *loader) {
     if (status && status != TLA_NO_HOST_MEMORY) tla_loader_find_at(loader, &loader->origins[0], error.text);
 }
 
-/* The number of a node; TLA_NO_NODE, and told, when there is none of this name. */
+/* Returns the number of a node; TLA_NO_NODE, with a finding, for an unknown name. */
 static uint32_t find_node(tla_loader *loader, const char *name) {
     tla_error error;
     const uint32_t node = tla_topology_find(reading_of(loader)->topology, name, &error);

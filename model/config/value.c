@@ -1,4 +1,4 @@
-/* Values with units: exact decimal arithmetic, so that "0.5 ns" is 500 ps and "0.3 ps" is refused, not rounded. */
+/* Values with units: exact decimal arithmetic, so that "0.5 ns" is 500 ps and "0.3 ps" is rejected, not rounded. */
 #include "value.h"
 
 #include "base/suggest.h"
@@ -21,10 +21,10 @@ typedef struct unit {
 
 enum { UNITS_MAX = 9 };
 
-/* Of two units that print a value with equally large numbers the first is taken. */
+/* If two units print a value with equally large numbers, the first one is used. */
 static const struct {
     const char *noun;      /* "a size" */
-    const char *base;      /* what a fraction must give a whole number of */
+    const char *base;      /* the unit of which a fraction must be a whole number */
     const char *zero_unit; /* a zero is printed in it */
     unit units[UNITS_MAX + 1];
 } quantities[] = {
@@ -87,7 +87,7 @@ static tla_phrase unit_list(tla_value_type type) {
     return list;
 }
 
-/* What a number of this type looks like. */
+/* Describes a number of this type. */
 static tla_phrase number_expected(tla_value_type type) {
     if (type == TLA_VALUE_COUNT) return tla_phrase_of("an integer without a unit");
     return tla_phrase_of("%s with a unit (%s)", quantities[type].noun, unit_list(type).text);
@@ -112,8 +112,8 @@ tla_phrase tla_value_expected(const tla_value_form *form) {
     return phrase;
 }
 
-/* Units in which the value is a whole number are preferred, the smallest number among them; a rate that is whole in
- * none gets a fraction in its first unit, which is exact: every factor is a power of ten there. */
+/* Units in which the value is a whole number are preferred, the smallest number among them. A rate that is whole in no
+ * unit is printed as a fraction in its first unit, which is exact: every factor is a power of ten there. */
 static tla_phrase print_quantity(tla_value_type type, uint64_t number) {
     tla_phrase phrase = {""};
     if (number == 0) {
@@ -161,7 +161,7 @@ typedef struct decimal {
     uint64_t mantissa;
     uint64_t scale; /* 10^places */
     bool too_long;
-    const char *end; /* what follows it; the start of the text when there is no number */
+    const char *end; /* the text after it; the start of the text without a number */
 } decimal;
 
 static void take_digit(decimal *d, char digit) {

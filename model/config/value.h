@@ -23,7 +23,7 @@ typedef enum tla_value_type {
     TLA_VALUE_NAMED,     /* of an enumeration, by the names that stand beside it */
     TLA_VALUE_STACK,     /* a tla_stack_policy */
     TLA_VALUE_TEXT,      /* a text with a rule of its own */
-    /* What is not stored, but handed on as it is written (tla_schema_key.take). */
+    /* Values that are not stored, but passed on as they are written (tla_schema_key.take). */
     TLA_VALUE_ANY,   /* a text that is not empty */
     TLA_VALUE_PAIRS, /* a mapping of any keys to texts */
     TLA_VALUE_ROWS,  /* a sequence of mappings, at least one */
@@ -35,7 +35,7 @@ enum { TLA_VALUE_TEXT_MAX = 192 }; /* bytes of a text, its end included */
 /* How a value is written. */
 typedef struct tla_value_form {
     tla_value_type type;
-    const char *(*name)(uint64_t value);                     /* NAMED: of values from 0 on; NULL: there is none */
+    const char *(*name)(uint64_t value);                     /* NAMED: of values from 0 on; NULL: an unknown value */
     const char *expected;                                    /* TEXT: "a name of ..." */
     tla_status (*check)(const char *text, tla_error *wrong); /* TEXT: an error without a text stands for `expected` */
 } tla_value_form;
@@ -45,7 +45,7 @@ typedef struct tla_value {
     char text[TLA_VALUE_TEXT_MAX];
 } tla_value;
 
-/* What a value of this form looks like: "a size with a unit (B, KiB, ...)". */
+/* Describes a value of this form: "a size with a unit (B, KiB, ...)". */
 tla_phrase tla_value_expected(const tla_value_form *form);
 
 /* The value as a configuration writes it: exact, in the unit that gives the smallest number. */

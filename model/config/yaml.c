@@ -1,7 +1,7 @@
 /* A YAML text against the schema.
  *
- * The event stream of libyaml is walked in one pass, so that findings come in the order of the file, up to and
- * including a syntax error, and nothing is ever built from it (no aliases to expand, no depth to exhaust). */
+ * The event stream of libyaml is walked in one pass, so that findings are in the order of the file, up to and including
+ * a syntax error. Nothing is ever built from it (no aliases to expand, no depth to exhaust). */
 #include "base/suggest.h"
 #include "loader.h"
 
@@ -20,7 +20,7 @@ static tla_place place_of(const reader *r, yaml_mark_t mark) {
     return (tla_place){r->loader->file, mark.line + 1, mark.column + 1};
 }
 
-/* The place of a byte that libyaml's reader refuses: it has no mark for it, only an offset. */
+/* Returns the place of a byte that libyaml's reader rejects: libyaml has only an offset for it. */
 static tla_place place_of_offset(const reader *r, size_t offset) {
     tla_place at = {r->loader->file, 1, 1};
     const char *text = r->text;
@@ -49,8 +49,8 @@ static void find_syntax_error(reader *r) {
                         tla_tab_hint(r->text, r->length, p->problem_mark.line + 1));
 }
 
-/* The next event, which the caller deletes; false when the file cannot be read further. Anchors and tags are refused
- * here, aliases where they stand. */
+/* Returns the next event, which the caller deletes; false when the file cannot be read further. Anchors and tags are
+ * rejected here, aliases at their places. */
 static bool next(reader *r, yaml_event_t *event) {
     if (tla_loader_is_full(r->loader)) {
         r->loader->incomplete = true;
@@ -117,7 +117,7 @@ static bool has_nul(const yaml_event_t *scalar) {
     return strlen((const char *)scalar->data.scalar.value) != scalar->data.scalar.length;
 }
 
-/* What an event is, for "found ...". */
+/* Describes an event, for "found ...". */
 static tla_phrase found(const yaml_event_t *event) {
     if (event->type == YAML_SEQUENCE_START_EVENT) return (tla_phrase){"a sequence"};
     if (event->type == YAML_MAPPING_START_EVENT) return (tla_phrase){"a mapping"};
@@ -278,7 +278,7 @@ static tla_place *place_of_section(const reader *r, const char *path, size_t fir
     return &r->loader->sections[first_key].at[depth];
 }
 
-/* A key has been read: what follows is its value. */
+/* A key has been read: walks its value. */
 static bool walk_pair(reader *r, const char *path, tla_place key_at) {
     const tla_schema *schema = r->loader->schema;
     size_t key = tla_schema_find(schema, path), section = tla_schema_find_section(schema, path);
