@@ -106,7 +106,7 @@ bool tla_floorplan_is_router(const tla_topology_shape *shape, const tla_floorpla
     return in_mesh(shape, place) && !in_hole(floorplan, place);
 }
 
-/* What is wrong with a place: "which lies in the hole of the mesh". */
+/* Returns why a place is invalid: "which lies in the hole of the mesh". */
 static tla_phrase why_no_router(const tla_topology_shape *shape, const tla_floorplan *floorplan, tla_mesh_place place) {
     return in_hole(floorplan, place) ? tla_phrase_of("in the hole of the mesh: name the place of a router")
                                      : tla_phrase_of("outside the mesh of %" PRIu32 " rows and %" PRIu32 " columns",

@@ -53,7 +53,7 @@ bool tla_floorplan_neighbour(const tla_topology_shape *shape, uint32_t cube, tla
 
 char tla_side_letter(tla_side side);
 
-/* Whether texts are what the members of a shape take; where the parts stand is another question. */
+/* Return whether a text is valid for a member of a shape; the places of the parts are checked elsewhere. */
 bool tla_floorplan_is_hole(const char *text);
 bool tla_floorplan_is_pe_list(const char *text);
 bool tla_floorplan_is_unit_place(const char *text);

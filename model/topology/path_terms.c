@@ -1,4 +1,4 @@
-/* How long data take over a path that nobody else uses: every flit over every hop, and the terms of it. */
+/* The time of data over a path without other traffic: every flit over every hop, and its terms. */
 #include "base/numbers.h"
 #include "tlmalloc/topology/topology.h"
 

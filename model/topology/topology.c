@@ -40,7 +40,8 @@ static uint32_t places(const tla_topology *t) {
     return 2 * all_pes(t) + 2 * all_cubes(t) + 2 * t->sips + 2;
 }
 
-/* Where by_place has the node; TLA_NO_NODE for a kind that is not found in this way, and for a place that is none. */
+/* Returns the index of the node in by_place; TLA_NO_NODE for a kind that is not found in this way, and for an invalid
+ * place. */
 static uint32_t place_of(const tla_topology *t, tla_node_kind kind, uint32_t sip, uint32_t cube, uint32_t index) {
     const uint32_t after_cubes = 2 * all_pes(t) + 2 * all_cubes(t);
     if (kind == TLA_NODE_HOST) return places(t) - 1;
@@ -275,7 +276,7 @@ tla_status tla_topology_check(const tla_topology *topology, tla_error *error) {
     return status ? status : check_reach(topology, error);
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 uint32_t tla_topology_node_count(const tla_topology *topology) {
     return topology->node_count;

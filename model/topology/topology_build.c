@@ -1,4 +1,4 @@
-/* What the parts of a shape are added with. */
+/* The functions that add the parts of a shape. */
 #include "topology/topology_build.h"
 
 #include <stdarg.h>

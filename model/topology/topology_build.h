@@ -11,7 +11,7 @@ typedef struct tla_topology_builder {
     tla_topology *topology;
     tla_status status;
     tla_error *error;
-    /* What ways weigh that are to be taken only when there is no other. */
+    /* Routing costs of paths that are used only if no other path exists. */
     uint64_t through_port;    /* more than any way through a cube's mesh */
     uint64_t through_chiplet; /* more than any way through the cubes of a SIP */
     uint64_t through_host;    /* more than any way through SIPs */

@@ -46,7 +46,7 @@ static void add_mesh(cube_builder *c) {
             }
 }
 
-/* What hangs on a router stands beside it, a quarter of the pitch away; there is no wire between the two. */
+/* A part of a router stands beside it, a quarter of the pitch away; no wire lies between the two. */
 static void hang(cube_builder *c, tla_mesh_place place, int right, int down, tla_node_kind kind, const char *name,
                  uint32_t index, uint64_t bandwidth) {
     const uint64_t quarter = c->b->shape->router_pitch_um / 4;
@@ -70,7 +70,7 @@ static void add_units(cube_builder *c) {
     hang(c, floorplan->sram, 1, 1, TLA_NODE_SRAM, "sram", 0, s->sram_bandwidth);
 }
 
-/* What a connection weighs beside the others of its port (tla_routing). */
+/* Returns the routing cost of a connection beside the other connections of its port (tla_routing). */
 static uint64_t port_routing(const cube_builder *c, const uint32_t *places, uint32_t connection) {
     const tla_topology_builder *b = c->b;
     if (b->shape->routing == TLA_ROUTE_FREE_PORTS) return 0;

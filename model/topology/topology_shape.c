@@ -106,7 +106,7 @@ static void add_all(tla_topology_builder *b) {
         tla_build_link(b, host, end_points[sip], 0, b->through_host, s->host_bandwidth);
 }
 
-/* What a configuration's ranges hold to, and what arrays here can hold. */
+/* Checks the ranges of a configuration, and the sizes of the arrays here. */
 static bool is_in_range(const tla_topology_shape *s) {
     const uint64_t length_max = UINT64_C(1) << 20;
     return s->sips >= 1 && s->sips <= TLA_SIP_COUNT && s->cube_mesh_width >= 1 && s->cube_mesh_height >= 1 &&
