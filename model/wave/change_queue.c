@@ -92,7 +92,7 @@ bool tla_change_queue_add(tla_change_queue *q, uint64_t at_ps, uint32_t signal, 
     return false;
 }
 
-/* Whether the first change is the ring's; there is one. */
+/* Returns whether the ring has the first change; a change exists. */
 static bool ring_is_first(const tla_change_queue *q) {
     return q->heap_count == 0 || (q->ring_count > 0 && before(ring_at(q, 0), q->heap));
 }

@@ -29,7 +29,7 @@ bool tla_change_queue_push(tla_change_queue *queue, tla_wave_change change);
  * changed. */
 bool tla_change_queue_add(tla_change_queue *queue, uint64_t at_ps, uint32_t signal, uint64_t delta);
 
-/* The first change; NULL when there is none. Valid until the next push or pop. */
+/* Returns the first change; NULL for an empty queue. Valid until the next push or pop. */
 const tla_wave_change *tla_change_queue_first(const tla_change_queue *queue);
 
 /* Removes the first change, which must exist. */

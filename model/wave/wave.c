@@ -17,7 +17,8 @@ enum { FILE_BUFFER_BYTES = 1 << 16, IDENTIFIER_MAX = 8, SUMS = 4 };
 
 typedef enum use { UNUSED, USED_WITH_SET, USED_WITH_ADD } use;
 
-/* What more is added to a signal at a time at which the queue has a change of it already: many deltas, one change. */
+/* The sum of further deltas of a signal at a time at which the queue has a change of it already: many deltas, one
+ * change. */
 typedef struct sum {
     bool open;
     uint64_t at_ps, delta;
@@ -40,7 +41,7 @@ typedef struct scope {
     uint32_t first_signal, last_signal;
 } scope;
 
-/* What tla_wave_select was told. */
+/* A pattern of tla_wave_select. */
 typedef struct pattern {
     char *text;
     bool matched; /* by a signal */
@@ -49,7 +50,7 @@ typedef struct pattern {
 struct tla_wave {
     FILE *file;
     bool owns_file;               /* it is closed with the recorder */
-    char text[FILE_BUFFER_BYTES]; /* what is not in the file yet */
+    char text[FILE_BUFFER_BYTES]; /* text that is not written to the file yet */
     size_t length;                /* of it */
     pattern *patterns;
     uint32_t pattern_count; /* 0: all signals are recorded */
@@ -249,7 +250,7 @@ static void flush(tla_wave *w) {
     w->length = 0;
 }
 
-/* Where a line of a change can be written, of which line_end() is told the end. */
+/* Returns the place for the line of a change; line_end() receives its end. */
 static char *line_begin(tla_wave *w) {
     enum { LONGEST = 1 + 64 + 1 + IDENTIFIER_MAX + 1 };
     if (w->length + LONGEST > sizeof w->text) flush(w);
@@ -339,7 +340,7 @@ static void write_time(tla_wave *w, uint64_t at_ps) {
     w->written = at_ps;
 }
 
-/* What has been summed up for a time; nothing is, afterwards. */
+/* Returns the sum for a time, and clears it. */
 static uint64_t take_sum(signal *s, uint64_t at_ps) {
     for (int i = 0; i < SUMS; i++)
         if (s->sums[i].open && s->sums[i].at_ps == at_ps) {
@@ -349,7 +350,7 @@ static uint64_t take_sum(signal *s, uint64_t at_ps) {
     return 0;
 }
 
-/* Takes the first change and all others of its signal at its time, and writes what they come to. */
+/* Takes the first change and all others of its signal at its time, and writes their result. */
 static void write_first(tla_wave *w) {
     const tla_wave_change first = *tla_change_queue_first(&w->changes);
     signal *s = &w->signals[first.signal];
