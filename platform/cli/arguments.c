@@ -15,8 +15,8 @@ static bool is_end(const struct argp_option *o) {
     return !o->name && !o->key && !o->doc && !o->group;
 }
 
-/* The option that an abbreviation stands for: the one of that name, or the only one that begins so; *count says how
- * many begin so. */
+/* Finds the option of an abbreviation: the option of that name, or the only option that begins so; *count is the number
+ * of options that begin so. */
 static const struct argp_option *find_long(const struct argp *parser, const char *name, size_t length, int *count) {
     const struct argp_option *const tables[] = {parser->options, builtin};
     const struct argp_option *found = NULL;
@@ -70,7 +70,7 @@ static bool takes_next(const struct argp *parser, const char *group) {
     return false;
 }
 
-/* getopt refuses an unknown option by itself, but does not say what it may have meant. */
+/* getopt rejects an unknown option itself, but does not suggest a name. */
 static void check_names(const struct argp *parser, int argc, char **argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *name = argv[i] + 2;

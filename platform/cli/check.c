@@ -48,5 +48,5 @@ int tlmalloc_check(int argc, char **argv) {
         return cli_exit_status(status);
     }
     status = options.reference ? tla_config_print_reference(stdout) : tla_config_print(&config, stdout);
-    return cli_exit_status(status); /* a full standard output is told at the end of every command */
+    return cli_exit_status(status); /* every command reports a full standard output at its end */
 }

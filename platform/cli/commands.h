@@ -1,6 +1,6 @@
 /* The commands of `tlmalloc`. Each parses its own arguments (argv[0] is "tlmalloc COMMAND", for messages) and returns
- * the exit status: 0 it ran, 1 something failed (a check of the run, a file that cannot be read or written), 2 bad
- * input (usage, configuration, trace); `plan` has one more. */
+ * the exit status: 0 success, 1 a failure (a check of the run, a file that cannot be read or written), 2 bad input
+ * (usage, configuration, trace); `plan` has one more. */
 #ifndef TLMALLOC_PLATFORM_CLI_COMMANDS_H
 #define TLMALLOC_PLATFORM_CLI_COMMANDS_H
 
@@ -36,12 +36,12 @@ typedef struct cli_command {
     const char *missing;               /* where run is NULL: "this build has no serving; configure with ..." */
 } cli_command;
 
-/* Says which commands there are, those that this build has not among them; the last has no name. They must live for
- * ever. main/ does so before a command runs: so that whoever runs commands depends on none of them. */
+/* Sets the commands of the program, including those that this build lacks; the last has no name. They must live
+ * forever. main/ calls it before a command runs, so that the callers of commands depend on none. */
 void cli_set_commands(const cli_command *commands);
 const cli_command *cli_commands(void);
 
-/* NULL: there is none of that name. */
+/* Returns NULL for an unknown name. */
 const cli_command *cli_find_command(const char *name);
 
 int tlmalloc_run(int argc, char **argv);

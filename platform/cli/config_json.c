@@ -20,7 +20,7 @@ json_t *json_from_text(const char *text) {
     return json;
 }
 
-/* The object that a key's name goes into, made on the way; *name is what follows the last dot. */
+/* Finds the object for a key's name, and creates missing objects; *name is the text after the last dot. */
 static json_t *find_parent(json_t *object, const char *key, const char **name) {
     const char *dot;
     while (object && (dot = strchr(key, '.'))) {

@@ -1,4 +1,4 @@
-/* Pictures by gnuplot: the script goes there as a file without a name, the picture comes back by a pipe. */
+/* Pictures by gnuplot: the script is a file without a name, the picture returns by a pipe. */
 #include "cli/gnuplot.h"
 
 #include <stdlib.h>

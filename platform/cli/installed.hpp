@@ -1,4 +1,4 @@
-// Where what comes with the program is: found from where the program is, so that an installation can be moved.
+// Finds the installed files by the program's own place, so that an installation can be moved.
 #ifndef TLMALLOC_PLATFORM_CLI_INSTALLED_HPP
 #define TLMALLOC_PLATFORM_CLI_INSTALLED_HPP
 

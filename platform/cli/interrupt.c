@@ -1,4 +1,4 @@
-/* What happens when a signal ends the process, and when standard output cannot be written. */
+/* The end of the process by a signal, and errors of standard output. */
 #define _GNU_SOURCE /* sigabbrev_np */
 #include "cli/interrupt.h"
 
@@ -20,7 +20,7 @@
 static char command_name[64]; /* a copy: it is read when the process ends */
 
 static volatile pid_t child;         /* does the work, and gets the signals; 0: none */
-static volatile bool *volatile told; /* somebody wants to know that a signal was told */
+static volatile bool *volatile told; /* set when the signal was reported; NULL: not wanted */
 static char signal_stack[64 << 10];  /* for a fault of a stack that is used up */
 
 /* Signals that do not end a process, or that none can catch; a write past a limit is an error of the file. */
@@ -99,8 +99,8 @@ void interrupt_told(volatile bool *to) {
     told = to;
 }
 
-/* A standard stream that is closed would become the next file that is opened, and what is meant for the stream would
- * land in that file. Reading and writing fail on these, as on a closed stream. */
+/* The next opened file would replace a closed standard stream, and text for the stream would go to that file. These
+ * descriptors fail on reads and writes, like a closed stream. */
 static void fill_standard_streams(void) {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
         if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
@@ -127,7 +127,7 @@ void interrupt_prepare(const char *command) {
     const stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
     sigaltstack(&stack, NULL);
     sigfillset(&handled.sa_mask);
-    for (int number = 1; number <= SIGRTMAX; number++) /* what a sanitizer has taken stays with it */
+    for (int number = 1; number <= SIGRTMAX; number++) /* signals of a sanitizer keep its handlers */
         if (ends_process(number) && sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(number, &handled, NULL);
     sigaction(SIGXFSZ, &ignored, NULL);

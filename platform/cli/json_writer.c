@@ -1,5 +1,5 @@
-/* JSON as text. libjansson reads JSON and keeps it, but does not write it: 2.14 prints a real number as "%.17g" does,
- * 2.15 the shortest digits that are read back as the same number, and reports are compared byte for byte. */
+/* JSON as text. libjansson reads JSON and stores it, but does not write it here: 2.14 prints a real number as "%.17g"
+ * does, 2.15 the shortest digits that are read back as the same number, and reports are compared byte for byte. */
 #include "cli/json_writer.h"
 
 #include <stdbool.h>

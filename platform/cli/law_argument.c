@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char word[] = "platform ";
-static const char nothing_else[] = "fixed 0 ns"; /* LAW where there is none */
+static const char nothing_else[] = "fixed 0 ns"; /* the default LAW */
 
 bool platform_law_is(const char *text) {
     return strncmp(text, word, sizeof word - 1) == 0;

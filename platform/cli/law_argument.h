@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Whether a text names such a law: "platform CONFIG + LAW", or "platform CONFIG", where a step takes what the platform
- * takes and nothing else. */
+/* Returns whether a text names such a law: "platform CONFIG + LAW", or "platform CONFIG", where a step takes only the
+ * time of the platform. */
 bool platform_law_is(const char *text);
 
 /* The LAW of such a text, and its CONFIG, config[0 .. *length); NULL without a CONFIG. */

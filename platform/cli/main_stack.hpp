@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
 
-// SystemC 2.3.4 tells the sanitizer of every switch to a thread process, but not of the way back: at exit the leak
-// check takes a process's stack for the main one, and crashes where that has been given back. To be called when a
-// simulation is over, on the main stack.
+// SystemC 2.3.4 informs the sanitizer of every switch to a thread process, but not of the switch back. At exit the leak
+// check then takes a process's stack for the main one, and crashes if that stack was released. Call it after a
+// simulation, on the main stack.
 inline void restore_main_stack() {
     pthread_attr_t attributes;
     void *bottom = nullptr;

@@ -1,4 +1,4 @@
-/* Text for a person that quotes what came from outside. */
+/* Readable text that quotes external input. */
 #include "cli/message.h"
 
 #include "model/base/escape.h"

@@ -1,4 +1,4 @@
-/* Text for a person that quotes what came from outside: names of files, arguments, what inputs say. */
+/* Readable text that quotes external input: names of files, arguments, contents of inputs. */
 #ifndef TLMALLOC_PLATFORM_CLI_MESSAGE_H
 #define TLMALLOC_PLATFORM_CLI_MESSAGE_H
 

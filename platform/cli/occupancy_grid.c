@@ -1,4 +1,4 @@
-/* A picture of what was occupied when. Whole numbers only, so that every machine draws the same. */
+/* A picture of occupancy over time. Whole numbers only, so that every machine draws the same. */
 #include "cli/occupancy_grid.h"
 
 #include "model/base/escape.h"

@@ -1,4 +1,4 @@
-/* A picture of what was occupied when: time to the right, places upwards. */
+/* A picture of occupancy: time to the right, places upwards. */
 #ifndef TLMALLOC_PLATFORM_CLI_OCCUPANCY_GRID_H
 #define TLMALLOC_PLATFORM_CLI_OCCUPANCY_GRID_H
 
@@ -22,10 +22,10 @@ typedef struct occupancy_grid {
     uint64_t marks;
 } occupancy_grid;
 
-/* What is written at it; the texts are plain but for the title. */
+/* The labels; the texts are plain except for the title. */
 typedef struct occupancy_labels {
     const char *title, *time, *place;
-    const char *mark; /* what a mark above the grid stands for */
+    const char *mark; /* meaning of a mark above the grid */
     bool bytes;       /* places are bytes; else plain numbers */
 } occupancy_labels;
 

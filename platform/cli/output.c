@@ -1,4 +1,4 @@
-/* Output files that are there whole or not at all. */
+/* Output files that appear complete or not at all. */
 #include "cli/output.h"
 
 #include "cli/output_name.h"
@@ -15,7 +15,7 @@ typedef struct output {
     struct output *next;
     FILE *stream;           /* NULL: finished */
     char *path, *temporary; /* temporary NULL: written in place */
-    char *final;            /* what the temporary file becomes */
+    char *final;            /* the final name of the temporary file */
     const char *option;
     output_name name;
 } output;
@@ -30,7 +30,7 @@ typedef struct input {
 static output *volatile outputs;
 static input *inputs;
 static bool standard_output_taken; /* by an output, which may be finished */
-static bool standard_output_bad;   /* and an error has said so */
+static bool standard_output_bad;   /* and an error has reported it */
 static bool standard_known;        /* where it leads */
 static struct stat standard_before;
 
@@ -239,12 +239,12 @@ static bool replace(const output *o) {
     return rename(o->temporary, o->final) == 0;
 }
 
-/* Writes what is left: -1, or why some of it could not be written, 0 when that is not known any more. */
+/* Writes the rest: returns -1, or the cause of a failure, 0 when the cause is unknown. */
 static int flush(FILE *stream) {
     errno = 0;
     if (fflush(stream) == 0 && !ferror(stream)) return -1;
     if (errno) return errno;
-    clearerr(stream); /* a write failed long ago: one more most likely says why */
+    clearerr(stream); /* a write failed earlier: another write most likely has the cause */
     return fputc('\n', stream) == EOF || fflush(stream) != 0 ? errno : 0;
 }
 

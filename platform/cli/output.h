@@ -1,7 +1,7 @@
-/* The files that a command reads and writes. An output is there whole or not at all: it is written under a temporary
- * name beside its own and renamed when the command has succeeded. What is left unfinished is removed when the process
- * ends, by a signal too. What is no regular file (a pipe, a device) is written in place, a symbolic link is followed to
- * the file behind it. All outputs of the process belong together; there is one command in a process. */
+/* The files that a command reads and writes. An output appears complete or not at all: it is written under a temporary
+ * name beside its own, and renamed when the command has succeeded. Unfinished outputs are removed when the process
+ * ends, also by a signal. A pipe or a device is written in place; a symbolic link is followed to its file. All outputs
+ * of the process belong together; a process runs one command. */
 #ifndef TLMALLOC_PLATFORM_CLI_OUTPUT_H
 #define TLMALLOC_PLATFORM_CLI_OUTPUT_H
 
@@ -21,14 +21,14 @@ void output_protect(const char *input);
  * too. */
 tla_status output_check_standard(tla_error *error);
 
-/* Opens an output in *stream, which stays this module's: never fclose it. What is at `path` stays until output_commit.
- * "-" is standard output, as are /dev/stdout and its likes. `option` is for messages ("--json"). path NULL: *stream is
- * NULL. Errors: TLA_INVALID_ARGUMENT when the path names an input, another output or the file that standard output
- * goes to, or when that is an input; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
+/* Opens an output in *stream, which stays owned by this module: never fclose it. The file at `path` stays until
+ * output_commit. "-" is standard output, as are /dev/stdout and similar names. `option` is for messages ("--json").
+ * path NULL: *stream is NULL. Errors: TLA_INVALID_ARGUMENT when the path names an input, another output or the file of
+ * standard output, or when that is an input; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
 tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error);
 
-/* Makes a directory for outputs, one level, unless it is there. TLA_IO when it cannot be made, or something else is
- * there. */
+/* Makes a directory for outputs, one level, unless it exists. TLA_IO when it cannot be made, or when the name is not a
+ * directory. */
 tla_status output_make_directory(const char *path, tla_error *error);
 
 /* Forgets an output of which nothing shall be left. NULL: nothing happens. */
@@ -45,7 +45,7 @@ tla_status output_flush_standard(tla_error *error);
 /* Where text for a person goes: standard output, but standard error when an output takes or took standard output. */
 FILE *output_table(void);
 
-/* Removes what is unfinished; safe in a signal handler. How many files were removed. */
+/* Removes the unfinished outputs; safe in a signal handler. Returns the number of removed files. */
 int output_remove_unfinished(void);
 
 #ifdef __cplusplus

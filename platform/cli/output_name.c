@@ -22,7 +22,7 @@ static int descriptor_named(const char *path) {
     return -1;
 }
 
-/* Replaces *path by what the symbolic link there says; false with errno. */
+/* Replaces *path by the target of the symbolic link there; false with errno. */
 static bool step(char **path) {
     char target[PATH_MAX];
     ssize_t length = readlink(*path, target, sizeof target - 1);

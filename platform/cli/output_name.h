@@ -19,12 +19,12 @@ typedef struct output_name {
 /* The descriptor that a path names ("-", /dev/stdout, /dev/fd/3, /proc/self/fd/3, a link to one), or -1. */
 int output_descriptor(const char *path);
 
-/* The path at the end of all symbolic links that `path` may be, whether something is there or not. From malloc; NULL
+/* Returns the path at the end of all symbolic links of `path`, whether or not a file exists there. From malloc; NULL
  * with errno. */
 char *output_follow(const char *path);
 
-/* What an output would be written to: a descriptor, or with -1 a path. False with errno when it cannot be written: no
- * such directory, a directory itself. */
+/* Finds the destination of an output: a descriptor, or with -1 a path. False with errno when it cannot be written: a
+ * missing directory, or a directory itself. */
 bool output_name_find(const char *path, int descriptor, output_name *name);
 
 /* The name of a file that exists. */

@@ -26,7 +26,7 @@ static void print_warning(void *context, const tla_config_finding *finding) {
     print(finding, "warning");
 }
 
-/* What is no finding in the text is told here. */
+/* Reports errors that are not findings in the text. */
 static void tell_no_memory(tla_status status, const char *path) {
     if (status == TLA_NO_HOST_MEMORY) print_message("%s: error: no host memory to read it", path ? path : "defaults");
 }

@@ -1,4 +1,4 @@
-/* How far a long run is: one line on stderr if somebody is watching, and what an interrupt tells. */
+/* The progress of a long run: one line on stderr if it is a terminal, and the report of an interrupt. */
 #include "cli/progress.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The run that goes on, for the signal handler. The counts may be torn on a host of 32 bits; they are only told. */
+/* The current run, for the signal handler. The counts may be torn on a host of 32 bits; they are only for reports. */
 static struct {
     const char *volatile what;
     const char *volatile unit;
@@ -30,7 +30,7 @@ progress_line progress_begin(const char *what, const char *unit) {
 }
 
 void progress_update(progress_line *progress, uint64_t done, uint64_t total) {
-    current.what = NULL; /* while it changes: another run may have been told of since */
+    current.what = NULL; /* during the change: another run may have begun since */
     current.unit = progress->unit;
     current.done = done;
     current.total = total;

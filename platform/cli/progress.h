@@ -1,4 +1,4 @@
-/* How far a long run is: one line on stderr if somebody is watching, and what an interrupt tells. */
+/* The progress of a long run: one line on stderr if it is a terminal, and the report of an interrupt. */
 #ifndef TLMALLOC_PLATFORM_CLI_PROGRESS_H
 #define TLMALLOC_PLATFORM_CLI_PROGRESS_H
 
@@ -14,11 +14,11 @@ typedef struct progress_line {
     const char *what, *unit;
     bool watched, shown;
     double next;      /* host time of the next line, seconds */
-    const char *note; /* what else is told behind the share, ", 3 min left"; NULL: nothing */
+    const char *note; /* a note after the share, ", 3 min left"; NULL: no note */
 } progress_line;
 
-/* What is being done ("replay") and what is counted ("events"; NULL: nothing); texts that live for ever. Says nothing
- * yet: only a run that takes more than a second is long. */
+/* Begins a run. `what` is the activity ("replay"), `unit` the counted items ("events"; NULL: none); both texts live
+ * forever. Prints nothing yet: only a run of more than a second is long. */
 progress_line progress_begin(const char *what, const char *unit);
 
 /* Cheap enough to be called every few thousand steps. */
@@ -28,7 +28,7 @@ void progress_update(progress_line *progress, uint64_t done, uint64_t total);
  * progress_begin or progress_end. */
 void progress_watch(const size_t *done, uint64_t total);
 
-/* Wipes the line, so that it does not mix with what follows. */
+/* Clears the line, so that it does not mix with the following text. */
 void progress_end(progress_line *progress);
 
 /* "COMMAND: SIGINT during replay, after 4096 of 7222 events; 1 unfinished file removed" on standard error. Safe in a
