@@ -116,7 +116,7 @@ void chrome_trace::assign_threads() {
     for (std::uint32_t track = 0; track < tracks_.size(); track++) {
         const auto first = static_cast<std::uint32_t>(threads_.size());
         tracks_[track].first_thread = first;
-        std::vector<std::vector<std::uint64_t>> open; // of each thread the ends of what is open, inner ones last
+        std::vector<std::vector<std::uint64_t>> open; // of each thread the ends of the open slices, inner ones last
         if (has_instants[track]) open.emplace_back();
         for (; next != order.end() && slices_[*next].track == track; ++next) {
             slice_data &s = slices_[*next];
@@ -137,7 +137,7 @@ void chrome_trace::assign_threads() {
     }
 }
 
-// Of values of one time the last one counts; those that change nothing are left out, and counters that are always 0.
+// Of values at one time the last counts; repeated values are left out, and so are counters that are always 0.
 void chrome_trace::settle_counters() {
     for (counter_data &c : counters_) {
         std::stable_sort(c.values.begin(), c.values.end(), [](const value &a, const value &b) { return a.ps < b.ps; });
@@ -162,7 +162,7 @@ std::vector<chrome_trace::row> chrome_trace::sorted_rows() const {
             rows.push_back({s.begin_ps, 0, i, rank_point, 'X'});
             continue;
         }
-        // Of slices that begin and end together the one that was added first is the outer one.
+        // If slices begin and end together, the slice that was added first is the outer one.
         rows.push_back({s.begin_ps, ~s.end_ps, i, rank_begin, 'B'});
         rows.push_back({s.end_ps, ~s.begin_ps, ~i, rank_end, 'E'});
     }

@@ -19,8 +19,8 @@ class chrome_trace {
     // Shown in the order in which they are added, those that have nothing are left out.
     std::uint32_t add_process(const std::string &name);
 
-    // Of a track that nests a slice may lie in another one. What overlaps otherwise gets a thread of its own, named
-    // as the track is with a number behind.
+    // In a nesting track a slice may lie in another one. Other overlapping slices get a thread of their own, named like
+    // the track with a number.
     std::uint32_t add_track(std::uint32_t process, const std::string &name, bool nests);
 
     // `args` is the inside of a JSON object, "" for none.
@@ -38,8 +38,8 @@ class chrome_trace {
     // A mark across all processes.
     void add_notice(std::uint64_t ps, const std::string &name);
 
-    // Where an arrow touches a slice: at a time in [begin, end), or in (begin, end] when that is what `ends` says; at
-    // its only time, of a slice without length.
+    // The point at which an arrow touches a slice: a time in [begin, end), or in (begin, end] with `ends`; for a slice
+    // without length, its only time.
     struct flow_point {
         std::uint32_t slice;
         std::uint64_t ps;
@@ -91,12 +91,12 @@ class chrome_trace {
     struct thread_data {
         std::uint32_t track, lane; // which of the track's threads
     };
-    // What is written, by time; of one time by rank.
+    // The written events, by time; at one time by rank.
     struct row {
         std::uint64_t ps, tie;
         std::uint32_t index;
         std::uint8_t rank;
-        char what; // the event's phase, but for all parts of arrows s, and g for what is told across processes
+        char what; // the event's phase; for all parts of arrows s, and for marks across processes g
     };
 
     std::uint32_t number_of(const std::string &text);

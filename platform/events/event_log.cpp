@@ -1,4 +1,4 @@
-// The event log: a header, rows that begin with their kind, and an end that says what is missing.
+// The event log: a header, rows that begin with their kind, and an end that lists missing events.
 #include "events/event_log.hpp"
 
 #include "tlmalloc/version.h"
@@ -11,7 +11,8 @@ struct columns {
     const char *kind, *names[18];
 };
 
-// What rows have behind their kind, as the header says it. A new column comes last; anything else is a new version.
+// The columns of rows after their kind, as the header lists them. A new column comes last; any other change is a new
+// version.
 const columns rows[] = {
     {"memory",
      {"module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "service", "channel",

@@ -1,4 +1,4 @@
-// What a run does, event by event, for logs and traces. Times are in ps; numbers stand for what event_names lists.
+// The events of a run, one by one, for logs and traces. Times are in ps; event_names lists the meanings of numbers.
 #ifndef TLMALLOC_PLATFORM_EVENTS_EVENT_SINK_HPP
 #define TLMALLOC_PLATFORM_EVENTS_EVENT_SINK_HPP
 
@@ -19,7 +19,7 @@ enum class event_kind { memory, mapping, launch, access, interval, transfer, mes
 constexpr std::size_t event_kinds = 7;
 const char *name_of(event_kind kind); // "memory"
 
-// What a module has of a memory, or of virtual addresses, at some time.
+// A module's memory, or its virtual addresses, at some time.
 struct found_memory {
     std::uint32_t module;
     std::optional<tla_memory_kind> memory; // none: virtual addresses
@@ -36,16 +36,16 @@ struct event_names {
     static event_names of(npu &platform);
 };
 
-// Who sent a command: the host, PE n - 1, or hardware that does not say.
+// The sender of a command: the host, PE n - 1, or hardware without a number.
 constexpr std::uint32_t sent_by_host = 0, sent_by_nobody = UINT32_MAX;
 
-// What every command has.
+// The members of every command.
 struct command_times {
     std::uint32_t module;
     tla_opcode op;
     unsigned port; // tla_platform_port
     std::uint32_t sender;
-    std::uint32_t correlation, request; // what it belongs to: the making of a tensor, a launch
+    std::uint32_t correlation, request; // its task: the creation of a tensor, a launch
     tla_status status;
     std::uint64_t arrival_ps, start_ps, done_ps; // the engine works for it from its start to its end
 };
@@ -59,7 +59,7 @@ struct memory_command {
     std::optional<std::uint64_t> address;
     std::uint64_t nbytes, service_ps;
     std::optional<std::uint64_t> free_bytes, largest_free; // behind it, where the module has a free list
-    std::optional<std::uint64_t> free_blocks;              // the length of that, where it is known which of them it is
+    std::optional<std::uint64_t> free_blocks;              // its length, if known
     std::optional<std::uint64_t> used_bytes;               // then too, of a memory: in live blocks
     std::optional<std::uint64_t> block;                    // counts the allocations of the run, of all memories
     bool frees;                                            // the block is free now
@@ -84,7 +84,7 @@ struct troubled_access {
     std::uint64_t at_ps;
 };
 
-// What a kernel was in, or the host before the launch.
+// The activity of a kernel, or of the host before the launch.
 struct time_interval {
     std::uint32_t who; // sent_by_host, or PE n - 1
     tla_time_part part;
@@ -143,7 +143,7 @@ struct run_end {
     event_counts counts;
 };
 
-// Who takes events. They come when they are known, in no order of time.
+// The receiver of events. They arrive when they are known, in no order of time.
 class event_sink {
   public:
     virtual ~event_sink() = default;

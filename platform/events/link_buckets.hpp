@@ -1,4 +1,4 @@
-// What links carried over time, in a bounded number of buckets.
+// The load of links over time, in a bounded number of buckets.
 #ifndef TLMALLOC_PLATFORM_EVENTS_LINK_BUCKETS_HPP
 #define TLMALLOC_PLATFORM_EVENTS_LINK_BUCKETS_HPP
 

@@ -13,7 +13,8 @@ bool ends_with(const std::string &text, const std::string &end) {
     return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// Of "sip0.cube1.pe2.mmu", "sip0_cube1_m_cpu", "sip0_io_cpu", "va_manager": "sip0.cube1", "sip0.cube1", "sip0", "host".
+// Returns the place of "sip0.cube1.pe2.mmu", "sip0_cube1_m_cpu", "sip0_io_cpu", "va_manager": "sip0.cube1",
+// "sip0.cube1", "sip0", "host".
 std::string place_of_module(const std::string &name) {
     if (name.compare(0, 3, "sip") != 0) return "host";
     const std::size_t end_of_sip = name.find_first_of("._");
@@ -252,7 +253,7 @@ void run_trace::add(const message_delivery &event) {
 
 // --- the end ---------------------------------------------------------------------------------------------------------
 
-// A kernel that has not been answered (a deadlock) is as long as what is known of it.
+// A kernel without an answer (a deadlock) ends with its last known event.
 void run_trace::end_kernels() {
     for (pe_tracks &pe : pes_) {
         std::optional<std::pair<std::uint64_t, std::uint64_t>> open;
@@ -289,8 +290,8 @@ void run_trace::name_tensors(const std::vector<named_tensor> &tensors) {
         }
 }
 
-// From the allocation of a block, when it is done, to the first transfer that has to do with it. Of a page on demand
-// that is the transfer that waited for it.
+// Draws arrows from the completed allocation of a block to the first transfer that uses it. For a page on demand, that
+// is the transfer that waited for it.
 void run_trace::draw_uses() {
     for (const auto &[block, transfer] : uses_) {
         const auto found = blocks_.find(block);
@@ -303,8 +304,8 @@ void run_trace::draw_uses() {
     }
 }
 
-// Where a request was sent to that is carried out in a slice: of the modules that passed it on the one that had it
-// first. It may have been sent again after a refusal: then it is the last time.
+// Returns the destination of a request that a slice executes: among the modules that forwarded it, the first. After a
+// rejection the request may have been sent again: the last time counts then.
 std::optional<std::uint32_t> run_trace::sent_to(const request &of, std::uint32_t slice) const {
     const auto begin_of = [this](const passed_on &by) { return trace_.begin_of(by.slice); };
     const passed_on *first = nullptr;

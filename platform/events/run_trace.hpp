@@ -1,5 +1,5 @@
-// A run on a timeline (`run --trace`): what its threads, arrows and counters are. The page platform/trace_events.md
-// says it to users.
+// A run on a timeline (`run --trace`): its threads, arrows and counters. The page platform/trace_events.md describes it
+// for users.
 #ifndef TLMALLOC_PLATFORM_EVENTS_RUN_TRACE_HPP
 #define TLMALLOC_PLATFORM_EVENTS_RUN_TRACE_HPP
 
@@ -43,7 +43,7 @@ class run_trace : public event_sink {
     struct engine {
         std::uint32_t track, waiting;                              // waiting: a counter
         std::optional<std::uint32_t> pe;                           // it is the one that runs kernels
-        std::uint64_t free_ps;                                     // it has done what was told
+        std::uint64_t free_ps;                                     // end of its last work
         std::vector<std::pair<std::uint64_t, std::int64_t>> steps; // of what waits: ps, 1 or -1
     };
     struct memory_counters {
