@@ -1,8 +1,9 @@
 /* Two loaders, each holding half: the deadlock that LMCache's chunk budget is for (seed 003).
  *
- * The memory holds 8 chunks of a key-value cache. Two loaders bring 6 each, and give none up before all are there.
- * First without a budget: each allocates chunk by chunk and comes again while there is no room, as a retrieve does.
- * Then with one of tla_kv_chunk_budget chunks, from which a loader takes what it needs before it allocates. */
+ * The memory holds 8 chunks of a key-value cache. Two loaders load 6 each, and release none before all are loaded. The
+ * first run has no budget: each loader allocates chunk by chunk, and tries again while no chunk is free, as a retrieve
+ * does. The second run has a budget of tla_kv_chunk_budget chunks, from which a loader takes its chunks before it
+ * allocates. */
 #include "senders.h"
 #include "tlmalloc/kv/kv_cache.h"
 
@@ -12,7 +13,7 @@ enum { LOADERS = 2, CHUNKS = 6, ATTEMPTS = 20, LOAD_US = 2, BUDGET_SIGNAL = LOAD
 
 static const tla_kv_shape shape = {4, 2, 64, 2, 64, 2}; /* 128 KiB */
 static tla_kv_budget budget;
-static unsigned loaded[2], most[2]; /* without a budget, and with it: loaders that came to an end; chunks held */
+static unsigned loaded[2], most[2]; /* without a budget, and with it: finished loaders; held chunks */
 static unsigned held_now, phase_done;
 
 static void hold(const sender *me, unsigned count, bool with_budget) {
@@ -23,7 +24,7 @@ static void hold(const sender *me, unsigned count, bool with_budget) {
     show(me->number, count);
 }
 
-/* Brings all chunks, or gives up what it has. */
+/* Loads all chunks, or releases the loaded ones. */
 static bool load(sender *me, bool with_budget) {
     uint64_t bytes = 0;
     tla_placed_block chunks[CHUNKS];

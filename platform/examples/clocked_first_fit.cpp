@@ -1,4 +1,4 @@
-// The engine in RTL at a clock, beside the core: it takes the cycles that the receipt says. Records what its ports do.
+// The engine in RTL at a clock, beside the core: it needs the cycles of the receipt. Records its ports.
 #include "clocked_first_fit.hpp"
 
 #include "tlmalloc/arena/arena.h"

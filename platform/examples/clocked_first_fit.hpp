@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-// Who has a thread asks it. `wave` shows its ports from the beginning on, by the names that they have in the RTL, with
-// `operation` for command_free and `cycles` for what the last command took; it must live as long as the simulation.
+// Threads call it. `wave` shows its ports from the beginning on, by their names in the RTL, with `operation` for
+// command_free and `cycles` for the duration of the last command; it must live as long as the simulation.
 class clocked_first_fit : public sc_core::sc_module {
   public:
     sc_core::sc_in<bool> clock{"clock"};

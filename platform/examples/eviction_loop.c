@@ -1,8 +1,8 @@
 /* The busy loop of an eviction, and giving up instead (seed 003, LocalCPUBackend).
  *
- * A store keeps chunks coming into a cache that holds 8 of them. Readers find the newest ones, hold two each for a
- * while, and then want room for a result. Who retrieves may wait: its EVICT is busy while all chunks are held, and it
- * comes again. A store must not (whoever holds the chunks may wait for it): it gives up, and its chunk is lost. */
+ * A store writes chunks into a cache that holds 8. Readers find the newest chunks, hold two each for a while, and then
+ * need space for a result. A retrieve may wait: its EVICT is busy while all chunks are held, and it tries again. A
+ * store must not wait, because a holder of chunks may wait for it: it fails, and its chunk is lost. */
 #include "senders.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void store(sender *me) {
     over = true;
 }
 
-/* Holds the newest chunks that are there, whose positions say which they are. */
+/* Holds the newest chunks, which their positions identify. */
 static void read(sender *me) {
     const tla_stack_request result = {.nbytes = CHUNK};
     wait_us(50 + 10 * me->number);

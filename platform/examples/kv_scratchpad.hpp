@@ -1,8 +1,8 @@
 // A module of one's own: a scratchpad whose pages are handed out by command, as a key-value cache wants them.
 //
-// It is a memory on a bus, and it takes commands. What every memory does alike (four phases, errors, DMI, debug) comes
-// from memory_module, what every engine does alike (ports, queue, completions) from control_window; the decisions are
-// the C core's (buffer_pools.h). Left to say: what an access takes, what a command does, and what is to be seen of it.
+// It is a memory on a bus, and it accepts commands. memory_module has the common part of memories (four phases, errors,
+// DMI, debug), control_window the common part of engines (ports, queue, completions), and the C core the decisions
+// (buffer_pools.h). The rest is here: the time of an access, the effect of a command, and the statistics.
 #ifndef KV_SCRATCHPAD_HPP
 #define KV_SCRATCHPAD_HPP
 
@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-// `in` takes accesses by offset; each takes length / bandwidth. `control` takes ALLOC of at most a page, whose value is
-// the offset of a page, and FREE of such an offset. Pages rotate: the one that was freed first is taken first. A page
-// that is freed is withdrawn from whoever has a pointer to it.
+// `in` accepts accesses by offset; each takes length / bandwidth. `control` accepts ALLOC of at most a page, whose
+// value is the offset of a page, and FREE of such an offset. Pages rotate: the page that was freed first is allocated
+// first. DMI pointers to a freed page are withdrawn.
 class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_handler {
   public:
     struct config {
@@ -27,7 +27,7 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
     };
 
     struct statistics : tlmalloc::command_counts {
-        std::uint64_t allocs = 0, frees = 0; // commands, refused ones included
+        std::uint64_t allocs = 0, frees = 0; // commands, rejected ones included
     };
 
     tlmalloc::control_window control;
@@ -42,7 +42,7 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
         pool_.reset(made);
     }
 
-    // What whoever reports walks: the memory's own lines, then ours.
+    // For reports: the memory's own statistics, then those of this module.
     std::vector<tlmalloc::statistics_group> list_statistics() const override {
         tlmalloc::statistics_group all = list_accesses();
         all.statistics.push_back({"allocs", statistics_.allocs, "commands", "ALLOC, including failed commands"});
@@ -60,7 +60,7 @@ class kv_scratchpad : public tlmalloc::memory_module, private tlmalloc::command_
         return move(payload, arrival_ps + tla_transfer_ps(payload.get_data_length(), config_.bandwidth));
     }
 
-    // What DMI tells of the time of an access.
+    // The time of an access for DMI.
     std::uint64_t word_ps(bool) const override { return tla_transfer_ps(in.get_bus_width() / 8, config_.bandwidth); }
 
     // A well-formed command has arrived. The core decides, the price of its receipt is charged.

@@ -1,12 +1,12 @@
 // Loaders that bring sequences back from the host's memory, each holding some chunks and waiting for more: the deadlock
 // that LMCache's chunk budget is for (seed 003, calculate_chunk_budget), on a whole platform.
 //
-// The pool is a slice of HBM with room for 8 chunks. Four loaders, a thread and a PE's DMA engine each, bring a
-// sequence of 3 chunks: a chunk is allocated by a command to the pool's controller and pinned, its bytes come by DMA
-// from the host's memory over the fabric, and none is given up before all three are there. Then they are read, compared
-// with what the sequence is, and given back. Without a budget every loader gets two and waits for a third, which is
-// found out, not waited for: everybody that is not through has been refused since anybody gave something back. With a
-// budget of tla_kv_chunk_budget chunks, of which a loader takes all three before it allocates the first, two load at a
+// The pool is a slice of HBM with room for 8 chunks. Four loaders, a thread and a PE's DMA engine each, load a sequence
+// of 3 chunks. A chunk is allocated by a command to the pool's controller and pinned, and DMA moves its bytes from the
+// host's memory over the fabric. No chunk is released before all three are loaded. Then the loader reads them, compares
+// them with the sequence, and releases them. Without a budget every loader gets two and waits for a third: a deadlock,
+// which the ledger detects, because every unfinished loader has failed since the last release. With a budget of
+// tla_kv_chunk_budget chunks, from which a loader takes all three before it allocates the first, two loaders work at a
 // time.
 #include "bench_main.hpp"
 #include "tlmalloc/kv/kv_cache.h"
@@ -45,7 +45,7 @@ std::uint64_t now_ps() {
     return to_ps(sc_core::sc_time_stamp());
 }
 
-// Who holds how much, and who was refused since anybody gave something back.
+// The held chunks of each loader, and the loaders that have failed since the last release.
 struct ledger {
     std::vector<std::uint64_t> held[loaders]; // addresses of the chunks that a loader has pinned
     bool loading[loaders] = {}, refused[loaders] = {};
@@ -60,7 +60,7 @@ struct ledger {
     }
     void is_freed() { std::fill(std::begin(refused), std::end(refused), false); }
 
-    // Nobody who loads can go on, and nothing will change that.
+    // No loader can continue, and nothing will change that.
     bool is_deadlock() const {
         for (unsigned i = 0; i < loaders; i++)
             if (loading[i] && !refused[i]) return false;
@@ -172,7 +172,7 @@ struct bench {
     void run();
 };
 
-// A chunk of the pool, pinned, when there is one. False: everybody waits.
+// Takes a chunk of the pool, pinned, when one is free. False: all loaders wait.
 bool loader::take_chunk() {
     ledger &state = all.state;
     while (!state.is_dead) {

@@ -16,8 +16,8 @@ class m_cpu : public sc_core::sc_module {
   public:
     tlm_utils::simple_initiator_socket<m_cpu> out{"out"};
 
-    // The firmware's cube: the physical address of the last byte of its HBM, and how much of it a PE has. The first
-    // request that it is asked makes it begin; where that is refused (m_cpu.h), so is every request.
+    // The firmware's cube: the physical address of the last byte of its HBM, and the bytes of a PE's slice. The first
+    // request begins the firmware; if that fails (m_cpu.h), every request fails.
     m_cpu(sc_core::sc_module_name name, tla_paddr last_byte, std::uint64_t slice_bytes,
           const tlmalloc::riscv_core::config &settings = {})
         : sc_module(name), core("core", settings), last_byte_(last_byte), slice_bytes_(slice_bytes) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// Cube 0 of SIP 0. A router has a link to everybody: the host, whose socket is given, the M_CPU, and the PEs.
+// Cube 0 of SIP 0. A router has a link to the host, whose socket is an argument, to the M_CPU, and to each PE.
 class m_cpu_cube : public sc_core::sc_module {
   public:
     struct pe_memory : sc_core::sc_module {

@@ -1,4 +1,4 @@
-// Firmware of an M_CPU allocates in its cube: a host asks it, and writes and reads what it got.
+// Firmware of an M_CPU allocates in its cube: a host sends requests, and writes and reads the blocks.
 #include "m_cpu_cube.hpp"
 
 #include "tlmalloc/modules/command_sender.hpp"
@@ -13,7 +13,7 @@ SC_MODULE(asking_host) {
         SC_THREAD(run);
     }
 
-    // What it was, what came of it, and what the M_CPU took for it.
+    // A request, its result, and the time of the M_CPU.
     template <typename Request>
     void tell(const char *what, Request request) {
         const tlmalloc::riscv_core &core = cube->processor.core;

@@ -8,7 +8,8 @@
 enum { PAGE = 4096, US = 1000000, MAP_PS = 50 * US, READ_EVERY_PS = 10 * US };
 
 static const uint64_t va = UINT64_C(4) << 30;
-static uint8_t memory[2 * PAGE]; /* page 0: what the address led to; page 1: where the remap leads */
+static uint8_t
+    memory[2 * PAGE]; /* page 0: the old destination of the address; page 1: the destination after the remap */
 
 static tla_status map(tla_mmu *mmu, uint64_t pa, uint64_t visible_ps) {
     const tla_map_entry entry = {{va}, {pa}, PAGE, TLA_READ, 0};

@@ -1,4 +1,5 @@
-/* Test benches in C on a whole platform: what the host does, step by step in simulated time, and a kernel that it runs.
+/* Test benches in C on a whole platform: the actions of the host, step by step in simulated time, and a kernel that it
+ * runs.
  *
  * A bench is a C file that defines `the_npu_bench`; npu_bench.cpp is the top-level around it: the platform of a
  * configuration, the host's thread, and a waveform of the memory controllers. The program's first argument is the VCD.
@@ -18,24 +19,24 @@ enum { SETTINGS_MAX = 16, SIGNALS_MAX = 8 };
 typedef struct npu_bench {
     const char *const settings[SETTINGS_MAX]; /* "key=value", over a configuration's defaults; NULL behind the last */
     tl_kernel kernel;                         /* one program of it on every PE */
-    int (*run)(void);                         /* what the host does; the program's status */
-    const char *const signals[SIGNALS_MAX];   /* names in the waveform, of what the bench shows; NULL behind the last */
+    int (*run)(void);                         /* the host's program; returns the program's status */
+    const char *const signals[SIGNALS_MAX]; /* names in the waveform of the signals of the bench; NULL after the last */
 } npu_bench;
 
 extern const npu_bench the_npu_bench;
 
 typedef struct host_tensor host_tensor;
 
-/* For the host. Each takes simulated time and returns what the runtime says, whose text goes to standard error.
- * A tensor has equal parts for all PEs; `memory` says where they lie. */
+/* For the host. Each takes simulated time and returns the status of the runtime, whose text goes to standard error. A
+ * tensor has equal parts for all PEs; `memory` is their memory. */
 tla_status make_tensor(const char *name, tla_memory_kind memory, uint64_t nbytes, host_tensor **made);
 tla_status free_tensor(host_tensor *tensor);
 tla_status write_tensor(const host_tensor *tensor, const uint8_t *bytes);
 tla_status read_tensor(const host_tensor *tensor, uint8_t *bytes);
 tla_status run_kernel(const uint64_t *arguments, size_t count);
 
-/* A tensor of a plan: in every PE's slice `nbytes` at `offset`; `tensor` is where it lies once the plan is deployed,
- * until the arena is freed. Programs find theirs `height` bytes from one to the next. */
+/* A tensor of a plan: in every PE's slice `nbytes` at `offset`; `tensor` is its place from the deployment of the plan
+ * until the arena is freed. The parts of successive programs are `height` bytes apart. */
 typedef struct planned_tensor {
     uint64_t nbytes, offset;
     const host_tensor *tensor;

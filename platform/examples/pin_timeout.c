@@ -1,4 +1,4 @@
-/* A pin that nobody takes away: it times out, and what it held can be evicted (seed 003, PinMonitor).
+/* A pin that is never dropped: it times out, and its block can be evicted (seed 003, PinMonitor).
  *
  * A store leaves a chunk in the cache. A lookup finds it, pins it for 50 us so that it is not evicted before it is
  * retrieved, and is never heard of again. A second store wants the memory: its EVICT is busy until the pin is over. */

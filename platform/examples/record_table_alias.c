@@ -1,10 +1,9 @@
 /* TPU-MLIR's record table places a tensor on another that lives: seed 002 as it stands, beside a table that counts.
  *
  * A is read by a reshape, whose output B is A under another name, and by the op that makes C. The table keeps a set of
- * offsets in use, so when A is dead its offset leaves the set, and D, which is made of C, is put on B, which is read
- * only by the last op: E = B + D. The kernel runs the graph on bytes, once for each table, in memory that is deployed
- * as the table says. Whether two tensors that live together overlap can be told before from lifetimes and offsets
- * (tla_plan_check). */
+ * used offsets. When A is dead, its offset leaves the set, and D, which is made of C, is put on B, which only the last
+ * op reads: E = B + D. The kernel runs the graph on bytes, once for each table, in memory that is deployed by the
+ * table. Lifetimes and offsets show before the run whether two live tensors overlap (tla_plan_check). */
 #include "npu_bench.h"
 
 #include "tlmalloc/plan/plan.h"
@@ -44,8 +43,8 @@ static tla_status run_op(tl_context *tl) {
     return tl_free_tiles(tl, tiles, 2, status);
 }
 
-/* What the graph says, without any memory that could be shared: A = 10, C = 20 + A, D = 30 + C, E = 40 + B + D, each
- * chunk one more than the one before. */
+/* The values of the graph without shared memory: A = 10, C = 20 + A, D = 30 + C, E = 40 + B + D, each chunk one more
+ * than the one before. */
 static uint8_t expected(uint64_t byte) {
     const uint8_t chunk = (uint8_t)(byte / CHUNK), a = (uint8_t)(10 + chunk), d = 30 + 20 + 10;
     return (uint8_t)(40 + chunk + a + d);
@@ -98,7 +97,7 @@ static tla_status run_graph(const planned_tensor *at, uint64_t height) {
     return TLA_OK;
 }
 
-/* Bytes of E that are wrong; -1: it did not run. *told: the checker found an overlap before. */
+/* Returns the number of wrong bytes of E; -1: the kernel did not run. *told: the checker found an overlap before. */
 static int try_table(bool counted, bool *told) {
     uint64_t offsets[TENSORS], height;
     if (place(counted, offsets, &height)) return -1;

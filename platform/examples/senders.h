@@ -22,13 +22,13 @@ typedef struct bench {
     uint64_t memory_bytes;                  /* of HBM, placed by first fit */
     unsigned senders;                       /* each runs at time 0 */
     void (*run)(sender *me);                /* a thread: takes simulated time */
-    int (*end)(void);                       /* when all have come to an end; the program's status */
-    const char *const signals[SIGNALS_MAX]; /* names in the waveform, of what the bench shows; NULL behind the last */
+    int (*end)(void);                       /* called when all senders have ended; returns the program's status */
+    const char *const signals[SIGNALS_MAX]; /* names in the waveform of the signals of the bench; NULL after the last */
 } bench;
 
 extern const bench the_bench;
 
-/* For senders: passes simulated time; tells it; shows a value of a signal from now on. */
+/* For senders: wait for simulated time; return it; set the value of a signal from now on. */
 void wait_us(uint64_t us);
 uint64_t now_us(void);
 void show(unsigned signal, uint64_t value);

@@ -1,9 +1,9 @@
 /* A block that gives up its place in HBM and takes it again: eviction to the host's memory, by DMA.
  *
- * Two tensors of 1.5 MiB want the 2 MiB of HBM of four PEs. The second is refused, so the first is copied to the host's
- * memory by a kernel, every PE its part, and its HBM is freed; when the second has been there, the first comes back.
- * All bytes cross the host's link, at 64 GB/s the slowest of the way: 24.6 us for 1.5 MiB, there and back; the rest is
- * what comes before and after, the first tile's load and what the end point stores. */
+ * Two tensors of 1.5 MiB compete for the 2 MiB of HBM of four PEs. The second allocation fails, so a kernel copies the
+ * first tensor to the host's memory, each PE its part, and the HBM is freed. After the second tensor is freed, the
+ * first returns. All bytes cross the host's link, at 64 GB/s the slowest of the path: 24.6 us for 1.5 MiB in each
+ * direction. The rest is the first tile's load and the end point's stores. */
 #include "npu_bench.h"
 
 #include <stdio.h>

@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t memory_bytes = std::uint64_t{1} << 28, base = 0x8000'0000, block_bytes = std::uint64_t{1} << 26;
 constexpr unsigned accesses = 20'000;
 
-// What a memory takes. A burst of HBM2 is 4 beats of 64 bits, with masked writes; one of DDR4 8 beats, and where its
-// controller corrects errors, or its devices are 4 bits wide, there are none.
+// The requests of a memory. A burst of HBM2 is 4 beats of 64 bits, with masked writes; a burst of DDR4 8 beats, and
+// without byte enables where its controller corrects errors, or its devices are 4 bits wide.
 struct memory_kind {
     unsigned burst;
     bool byte_enables;
@@ -43,9 +43,9 @@ tlmalloc::memory_controller::config controller_config() {
     return config;
 }
 
-// What DRAMSys takes: naturally aligned powers of two, and no byte enables in requests of more than a burst, which lose
-// them. What is less than a burst becomes one: with byte enables, or by reading it first. The bridge refuses what lies
-// past its end, where DRAMSys does not look.
+// The requests that DRAMSys accepts: naturally aligned powers of two, and no byte enables in requests of more than a
+// burst, which lose them. A shorter access becomes a burst: with byte enables, or by reading it first. The bridge
+// rejects addresses past its end, which DRAMSys does not check.
 tlmalloc::lt_at_bridge::config bridge_config(const memory_kind &of) {
     tlmalloc::lt_at_bridge::config config;
     config.capacity = memory_bytes;
@@ -67,7 +67,7 @@ tlmalloc::hbm_slice::config slice_config() {
     return config;
 }
 
-// Allocates a block, and makes a list of accesses with several threads, so that several are under way.
+// Allocates a block, and makes a list of accesses with several threads, so that several are in flight.
 struct tester : sc_core::sc_module {
     struct access {
         std::uint64_t offset; // in the block
@@ -177,7 +177,7 @@ std::vector<tester::access> anything() {
     return all;
 }
 
-// What lies past the end: the controller's memory is as large as the bridge says, so these never get there.
+// Accesses past the end: the controller's memory is as large as the bridge's range, so they never arrive there.
 bool refuses_the_end(tester &from) {
     std::uint8_t byte = 0;
     sc_core::sc_time delay;

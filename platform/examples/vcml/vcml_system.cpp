@@ -122,7 +122,8 @@ class platform : public vcml::system {
 
     explicit platform(const sc_core::sc_module_name &name) : system(name) {
         controller.slice.bind(slice.in);
-        // The bus hands addresses on as they are (the last argument), for that is what the controller's ALLOC answers.
+        // The bus passes addresses unchanged (the last argument), because the controller's ALLOC returns such
+        // addresses.
         bus.bind(controller.in, memory_base, memory_base + memory_bytes - 1, memory_base);
         bus.bind(controller.control, control_base, control_base + 16 * TLA_PORT_BYTES - 1);
         controller.in.read_rights(sideband_);
@@ -141,7 +142,7 @@ class platform : public vcml::system {
     }
 
   private:
-    // What the masters do, one behind the other in time; `shared_` is a counter in a block of the first one's.
+    // The programs of the masters, one after the other in time; `shared_` is a counter in a block of the first master.
     void program() {
         first.program = [this](master &m) {
             m.pause(10);
@@ -194,7 +195,7 @@ class platform : public vcml::system {
         std::printf("two masters counted to %u with LR and SC, %u stores were not made\n", back, failed_);
     }
 
-    // Adds one a hundred times; whoever comes between LR and SC makes it come again.
+    // Adds one a hundred times; a write of another master between LR and SC makes it try again.
     void count(master &m, double pause_ns) {
         for (int i = 0; i < 100; i++)
             for (;;) {
