@@ -65,7 +65,7 @@ enum row_key {
     row_keys
 };
 
-// What a file or a row of it says.
+// The contents of a file or of a row.
 template <std::size_t Keys>
 struct written {
     tla_place at{};

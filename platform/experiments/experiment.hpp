@@ -1,4 +1,4 @@
-// Experiments: what configs/experiments/*.yaml say, and the workloads that they can name.
+// Experiments: the contents of configs/experiments/*.yaml, and the workloads that they can name.
 #ifndef TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_HPP
 #define TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_HPP
 
@@ -31,7 +31,7 @@ class experiment_run {
   public:
     virtual ~experiment_run() = default;
 
-    // Once all rows are made: one that goes on with the simulation itself, step by step, comes to its end here.
+    // Called when all rows exist: a workload that advances the simulation itself, step by step, does so here.
     virtual void drive() {}
 
     bool finished() const { return finished_; }
@@ -67,34 +67,34 @@ struct experiment_parameter {
 struct experiment_workload {
     const char *name;
     std::vector<experiment_parameter> parameters; // all of them are required
-    std::vector<const char *> figures; // what a row can ask for, the first if it does not say; empty: there is one
+    std::vector<const char *> figures; // the figures that a row can name, by default the first; empty: a single figure
     bool relative; // a row's figure is 100 * the result of another (the first, or relative_to) / its own
     std::function<std::unique_ptr<experiment_run>(const char *, const tla_config &, const experiment_parameters &)>
         make;
-    // What of a row cannot be, before anything runs; null: nothing.
+    // Checks a row before the run; null: no check.
     tla_status (*check)(const tla_config &, const experiment_parameters &, tla_error *) = nullptr;
     std::vector<const char *> units{}; // of the figures, where each has its own: then a file may ask for all of them
     // This build has it not: "this build has no serving; configure with ..."; the name alone counts then.
     const char *missing = nullptr;
 };
 
-// Those of this folder, and what was added.
+// The workloads of this folder, and the added ones.
 const std::vector<experiment_workload> &experiment_workloads();
 
 // Before an experiment is loaded.
 void add_experiment_workload(experiment_workload workload);
 
-// What the value is that a row is compared with.
+// The kind of value with which a row is compared.
 enum class standing {
     none,        // there is no such value: the model's figure stands alone
     published,   // others measured or simulated it
     closed_form, // it follows from the parameters, by a formula that the source names
-    input,       // it was put into the configuration: the row shows that it comes out again, no more
+    input,       // an input of the configuration: the row shows only that the model reproduces it
 };
 const char *standing_name(standing s);
 
 struct experiment_row {
-    std::string label, unit, source, note; // note: what a reader must know of the figure, may be empty
+    std::string label, unit, source, note; // note: a remark about the figure for readers, may be empty
     std::size_t figure = 0;                // of the workload's
     standing reference_is = standing::none;
     std::optional<double> reference, bound_pct; // reference: unless standing::none
@@ -110,18 +110,18 @@ struct experiment {
     std::string name, about, unit;
     const experiment_workload *workload = nullptr;
     bool takes_long = false;  // and runs only when it is named
-    bool all_figures = false; // the rows of the file are there for each of the workload's figures, one behind the other
+    bool all_figures = false; // the rows of the file are repeated for each of the workload's figures
     std::vector<experiment_row> rows;
 
-    // What a row shows; empty where the workload has one figure.
+    // Returns the figure of a row; empty where the workload has a single figure.
     std::string figure_name(const experiment_row &row) const {
         return workload->figures.empty() ? "" : workload->figures[row.figure];
     }
 };
 
-// Reads and checks a file, whose findings go to stderr as "file:line:column: error: ...". The form is in
-// configs/experiments/README.md. Files of data lie in the folder `data`. TLA_SYNTAX for any finding, TLA_IO when the
-// file cannot be read. Of an experiment whose workload is missing only name and workload are read.
+// Reads and checks a file, whose findings go to stderr as "file:line:column: error: ...". configs/experiments/README.md
+// describes the form. Files of data lie in the folder `data`. TLA_SYNTAX for any finding, TLA_IO when the file cannot
+// be read. For an experiment whose workload is missing only name and workload are read.
 tla_status load_experiment(const std::string &path, const std::string &data, experiment &made);
 
 } // namespace tlmalloc

@@ -1,5 +1,5 @@
-// What KernBench's all-reduces are held against: the collective of the configuration on every PE, by itself, with the
-// slots of its messages in the TCM, in the SRAM and in the HBM.
+// The model's side of KernBench's all-reduces: the collective of the configuration on every PE, alone, with the slots
+// of its messages in the TCM, in the SRAM and in the HBM.
 #include "experiments/experiment_dma.hpp"
 
 #include "tlmalloc/kernel.h"
@@ -11,9 +11,9 @@ namespace tlmalloc {
 
 namespace {
 
-// What the kernels of a platform are told and tell.
+// The inputs and results of the kernels of a platform.
 struct recorder {
-    std::uint64_t begin_ps = 0; // when all of them begin what is measured
+    std::uint64_t begin_ps = 0; // when all programs begin the measured part
     std::uint64_t end_ps = 0;   // when the last one has done it
 };
 

@@ -13,12 +13,12 @@ namespace {
 
 enum figure { figure_alloc, figure_free, figure_stream, figure_lost, figure_read, figure_worst_read, figure_count };
 
-constexpr std::uint64_t hole_bytes = 256;                          // of a free block in front
-constexpr std::uint64_t block_bytes = 4096;                        // of what is allocated: fits into the last one only
-constexpr std::uint64_t stream_bytes = std::uint64_t{1} << 20;     // of the tensor that is read over and over
+constexpr std::uint64_t hole_bytes = 256;                      // of a free block in front
+constexpr std::uint64_t block_bytes = 4096;                    // bytes of a block: fits into the last free block only
+constexpr std::uint64_t stream_bytes = std::uint64_t{1} << 20; // of the tensor that is read over and over
 constexpr std::uint64_t read_bytes = 256, read_pause_ps = 100'000; // a single read; at most so long after the last
 constexpr std::uint64_t settled_ps = 2'000'000;                    // the stream has filled everything on its way
-constexpr std::uint64_t port = std::uint64_t{5} * TLA_PORT_BYTES;  // of the controller: nobody else's
+constexpr std::uint64_t port = std::uint64_t{5} * TLA_PORT_BYTES;  // of the controller: used by no other sender
 constexpr double unmeasured = std::numeric_limits<double>::quiet_NaN();
 
 struct latencies {
@@ -35,9 +35,9 @@ struct latencies {
     double worst_ns() const { return count ? static_cast<double>(worst_ps) / 1e3 : unmeasured; }
 };
 
-// The HBM's free list has `nodes` blocks, of which only the last one has room for what is allocated: every ALLOC and
-// every FREE walks all of them. For the time of `window` and until the command is done that runs then there are, as the
-// parameters say, ALLOC and FREE in turn, a DMA stream that never pauses, and single reads at random times.
+// The HBM's free list has `nodes` blocks, of which only the last has room for the block: every ALLOC and every FREE
+// walks all of them. For the time of `window`, and until the last command is done, the parameters select ALLOC and FREE
+// in turn, a DMA stream that never pauses, and single reads at random times.
 class allocator_run : public dma_run {
   public:
     allocator_run(const char *name, const tla_config &config, const experiment_parameters &p)
@@ -60,7 +60,7 @@ class allocator_run : public dma_run {
 
     pe_unit &unit() const { return *platform_.pes()[0]; }
 
-    // Lets the heap begin with holes between blocks that nobody gives back.
+    // Starts the heap with holes between blocks that are never released.
     void fragment(const tla_config &config) {
         const std::uint64_t nodes = p_.at("nodes");
         tla_arena_config range{};
@@ -106,7 +106,7 @@ class allocator_run : public dma_run {
         const tla_status status = send_command(driver_.commands, port, what, completion, delay);
         sc_core::wait(delay);
         into.add(now_ps() - start);
-        if (failure_.status) return failure_.status; // of somebody beside it
+        if (failure_.status) return failure_.status; // of another process
         return status ? tla_error_set(&failure_, status, "command: %s", tla_status_text(status)) : TLA_OK;
     }
 
@@ -163,7 +163,7 @@ class allocator_run : public dma_run {
         tla_status status = TLA_OK;
         latencies allocs, frees;
         tla_completion completion{};
-        if (commands) status = command(TLA_OP_ALLOC, completion, allocs); // what the stream meets has met it now
+        if (commands) status = command(TLA_OP_ALLOC, completion, allocs); // the stream has met the command now
         if (commands && !status) status = command(TLA_OP_FREE, completion, frees);
         allocs = frees = {};
         const std::uint64_t start = now_ps(), bytes = unit().dma.get_statistics().bytes_read,
@@ -190,7 +190,7 @@ class allocator_run : public dma_run {
     const experiment_parameters p_;
     const std::uint64_t burst_;
     const double bandwidth_; // of the slice, where no timing profile has its own
-    const bool channels_;    // there is none
+    const bool channels_;    // false: no command runs
     driver driver_;
     latencies reads_;
     bool open_ = true;

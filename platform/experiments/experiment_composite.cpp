@@ -1,5 +1,5 @@
-// What a composite is held against KernBench with: the kernel matmul_composite on every PE, and the window of its
-// stages.
+// The model's side of the comparison of composites with KernBench: the kernel matmul_composite on every PE, and the
+// window of its stages.
 #include "experiments/experiment_dma.hpp"
 #include "programs/program.h"
 

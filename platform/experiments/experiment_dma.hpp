@@ -1,4 +1,4 @@
-// What the runs of experiments share that move data by the DMA engine of PE 0.
+// The common part of experiments that move data by the DMA engine of PE 0.
 #ifndef TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_DMA_HPP
 #define TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_DMA_HPP
 
@@ -29,7 +29,7 @@ class dma_run : public platform_run {
         return platform_.host().create_tensor(name, nbytes, 1, {{{0, 0, 0}}}, made, &failure_);
     }
 
-    // Rows into the TCM from its beginning on; ends when the last byte is there.
+    // Loads rows into the TCM from its beginning on; ends when the last byte has arrived.
     tla_status load(std::uint64_t va, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t pitch) {
         tla_paddr tile{};
         tla_paddr_pe_tcm(0, 0, 0, 0, &tile);

@@ -1,4 +1,4 @@
-// Aged heaps of experiments: what a recorded program leaves in a slice.
+// Aged heaps of experiments: the free blocks that a recorded program leaves in a slice.
 #include "experiments/experiment_dma.hpp"
 #include "replay/aging.h"
 

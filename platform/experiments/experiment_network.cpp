@@ -66,7 +66,7 @@ class network_run : public platform_run {
   private:
     static constexpr tl_kernel kernels[] = {network_kernel};
 
-    // What was counted so far, of all PEs.
+    // The counts so far, of all PEs.
     struct counts {
         std::uint64_t at_ps = 0, tlb_misses = 0, row_hits = 0, row_others = 0;
     };
@@ -167,7 +167,7 @@ class network_run : public platform_run {
         return TLA_OK;
     }
 
-    // What nobody reads after an op.
+    // Frees the tensors that no op reads after this one.
     tla_status free_after(std::size_t op) {
         const std::uint64_t start = now_ps();
         for (auto living = living_.begin(); living != living_.end();) {
@@ -234,7 +234,8 @@ class network_run : public platform_run {
             hits + others > 0 ? 100 * hits / (hits + others) : std::numeric_limits<double>::quiet_NaN();
     }
 
-    // Of the slice that needed most: blocks of what ops make, and all that no other program could have had.
+    // Reports for the slice that needed most: blocks of the outputs of ops, and all bytes that no other program could
+    // have used.
     void tell_memory(const std::vector<std::uint64_t> &of_heap, const std::vector<std::uint64_t> &with_inputs) {
         std::uint64_t peak = 0, reserved = 0;
         for (std::size_t pe = 0; pe < programs(); pe++) {

@@ -11,7 +11,7 @@ namespace tlmalloc {
 
 namespace {
 
-// What is drawn together: the rows of one unit, or of one figure.
+// The rows of one panel: of one unit, or of one figure.
 struct panel {
     std::string unit;
     std::vector<std::size_t> rows;
@@ -45,8 +45,8 @@ std::string plot_data(const experiment &e, const std::vector<experiment_result> 
     return data;
 }
 
-// The axis of values: from 0, or by decades where positive values lie two of them apart; room for the numbers above
-// the bars. A zero has no bar on an axis of decades, and says so by its number.
+// The axis of values: from 0, or by decades where positive values lie two decades apart; room for the numbers above the
+// bars. A zero has no bar on an axis of decades; its number shows it.
 std::string plot_axis(const experiment &e, const panel &p, const std::vector<experiment_result> &results) {
     double least = 0, most = 0;
     const auto look = [&](double value) {
@@ -69,7 +69,7 @@ std::string plot_axis(const experiment &e, const panel &p, const std::vector<exp
     return text;
 }
 
-// `to`: a command that says where the picture goes; `from`: where the data are.
+// `to`: a command for the destination of the picture; `from`: the place of the data.
 std::string plot_script(const experiment &e, const std::vector<experiment_result> &results, const std::string &to,
                         const std::string &from) {
     const std::vector<panel> panels = panels_of(e);

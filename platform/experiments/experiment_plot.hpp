@@ -1,4 +1,4 @@
-// Pictures of experiments: the model's figures beside what they are compared with.
+// Pictures of experiments: the model's figures beside the values of the comparison.
 #ifndef TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_PLOT_HPP
 #define TLMALLOC_PLATFORM_EXPERIMENTS_EXPERIMENT_PLOT_HPP
 
@@ -15,7 +15,7 @@ struct experiment_result {
 };
 
 struct plot_files {
-    std::FILE *data = nullptr, *script = nullptr, *picture = nullptr; // picture: where gnuplot is there
+    std::FILE *data = nullptr, *script = nullptr, *picture = nullptr; // picture: where gnuplot is installed
 };
 
 // DIR/NAME.dat, DIR/NAME.gp and, with `picture`, DIR/NAME.svg.

@@ -32,7 +32,7 @@ std::shared_ptr<experiment_run> run_of_row(const experiment &e, std::size_t row,
 void run_to_the_end(const row_runs &runs) {
     for (const auto &run : runs)
         if (run && !run->finished()) run->drive();
-    const sc_core::sc_time slice(100, sc_core::SC_US); // between looks at what is done
+    const sc_core::sc_time slice(100, sc_core::SC_US); // between two checks for the end
     progress_line progress = progress_begin("reproduce", "rows");
     const bool simulated =
         std::any_of(runs.begin(), runs.end(), [](const auto &run) { return run && !run->finished(); });
@@ -84,7 +84,7 @@ bool read_all(int from, void *bytes, std::size_t nbytes) {
     return true;
 }
 
-// In the new process: what is interrupted is told by the one that waits, and does not outlive it.
+// In the new process: the waiting process reports an interrupt, and this process does not outlive it.
 [[noreturn]] void simulate_for(int to, const experiment &e) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
@@ -94,7 +94,7 @@ bool read_all(int from, void *bytes, std::size_t nbytes) {
     bool good = false;
     try {
         good = simulate(e, runs, figures);
-    } catch (const sc_core::sc_report &) { // told by the handler
+    } catch (const sc_core::sc_report &) { // the handler has reported it
     } catch (const std::bad_alloc &) {
         std::fprintf(stderr, "tlmalloc reproduce: TLA_NO_HOST_MEMORY: no host memory for the platform\n");
     }

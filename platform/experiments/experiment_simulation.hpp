@@ -6,8 +6,8 @@
 
 namespace tlmalloc {
 
-// figures[i][j]: what row j of experiment i has, NaN where nothing was measured and that is right. False, with
-// messages, when a row has not come to its end, or not well; then the figures say nothing.
+// figures[i][j]: the figure of row j of experiment i, NaN where nothing was measured and that is right. False, with
+// messages, when a row has not ended successfully; the figures are then undefined.
 bool simulate_all(const std::vector<experiment> &experiments, std::vector<std::vector<double>> &figures);
 
 } // namespace tlmalloc

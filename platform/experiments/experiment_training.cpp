@@ -37,18 +37,17 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     return x * 0xbf58476d1ce4e5b9u ^ x >> 32;
 }
 
-// The time that the calls of a step take in the driver, where nobody is in the way.
+// The time of a step's calls in the driver, without contention.
 std::uint64_t driver_ps(const tla_config &config, const training_step &step) {
     return step.allocs * config.host.driver.alloc_ps + step.frees * config.host.driver.free_ps;
 }
 
 struct block {
     shard memory;
-    std::uint64_t value; // what the device writes there
+    std::uint64_t value; // the value that the device writes there
 };
 
-// What the device is given: an operation that writes a block, or (take: it is freed) one that reads it for the last
-// time.
+// An operation of the device: it writes a block, or (take: the block is freed) reads it for the last time.
 struct operation {
     block on;
     std::uint64_t takes_ps, ready_ps; // ready_ps: the driver's part is done
@@ -63,7 +62,7 @@ struct rank {
     std::deque<operation> queue;
     sc_core::sc_event given, done;
     bool busy = false;
-    std::uint64_t written = 0, sum = 0; // values made so far; what the device has read, folded
+    std::uint64_t written = 0, sum = 0; // values made so far; the values that the device has read, folded
 
     bool idle() const { return queue.empty() && !busy; }
 };
@@ -100,7 +99,7 @@ class training_run : public platform_run {
         std::deque<tlm_utils::simple_initiator_socket<memory_ports>> to; // of each rank
     };
 
-    // ---- the device: what it is given, in order ----
+    // ---- the device: its operations, in order ----
 
     void serve_queue(rank &r) {
         for (;;) {
@@ -120,7 +119,8 @@ class training_run : public platform_run {
         }
     }
 
-    // First and last bytes of a block, as debug accesses: what the bytes are costs no time of its own here.
+    // Write and read the first and last bytes of a block by debug accesses, because the bytes must cost no time of
+    // their own.
     void write(rank &r, const block &b) {
         for (const std::uint64_t at : ends_of(b)) {
             std::uint64_t value = b.value;
@@ -235,13 +235,13 @@ class training_run : public platform_run {
             if (platform_.host().release(blocks(r, e.where)[e.slot].memory, &failure_)) return;
     }
 
-    // ---- what is measured ----
+    // ---- measurements ----
 
     struct counts {
         std::uint64_t at_ps = never, calls = 0, waits = 0, waited_ps = 0, busy_ps = 0;
     };
 
-    // Every rank comes here when all have met, at one time; the first looks, before anybody goes on.
+    // Every rank calls this when all have met, at one time; the first rank measures, before any rank continues.
     void look(counts &all) {
         if (all.at_ps != never) return;
         all.at_ps = now_ps();

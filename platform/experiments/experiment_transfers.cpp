@@ -1,4 +1,5 @@
-// What the whole NPU is held against KernBench with: DMA from PEs to slices, and the host's writes and reads.
+// The model's side of the comparison of the whole NPU with KernBench: DMA from PEs to slices, and the host's writes and
+// reads.
 #include "experiments/experiment_dma.hpp"
 
 #include <algorithm>
@@ -7,9 +8,9 @@ namespace tlmalloc {
 
 namespace {
 
-// Issuer k is PE first + k and writes (or reads) `bytes` of the slice of PE target + k * step, all at one time and
-// without the TCM, as KernBench's PeDmaMsg: by physical address, or with `mapped` by the virtual one of a tensor that
-// lies there. With `host` there is one issuer, the PCIe end point of SIP 0, as for its MemoryWriteMsg and
+// Issuer k is PE first + k and writes (or reads) `bytes` of the slice of PE target + k * step. All begin at one time
+// and do not use the TCM, as KernBench's PeDmaMsg: by physical address, or with `mapped` by the virtual address of a
+// tensor there. With `host` the only issuer is the PCIe end point of SIP 0, as for its MemoryWriteMsg and
 // MemoryReadMsg.
 class transfers_run : public platform_run {
   public:
@@ -23,7 +24,8 @@ class transfers_run : public platform_run {
     }
 
   private:
-    // In every slice the same, aligned to what pseudo-channels are interleaved by: everybody begins with the first one.
+    // The same offset in every slice, aligned to the interleaving of pseudo-channels: all issuers begin with the first
+    // channel.
     static constexpr std::uint64_t begin = 0x1000;
 
     std::uint64_t issuers() const { return p_.at("host") ? 1 : p_.at("issuers"); }

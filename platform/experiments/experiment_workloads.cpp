@@ -1,4 +1,4 @@
-// What the experiments simulate.
+// The workloads of experiments.
 #include "experiments/experiment_dma.hpp"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ class visibility_run : public dma_run {
         explicit driver(sc_core::sc_module_name name) : sc_module(name) {}
         tlm_utils::simple_initiator_socket<driver> commands{"commands"}, memory{"memory"};
     };
-    enum : std::uint64_t { port = 5 * TLA_PORT_BYTES }; // of the VA manager: nobody else's
+    enum : std::uint64_t { port = 5 * TLA_PORT_BYTES }; // of the VA manager: used by no other sender
 
     tla_status remap(std::uint64_t va, tla_paddr pa, std::uint64_t nbytes) {
         tla_command command{};
@@ -163,7 +163,7 @@ class visibility_run : public dma_run {
             if (const tla_status status = platform_.host().write_tensor(*blocks[i], bytes.data(), &failure_))
                 return status;
         }
-        sc_core::wait(sc_core::sc_time(1, sc_core::SC_MS)); // posted mappings are there
+        sc_core::wait(sc_core::sc_time(1, sc_core::SC_MS)); // posted mappings have arrived
         unsigned stale = 0, wrong = 0;
         for (std::uint64_t i = 0; i < p_.at("tries"); i++) {
             const unsigned now = 1 - i % 2;

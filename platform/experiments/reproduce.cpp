@@ -1,4 +1,4 @@
-// `tlmalloc reproduce [NAME]`: runs experiments and compares them with what was published.
+// `tlmalloc reproduce [NAME]`: runs experiments and compares them with published figures.
 #include "cli/commands.h"
 #include "cli/gnuplot.h"
 #include "cli/installed.hpp"
@@ -23,7 +23,8 @@ namespace {
 
 using namespace tlmalloc;
 
-// In the folder where the command runs, else with what was installed beside the program, wherever that is now.
+// Returns the folder of experiments: in the command's working directory, otherwise the folder installed beside the
+// program.
 std::string experiments_folder() {
     const char *const here = "configs/experiments";
     std::error_code problem;
@@ -31,14 +32,14 @@ std::string experiments_folder() {
     return installed(std::filesystem::path(TLMALLOC_DATA) / here);
 }
 
-// What comes with nobody's installation: beside the repository, like its own folders.
+// Returns the folder of data that are not installed: beside the repository, like its own folders.
 std::string data_folder(const std::string &experiments) {
     std::error_code problem;
     const std::filesystem::path folder = std::filesystem::canonical(experiments, problem);
     return (folder / "../../../shared/data").lexically_normal().string();
 }
 
-// What the command line says; nullptr: nothing.
+// The arguments of the command line; nullptr: not given.
 struct arguments {
     const char *name, *from, *data, *json, *plot;
 };
@@ -103,7 +104,7 @@ void refuse_name(const options &o, const std::vector<std::string> &files) {
                   nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
 }
 
-// The files to run; none, and a message, with CLI_FAILED where there is none, CLI_BAD_INPUT for a name that is none.
+// Finds the files to run. No files, and a message: CLI_FAILED if no file exists, CLI_BAD_INPUT for an unknown name.
 int find_files(const options &o, std::vector<std::string> &files) {
     if (o.name.find('/') != std::string::npos || o.name.find(".yaml") != std::string::npos) { // a path
         files = {o.name};
@@ -139,7 +140,7 @@ experiment_result compare(const experiment_row &row, double model) {
     return r;
 }
 
-// What a reader must know of a row's figure, a line each.
+// Returns remarks about a row's figure for readers, a line each.
 std::vector<std::string> remarks(const experiment_row &row) {
     std::vector<std::string> lines;
     if (!row.missing.empty()) lines.push_back("skipped: " + row.missing + " is missing (--data)");
@@ -150,7 +151,7 @@ std::vector<std::string> remarks(const experiment_row &row) {
     return lines;
 }
 
-// So many digits; large numbers whole.
+// Prints so many digits; large numbers as whole numbers.
 std::string number_text(double value, int digits = 4) {
     char text[32] = "-";
     if (std::isnan(value)) return text;
@@ -275,7 +276,7 @@ int fail(const tla_error &error, tla_status status) {
     return cli_exit_status(status);
 }
 
-// Of all experiments, those that do not take long; whoever wants one of the others names it.
+// Without names, removes the experiments that take long; a user names them to run them.
 void leave_long_ones_out(std::vector<experiment> &experiments, std::string &names) {
     const auto first = std::stable_partition(experiments.begin(), experiments.end(),
                                              [](const experiment &e) { return !e.takes_long; });
@@ -284,7 +285,7 @@ void leave_long_ones_out(std::vector<experiment> &experiments, std::string &name
     experiments.erase(first, experiments.end());
 }
 
-// Takes out experiments whose workload this build has not. One that was named is refused: its exit status, else CLI_OK.
+// Removes experiments whose workload this build lacks. A named one is rejected: returns its exit status, else CLI_OK.
 int leave_missing_out(const options &o, std::vector<experiment> &experiments, std::string &names) {
     for (auto e = experiments.begin(); e != experiments.end();) {
         if (!e->workload->missing) {
@@ -360,6 +361,6 @@ int tlmalloc_reproduce(int argc, char **argv) {
     try {
         return reproduce(o);
     } catch (const sc_core::sc_report &) {
-        return CLI_FAILED; // told by the handler
+        return CLI_FAILED; // the handler has reported it
     }
 }

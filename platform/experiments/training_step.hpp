@@ -1,4 +1,4 @@
-// The memory of one training step: what a recorded program allocates and frees in a cycle that repeats.
+// The memory of one training step: the allocations and frees of a recorded program in a cycle that repeats.
 #ifndef TLMALLOC_PLATFORM_EXPERIMENTS_TRAINING_STEP_HPP
 #define TLMALLOC_PLATFORM_EXPERIMENTS_TRAINING_STEP_HPP
 
@@ -11,13 +11,13 @@
 
 namespace tlmalloc {
 
-// Blocks are known by slots. What a step allocates has a slot of the step; a free gives back what this step put there,
-// or what the step before did. What lives longer has a slot of the opening.
+// Slots identify blocks. A block that a step allocates has a slot of the step; a free releases a block of this step or
+// of the step before. Blocks that live longer have a slot of the opening.
 struct training_step {
     enum class kept { opening, last, now };
     struct event {
         bool is_free;
-        kept where; // of an alloc: opening, last (the opening puts what the first step frees there) or now
+        kept where; // of an alloc: opening, last (the opening allocates the blocks that the first step frees) or now
         std::size_t slot;
         std::uint64_t nbytes;
     };
@@ -28,9 +28,9 @@ struct training_step {
     std::size_t opening_slots = 0, allocs = 0, frees = 0; // allocs, frees: of the step
 };
 
-// Reads a trace (trace.h) and takes the `calls` events from `first` on (counted from 0) for a step.
-// TLA_INVALID_ARGUMENT when the trace ends before, or when these are no cycle: what they free of older blocks must be
-// what they themselves leave behind, block for block. Else as trace_load; *error is told.
+// Reads a trace (trace.h), and uses the `calls` events from `first` on (counted from 0) as a step. TLA_INVALID_ARGUMENT
+// when the trace ends before, or when these events are not a cycle: the older blocks that they free must equal the
+// blocks that they leave, block for block. Other errors as trace_load, with a text in *error.
 tla_status load_training_step(const std::string &path, std::uint64_t first, std::uint64_t calls, training_step &made,
                               tla_error *error);
 
