@@ -97,15 +97,15 @@ static const char description[] =
     "Exit status: 0 the file was explained, 1 a file cannot be read or written, 2 bad usage, a bad recording or "
     "report.";
 
-/* Who explains recordings; NULL: nobody. */
+/* The reader of recordings; NULL: none. */
 static explain_recording *recording;
 
 void explain_recordings_by(explain_recording *explainer) {
     recording = explainer;
 }
 
-/* An arena, and text that is no JSON, are no recordings: their errors name what the command explains instead. A file
- * that cannot be read, is empty or compressed is left to the reader of recordings. */
+/* An arena, and text that is not JSON, are not recordings: their errors name the files that the command explains. The
+ * reader of recordings handles files that cannot be read, are empty or compressed. */
 static tla_status check_kind(const char *path, tla_error *error) {
     char begin[16] = "";
     struct stat what;

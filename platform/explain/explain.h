@@ -1,4 +1,4 @@
-/* `tlmalloc explain FILE`: what is asked of a recording of PyTorch, and of an arena. */
+/* `tlmalloc explain FILE`: questions about a recording of PyTorch, and about an arena. */
 #ifndef TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 #define TLMALLOC_PLATFORM_EXPLAIN_EXPLAIN_H
 
@@ -18,12 +18,12 @@ typedef enum explain_when { EXPLAIN_DEFAULT, EXPLAIN_OOM, EXPLAIN_PEAK, EXPLAIN_
 /* Settings that are compared, at most; half of them are the user's. */
 enum { EXPLAIN_SETTINGS_MAX = 32 };
 
-/* What is asked of a recording. */
+/* A question about a recording. */
 typedef struct explain_question {
     const char *path;
     int device; /* -1: the first that recorded something */
     explain_when when;
-    uint64_t entry, capacity;    /* entry: of EXPLAIN_ENTRY; capacity 0: what the recording tells */
+    uint64_t entry, capacity;    /* entry: of EXPLAIN_ENTRY; capacity 0: the recording's */
     bool compare;                /* play the program under other settings, also when memory was not out */
     const char *version;         /* of PyTorch; NULL: not given */
     const char *const *settings; /* of the user's */
@@ -33,12 +33,12 @@ typedef struct explain_question {
 /* Prints the answer, draws the map and writes JSON (NULL: not wanted), and commits the outputs. */
 typedef tla_status explain_recording(const explain_question *question, FILE *map, FILE *json, tla_error *error);
 
-/* Has recordings explained by `explainer` from now on. NULL, as without a call: they are TLA_UNSUPPORTED, and the error
- * says with what option the program must be built. */
+/* Sets the explainer of recordings. NULL, as without a call: recordings are TLA_UNSUPPORTED, and the error names the
+ * option with which the program must be built. */
 void explain_recordings_by(explain_recording *explainer);
 
-/* Why an arena's snapshot (arena.h) would refuse a request, or that it would not; JSON if wanted. TLA_SYNTAX
- * for a damaged one. */
+/* Explains why an arena's snapshot (arena.h) would fail a request, or that it would serve it; JSON if wanted.
+ * TLA_SYNTAX for a damaged snapshot. */
 tla_status explain_arena(const char *path, uint64_t nbytes, FILE *table, FILE *json, tla_error *error);
 
 #ifdef __cplusplus

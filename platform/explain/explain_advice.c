@@ -1,5 +1,5 @@
-/* What to change because of where the time went: why, and a key of the configuration with another value. A key is named
- * only after a run with it, which must have been shorter. */
+/* Advice from the parts of the time: the cause, and a key of the configuration with another value. A key is named only
+ * after a run with it, which must have been shorter. */
 #include "explain/explain_repeat.h"
 #include "explain/explain_run.h"
 
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A value of the run's configuration as text, by its key with dots; "" where there is none. */
+/* Copies a value of the run's configuration as text, by its key with dots; "" for a missing key. */
 static void value_of(const run_explained *e, const char *key, char *text, size_t size) {
     char part[64];
     const json_t *value = e->config;
@@ -30,7 +30,7 @@ static bool is_set_to(const run_explained *e, const char *key, const char *value
     return strcmp(now, value) == 0;
 }
 
-/* A value of this type, in bytes or ps; 0 where there is none. */
+/* Returns a value of this type, in bytes or ps; 0 for a missing key. */
 static double quantity_of(const run_explained *e, const char *key, tla_value_type type) {
     char text[64];
     uint64_t number = 0;
@@ -131,8 +131,8 @@ static void try_cheaper(trials *t, const char *key) {
     try_scaled(t, key, 1, 2);
 }
 
-/* Of the VA manager's work that for ranges which are made, which the host waits for: about all that is not the least of
- * a free. */
+/* Returns the VA manager's work for new ranges, for which the host waits: about all work except the least work of a
+ * free. */
 static double virtual_ranges_ps(const run_explained *e) {
     const json_t *const manager = json_object_get(e->report, "va_manager");
     const double busy_ps = json_number_value(json_object_get(manager, "busy_ps")),

@@ -1,4 +1,4 @@
-/* Runs of the command itself, each in a process of its own, whose reports nobody else sees. */
+/* Runs of the command itself, each in a process of its own, whose reports only this process reads. */
 #define _GNU_SOURCE /* memfd_create */
 #include "explain/explain_repeat.h"
 #include "model/base/grow.h"
@@ -46,7 +46,7 @@ static void add_section(run_repeater *r, const char *path, json_t *section) {
     }
 }
 
-/* The child: `tlmalloc run` with nothing to read and nobody to write to. */
+/* The child: `tlmalloc run` without input and without visible output. */
 _Noreturn static void run(char **words, pid_t parent) {
     const int nowhere = open("/dev/null", O_RDWR);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -57,8 +57,8 @@ _Noreturn static void run(char **words, pid_t parent) {
     _exit(1);
 }
 
-/* Whether va.page_size goes with mmu.page_size, as it does where it is not written. A report does not say what was
- * written; where both are equal it need not be. */
+/* Returns whether va.page_size follows mmu.page_size, as it does by default. A report does not show which keys were
+ * set; if both are equal, it need not. */
 static bool has_one_page_size(const run_explained *e) {
     const json_t *const mmu = json_object_get(json_object_get(e->config, "mmu"), "page_size"),
                         *const va = json_object_get(json_object_get(e->config, "va"), "page_size");

@@ -6,14 +6,14 @@
 
 typedef struct run_repeater run_repeater;
 
-/* From the report's configuration and the words of its command line. A kernel of the user's own is run only from the
- * file that the user names: no report makes the command load what the report says (NULL: none is named). NULL without
- * host memory, and where the run cannot be repeated to the picosecond: a file that it read is not there any more, or
- * another build wrote the report. */
+/* Makes a repeater from the report's configuration and the words of its command line. A kernel of a user runs only from
+ * the file that the user names: no report makes the command load a file (NULL: no file is named). NULL without host
+ * memory, and where the run cannot be repeated to the picosecond: an input file is missing, or another build wrote the
+ * report. */
 run_repeater *run_repeater_make(const run_explained *e, const char *kernel_file);
 void run_repeater_free(run_repeater *repeater);
 
-/* What the path that is explained takes with this value of a key. False: the configuration is rejected, or the run
+/* Computes the time of the explained path with this value of a key. False: the configuration is rejected, or the run
  * fails. Takes as long as the run did. */
 bool run_repeater_time(const run_repeater *repeater, const char *key, const char *value, uint64_t *took_ps);
 

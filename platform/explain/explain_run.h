@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What time can be saved on: a kind of work, or several that one change helps against. */
+/* A topic for saving time: a kind of work, or several kinds that one change reduces. */
 typedef enum time_topic {
     TOPIC_ALLOCATION,
     TOPIC_ALLOCATION_QUEUE,
@@ -55,7 +55,7 @@ typedef struct topic_share {
     size_t place_count;                   /* of all, which may be more */
 } topic_share;
 
-/* What is explained: the critical path of a run, or a kernel of one PE. */
+/* The subject of an explanation: the critical path of a run, or a kernel of one PE. */
 typedef struct run_explained {
     const char *path;
     const json_t *report, *config; /* of the run */
@@ -67,11 +67,11 @@ typedef struct run_explained {
     size_t share_count;
 } run_explained;
 
-/* What to change because of a share. */
+/* A change that a share suggests. */
 typedef struct run_change {
     char key[64];           /* of the configuration, where a run with it was shorter; "": no key was found to help */
     char value[64], to[64]; /* that it has, and in that run */
-    uint64_t took_ps;       /* what is explained, in that run */
+    uint64_t took_ps;       /* the time of the subject in that run */
     char text[400];         /* why, without keys */
 } run_change;
 
@@ -81,12 +81,12 @@ struct run_repeater;
  * not be read once more. */
 bool is_run_report(const char *path);
 
-/* Explains a report. kernel NULL: any; the file of a kernel: also run from there, to try changes; pe -1: the critical
- * path. TLA_SYNTAX with file and line for one that is cut, of another version or of another command; TLA_NOT_FOUND for
- * a kernel or PE that is none. */
+/* Explains a report. kernel NULL: any; the file of a kernel: the runs that try changes use it, too; pe -1: the critical
+ * path. TLA_SYNTAX with file and line for a report that is cut, of another version or of another command; TLA_NOT_FOUND
+ * for an unknown kernel or PE. */
 tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *table, FILE *json, tla_error *error);
 
-/* Reads the report and what is asked for; *report is the caller's to give back, also when it fails (NULL then). */
+/* Reads the report and the subject; the caller releases *report, also after a failure (NULL then). */
 tla_status explain_run_read(const char *path, const char *kernel, int64_t pe, json_t **report, run_explained *out,
                             tla_error *error);
 

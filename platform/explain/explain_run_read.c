@@ -1,4 +1,4 @@
-/* The report of a run, read for what is to be explained of it. */
+/* Reads the parts of a report that an explanation needs. */
 #include "explain/explain_run.h"
 
 #include "cli/read_text.h"
@@ -29,7 +29,7 @@ static unsigned line_of(const char *text, const char *key) {
     return line;
 }
 
-/* Says what was found in the part of the report that begins with this key. */
+/* Reports a finding in the part of the report that begins with this key. */
 static tla_status __attribute__((format(printf, 4, 5)))
 wrong(const reader *r, tla_status status, const char *key, const char *format, ...) {
     char text[400];
