@@ -1,8 +1,8 @@
 /* Binary buddies as firmware of a memory controller: a list of free blocks for every order, last in first out.
  *
- * A block of order k is 2^k units at a multiple of 2^k; sizes are powers of two, and there are at most 8192 units.
- * Placements are those of tla_arena with TLA_BUDDY, which trusts its callers: only a range that is no block is refused.
- */
+ * A block of order k is 2^k units at a multiple of 2^k; sizes are powers of two, and at most 8192 units exist.
+ * Placements are those of tla_arena with TLA_BUDDY, which trusts its callers: it rejects only ranges that are not
+ * blocks. */
 #include "serve.h"
 
 #include <stdint.h>
@@ -12,7 +12,7 @@ enum { ORDERS = 14, UNITS = 1 << (ORDERS - 1), NOBODY = UNITS };
 static uint16_t heads[ORDERS];
 static struct {
     uint16_t next, previous;
-} links[UNITS + 1];               /* of the free block that begins at the unit; the last one is nobody's */
+} links[UNITS + 1];               /* of the free block that begins at the unit; the last one is a sentinel */
 static uint8_t free_order[UNITS]; /* of the free block that begins at the unit, and 1; else 0 */
 static unsigned highest;          /* order of the largest block that there can be */
 
@@ -54,7 +54,7 @@ static void file(unsigned at, unsigned order) {
 }
 
 __attribute__((noinline, cold)) static tla_mailbox_status begin(uint64_t nodes, uint64_t size) {
-    (void)nodes; /* there is one for every unit */
+    (void)nodes; /* every unit has a node */
     if (size > UNITS) return TLA_MAILBOX_NO_NODE;
     for (unsigned i = 0; i < sizeof free_order; i++)
         free_order[i] = 0;

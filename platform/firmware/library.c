@@ -1,4 +1,4 @@
-/* What the compiler calls where there is no C library. */
+/* The functions that the compiler calls, for a system without a C library. */
 #include <stddef.h>
 #include <stdint.h>
 

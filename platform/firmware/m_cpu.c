@@ -1,5 +1,5 @@
-/* The firmware of an M_CPU: has the memory controllers of its cube allocate, by the driver that hosts use
- * (port_client.h). What it is asked stands in m_cpu.h. */
+/* The firmware of an M_CPU: it allocates from the memory controllers of its cube, by the driver that hosts use
+ * (port_client.h). m_cpu.h describes its requests. */
 #include "m_cpu.h"
 
 #include "tlmalloc/command/control_port.h"

@@ -1,7 +1,8 @@
-/* What every firmware does: sleeps until a request stands in the mailbox, serves it, and sleeps again.
+/* The loop of every firmware: it sleeps until the mailbox has a request, serves it, and sleeps again.
  *
- * An allocator includes this and defines begin, take and give_back. Nothing is initialised but by a request to begin.
- * They answer the statuses of mailbox.h; who has others defines ANSWER, their type, before. */
+ * An allocator includes this header and defines begin, take and give_back. Only a request to begin initialises its
+ * state. The functions return the statuses of mailbox.h; a firmware with other statuses defines ANSWER, their type,
+ * before. */
 #ifndef TLMALLOC_FIRMWARE_SERVE_H
 #define TLMALLOC_FIRMWARE_SERVE_H
 
@@ -13,7 +14,7 @@
 #define ANSWER tla_mailbox_status
 #endif
 
-/* As the operations of mailbox.h, by its registers; take says where in *offset. */
+/* The operations of mailbox.h, by its registers; take writes the address to *offset. */
 static ANSWER begin(uint64_t offset, uint64_t size);
 static ANSWER take(uint64_t size, uint64_t *offset);
 static ANSWER give_back(uint64_t offset, uint64_t size);
