@@ -8,7 +8,7 @@
 
 enum { X, Y, WORLD };
 
-/* Of the tensor `world`: what the ranks are. */
+/* The words of the tensor `world`: the places of the ranks. */
 enum { GOES_ROUND, RANKS, MIDDLE, DIMENSIONS, EXTENTS, WORLD_WORDS = EXTENTS + TL_WORLD_DIMENSIONS_MAX };
 
 static tla_status tell_world(tl_context *tl, const tl_world *world, const tl_tile *words, tla_vaddr to) {

@@ -1,8 +1,8 @@
 /* o = softmax(q * k^T / sqrt(width)) * v of one head: q and o queries x width, k and v keys x width, f16 in memory,
- * computed in f32. One pass over keys and values with an online softmax (kernel/layers.h): what was summed is scaled
- * down whenever a larger score turns up. With causal = 1 the last query sees all keys, the one before all but the last,
- * and so on. Prefill: queries = keys; decode: queries = 1. Where there are two programs for a query or more, they share
- * its keys, and send each other what they have seen. */
+ * computed in f32. One pass over keys and values with an online softmax (kernel/layers.h): the sums are scaled down
+ * whenever a larger score is found. With causal = 1 the last query sees all keys, the one before all but the last, and
+ * so on. Prefill: queries = keys; decode: queries = 1. With at least two programs for a query, the programs share its
+ * keys, and exchange their states. */
 #include "tlmalloc/kernel.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct shape {
     uint32_t queries, keys, width, causal;
 } shape;
 
-/* What a program does: some queries with some of their keys, as one of `members` that share them. */
+/* The work of a program: some queries with some of their keys, as one of `members` that share them. */
 typedef struct share {
     uint32_t first, end;          /* queries; none: nothing is left for this program */
     uint32_t first_key, keys_end; /* keys, as far as a query sees them */
@@ -63,8 +63,8 @@ static tla_status add_part(tl_context *tl, const tl_tile tiles[TILES], const tl_
     return status == TLA_OK ? tl_attention_add(tl, attention, &p, &v) : status;
 }
 
-/* What the members have seen comes together in the first of them: in each round every second of those that are left
- * sends it to the one before. */
+/* Merges the states of the members in the first one: in each round every second of the remaining members sends its
+ * state to the one before. */
 static tla_status gather(tl_context *tl, const share *part, const tl_attention *attention, const tl_tile *other) {
     const uint32_t program = tl_program_id(tl, TL_ALL);
     for (uint32_t step = 1; step < part->members; step *= 2) {
@@ -100,8 +100,8 @@ static tla_status attend(tl_context *tl, const tl_tile tiles[TILES], const shape
     return status;
 }
 
-/* Program p of P takes the queries [p * queries / P, (p + 1) * queries / P) with all of their keys; of at least twice
- * as many programs as queries, as many as there are for a query share its keys, but each has one. */
+/* Program p of P takes the queries [p * queries / P, (p + 1) * queries / P) with all of their keys. With at least twice
+ * as many programs as queries, the programs of a query share its keys, and each has at least one key. */
 static share share_of(const shape *s, uint32_t p, uint32_t programs) {
     if (programs / 2 < s->queries)
         return (share){.first = (uint32_t)((uint64_t)p * s->queries / programs),
@@ -152,10 +152,10 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, count, status);
 }
 
-/* The weights of the keys that a query sees, not divided by their sum. Returns by how much of itself each may be off in
- * f32: the score by width + 3 roundings of a sum of magnitudes (see product.h; the scaling of q is one, 1 / sqrt(width)
- * is two), its difference from the largest, of at most twice the largest magnitude, by one, and exp by two. What a
- * weight is scaled by later on are differences of such scores, which add up to no more than that once more. */
+/* The weights of the keys that a query sees, not divided by their sum. Returns the relative error of each in f32. The
+ * score has width + 3 roundings of a sum of magnitudes (see product.h; the scaling of q is one, 1 / sqrt(width) is
+ * two). Its difference from the largest score, of at most twice the largest magnitude, has one, and exp has two. Later
+ * scalings of a weight are differences of such scores, which add up to no more than that once more. */
 static double weights_of(const tl_workload *workload, const void *const *tensors, uint64_t query, uint64_t seen,
                          double *weights) {
     const uint64_t width = workload->parameters[WIDTH];
@@ -177,8 +177,8 @@ static double weights_of(const tl_workload *workload, const void *const *tensors
     return (((double)width + 4) * most + 4 * most + 2) * 0x1p-24;
 }
 
-/* One element: a quotient of two sums of `seen` terms with PART of them in a step, which rounds `seen` times, three
- * times more for each step and six times where what two programs have seen is merged, and to f16 at the end. */
+/* Checks one element: a quotient of two sums of `seen` terms with PART of them in a step. It rounds `seen` times, three
+ * times more for each step, six times for each merge of two programs, and to f16 at the end. */
 static tla_status check_element(const tl_workload *workload, const void *const *tensors, uint64_t index,
                                 const double *weights, uint64_t seen, double off, tla_error *error) {
     const uint64_t width = workload->parameters[WIDTH];
@@ -194,7 +194,7 @@ static tla_status check_element(const tl_workload *workload, const void *const *
     const double before = 2 * (off + ((double)seen + 3 * steps + 6 * merges + 3) * 0x1p-24) * magnitude / total;
     const double allowed = before + fmax((fabs(exact) + before) * 0x1p-11, 0x1p-25);
     const double got = tl_element(tensors[O], TL_F16, index);
-    if (fabs(got - exact) <= allowed) return TLA_OK; /* refuses NaN */
+    if (fabs(got - exact) <= allowed) return TLA_OK; /* rejects NaN */
     return tl_wrong(error, "attention: o[%llu][%llu] is %.9g, expected %.9g within %.3g",
                     (unsigned long long)(index / width), (unsigned long long)(index % width), got, exact, allowed);
 }

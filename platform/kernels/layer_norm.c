@@ -11,7 +11,7 @@ enum { TILE_HALF, TILE_X, TILE_SQUARES, TILE_OF_ROW, TILE_GAMMA, TILE_BETA, TILE
 
 #define EPSILON 1e-5f
 
-/* What is the same for all rows: gamma, beta, 1 / columns and epsilon. */
+/* Prepares the tiles that are the same for all rows: gamma, beta, 1 / columns and epsilon. */
 static tla_status prepare(tl_context *tl, const tl_tile tiles[TILES]) {
     const uint64_t columns = tiles[TILE_X].columns;
     tla_status status = tl_load(tl, &tiles[TILE_GAMMA], (tla_vaddr){tl_argument(tl, GAMMA)}, columns * 4);
@@ -66,17 +66,17 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, TILES, status);
 }
 
-/* What is exact of a row, and how far rounding in f32 may move it. */
+/* The exact statistics of a row, and their errors by rounding in f32. */
 typedef struct row_statistics {
     double mean, scale;             /* scale: 1 / sqrt(variance + epsilon) */
     double mean_error, scale_error; /* of each difference from the mean, and of the scale */
 } row_statistics;
 
 /* A sum of n numbers rounds by at most n * 2^-24 of the sum of their magnitudes, with the product by 1 / n, itself
- * rounded, two more (Higham, Accuracy and Stability of Numerical Algorithms, 3.1); a difference by 2^-24 of itself,
- * which is at most twice the largest magnitude. The squares are off by what the differences are, twice their magnitude
- * times that; their sum rounds as the first. 1 / sqrt is largest where the variance is least, and rounds by two units.
- */
+ * rounded, two more (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). A difference rounds by 2^-24 of
+ * itself, which is at most twice the largest magnitude. The error of a square is the error of its difference times
+ * twice its magnitude; the sum of the squares rounds as the first sum. 1 / sqrt is largest where the variance is least,
+ * and rounds by two units. */
 static row_statistics statistics_of(const void *x, uint64_t first, uint64_t columns) {
     const double unit = 0x1p-24, n = (double)columns;
     double mean = 0, magnitude = 0, largest = 0, variance = 0, distance = 0;
@@ -99,8 +99,8 @@ static row_statistics statistics_of(const void *x, uint64_t first, uint64_t colu
     return (row_statistics){mean, scale, mean_error, most - scale + 2 * unit * most};
 }
 
-/* How far y may lie from the exact value: what the row's statistics make of it, three roundings in f32, and the last to
- * f16, 2^-11 of the result, or 2^-25 where that is subnormal. */
+/* Returns the tolerance of y: the effect of the errors of the statistics, three roundings in f32, and the last to f16,
+ * 2^-11 of the result, or 2^-25 where that is subnormal. */
 static double tolerance(const row_statistics *row, double difference, double gamma, double exact) {
     const double scaled = fabs(difference) * row->scale,
                  off = row->mean_error * (row->scale + row->scale_error) + fabs(difference) * row->scale_error;
@@ -119,7 +119,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
             const double exact = difference * of_row.scale * gamma + tl_element(tensors[BETA], TL_F32, column);
             const double got = tl_element(tensors[Y], TL_F16, i),
                          allowed = tolerance(&of_row, difference, gamma, exact);
-            if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
+            if (!(fabs(got - exact) <= allowed)) /* also rejects NaN */
                 return tl_wrong(error, "layer_norm: y[%llu][%llu] is %.9g, expected %.9g within %.3g",
                                 (unsigned long long)row, (unsigned long long)column, got, exact, allowed);
         }

@@ -63,7 +63,7 @@ static tla_status compare(const double *a, const double *b, const void *c, const
                 magnitude += fabs(product);
             }
             const double allowed = product_tolerance(exact, magnitude, k);
-            if (!(fabs(found - exact) <= allowed)) /* also refuses NaN */
+            if (!(fabs(found - exact) <= allowed)) /* also rejects NaN */
                 return tl_wrong(error,
                                 "matmul_composite: program %llu: C[%llu][%llu] is %.9g, expected %.9g within %.3g",
                                 (unsigned long long)program, (unsigned long long)row, (unsigned long long)column, found,

@@ -79,9 +79,9 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, TILES, status);
 }
 
-/* What rounding does to one element of the hidden layer. The product before it is off by (width + 1) * 2^-24 of
- * magnitudes (see product.h), which silu, whose slope is less than 1.1, makes 1.1 times that; the sigmoid and the
- * product with it round by 3 * 2^-24, and the last, to f16, by 2^-11 or, where it is subnormal, 2^-25. */
+/* Returns the rounding error of one element of the hidden layer. The product before it has an error of (width + 1) *
+ * 2^-24 of magnitudes (see product.h), which silu, whose slope is less than 1.1, makes 1.1 times that. The sigmoid and
+ * the product with it round by 3 * 2^-24, and the last rounding, to f16, by 2^-11 or, where it is subnormal, 2^-25. */
 static double hidden_error(double silu, double magnitude, double width) {
     const double before = 1.1 * (width + 1) * 0x1p-24 * magnitude + 3 * 0x1p-24 * fabs(silu);
     return before + fmax((fabs(silu) + before) * 0x1p-11, 0x1p-25);
@@ -122,7 +122,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
         off += ((double)hidden + 1) * 0x1p-24 * magnitude;
         const double got = tl_element(tensors[Y], TL_F16, i),
                      allowed = off + fmax((fabs(exact) + off) * 0x1p-11, 0x1p-25);
-        if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
+        if (!(fabs(got - exact) <= allowed)) /* also rejects NaN */
             status = tl_wrong(error, "mlp: y[%llu][%llu] is %.9g, expected %.9g within %.3g",
                               (unsigned long long)(i / width), (unsigned long long)(i % width), got, exact, allowed);
     }

@@ -1,10 +1,10 @@
-/* What a message from one PE to another takes, four ways (KernBench's pe2pe): PE 0 of cube 0 sends its part of x to
+/* The time of a message from one PE to another on four paths (KernBench's pe2pe): PE 0 of cube 0 sends its part of x to
  *
  *   h1  the next PE of the cube, in KernBench's layout on the next router      h3  the cube in the east
  *   h2  the PE half the cube further on, below it there                        h4  the cube in the south
  *
- * and back, a few times, one way after the other, so that nothing else is on the links; ways that the platform has not
- * are left out. The report's paths say what each took, the first time with the allocation of slots. */
+ * and back, a few times, one path after the other, so that no other traffic is on the links; paths that the platform
+ * lacks are left out. The report's paths have the times, the first with the allocation of slots. */
 #include "tlmalloc/kernel.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static tla_status run(tl_context *tl) {
     return tl_free_tiles(tl, tiles, TILES, status);
 }
 
-/* A receiver has the bytes of program 0, everybody else its own, program 0 those that came back to it. */
+/* A receiver has the bytes of program 0, every other program its own, and program 0 the bytes that returned to it. */
 static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
     const unsigned char *x = tensors[X], *y = tensors[Y];
     const uint64_t part = workload->elements_per_pe * 2;

@@ -26,7 +26,7 @@ static tla_status run(tl_context *tl) {
     tla_status status = tl_alloc_tiles(tl, tiles, 2);
     if (status != TLA_OK) return status;
     status = tl_load(tl, &tiles[0], (tla_vaddr){tl_argument(tl, X) + offset}, (uint64_t)elements * 4);
-    uint32_t place = 0; /* which tile holds what goes on */
+    uint32_t place = 0; /* index of the tile to send next */
     for (uint32_t round = 1; status == TLA_OK && round < programs; round++, place ^= 1)
         status = pass_on(tl, &tiles[place], &tiles[place ^ 1]);
     if (status == TLA_OK)

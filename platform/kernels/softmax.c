@@ -50,7 +50,7 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
         for (uint64_t i = row * columns; i < (row + 1) * columns; i++) {
             double exact = exp(tl_element(tensors[X], TL_F16, i) - largest) / sum;
             double got = tl_element(tensors[Y], TL_F16, i), allowed = tolerance(exact, (double)columns);
-            if (!(fabs(got - exact) <= allowed)) /* also refuses NaN */
+            if (!(fabs(got - exact) <= allowed)) /* also rejects NaN */
                 return tl_wrong(error, "softmax: y[%llu][%llu] is %.9g, expected %.9g within %.3g",
                                 (unsigned long long)row, (unsigned long long)(i % columns), got, exact, allowed);
         }

@@ -2,14 +2,14 @@
  *
  *     h = x + sum over heads of attention(norm(x) Wq, keys, values) Wo,    y = h + silu(norm(h) W1) W2
  *
- * for `sequences` sequences of `tokens` tokens each, which are the last of `keys` that their attention sees: the keys
- * and values of those before are in a cache, to which those of the tokens are written. tokens = 1: a decoding step;
- * tokens = keys: prefill.
+ * for `sequences` sequences of `tokens` tokens each, the last of the `keys` tokens that their attention sees. A cache
+ * has the keys and values of the earlier tokens, and the kernel adds those of the new tokens. tokens = 1: a decoding
+ * step; tokens = keys: prefill.
  *
  * Data parallel over SIPs: each takes some of the sequences. Tensor parallel over a SIP's PEs: heads of sequences and
- * columns of the hidden layer are dealt out, and what the PEs have is summed over the SIP (tl_all_reduce) after the
- * heads and after the MLP. Tiles come from the PE's memory controller where they are needed and go back when they are
- * not; weights and the cache come while something else is computed. */
+ * columns of the hidden layer are distributed, and the results of the PEs are summed over the SIP (tl_all_reduce) after
+ * the heads and after the MLP. Tiles are allocated from the PE's memory controller when they are needed, and then
+ * freed; weights and the cache are loaded during computations. */
 #include "tlmalloc/kernel.h"
 #include "transformer_reference.h"
 
@@ -23,7 +23,7 @@ typedef struct block {
     tl_world sip;
     uint32_t first, rows; /* sequences [first, ...) of this SIP; their tokens, rows of x */
     tl_tile x;            /* f32, rows x width: the residual stream */
-    tl_tile turned;       /* f16, width x rows: what the norm gives, turned over */
+    tl_tile turned;       /* f16, width x rows: the norm's result, transposed */
     tl_tile sum;          /* f32, rows x width: what this program adds to x */
 } block;
 
@@ -91,7 +91,7 @@ typedef struct one_head {
     uint32_t row;   /* the first of its tokens */
 } one_head;
 
-/* scores = q k^T, and what they add; the tokens see all of these keys, or (last) one more each. */
+/* scores = q k^T, and their contributions; the tokens see all of these keys, or (last) one more each. */
 static tla_status see(tl_context *tl, const block *b, const one_head *h, const tl_tile *k, const tl_tile *v,
                       bool last) {
     const tl_tile turned = tl_view(tl, &h->tiles[SCORES_TURNED], 0, 0, k->rows, b->tokens),
@@ -120,7 +120,8 @@ static tla_status fetch(tl_context *tl, const block *b, const one_head *h, uint3
     return status;
 }
 
-/* The keys and values before the tokens: while one part is seen the next one comes. The first is under way. */
+/* Processes the keys and values before the tokens: the next part is loaded during the work on the current part. The
+ * load of the first part has begun. */
 static tla_status see_cache(tl_context *tl, const block *b, const one_head *h, tl_tile kv[2], tl_handle handles[2]) {
     tla_status status = TLA_OK;
     for (uint32_t first = 0; status == TLA_OK && first < b->keys - b->tokens; first += PART) {
@@ -175,7 +176,7 @@ static tla_status attend(tl_context *tl, const block *b, const one_head *h, tl_h
     if (status == TLA_OK) status = see(tl, b, h, &k, &v, true);
     if (status == TLA_OK) status = tl_attention_end(tl, &h->attention, &tiles[OUT]);
     if (status == TLA_OK) status = tl_dot(tl, &sum, &tiles[OUT], &out);
-    const tla_status stored = tl_wait_all(tl); /* whatever failed: nothing moves in a tile that is given back */
+    const tla_status stored = tl_wait_all(tl); /* after any failure too: no transfer may use a freed tile */
     return status == TLA_OK ? stored : status;
 }
 
@@ -243,7 +244,7 @@ static tla_status hidden_part(tl_context *tl, const block *b, const tl_tile tile
     return status;
 }
 
-/* The weights of hidden units from `first` on, into one half of their tile; they are under way when it returns. */
+/* Starts to load the weights of hidden units from `first` on into one half of their tile. */
 static tla_status fetch_hidden(tl_context *tl, const block *b, const tl_tile *tile, uint32_t first, uint32_t end,
                                uint32_t half, tl_tile *w, tl_handle *handle) {
     *w = tl_view(tl, tile, half * PART, 0, at_most(end - first, PART), 2 * b->width);

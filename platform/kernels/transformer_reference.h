@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* heads: of each head Wq, Wk and Wv by their columns (as rows of `width`), and the rows of Wo; mlp: of each hidden unit
- * its column of W1 and its row of W2; norms: gamma and beta of the first norm, gamma and beta of the second. */
+ * its column of W1 and its row of W2; norms: gamma and beta of the first norm, then of the second. */
 enum { X, NORMS, HEADS, MLP, KEYS, VALUES, Y };
 enum { P_SEQUENCES, P_TOKENS, P_KEYS, P_WIDTH, P_HEADS, P_DEPTH, P_HIDDEN, PARAMETERS };
 
@@ -69,7 +69,7 @@ static tla_status reference_keys(const reference *r, uint64_t sequence, uint64_t
             double magnitude;
             to[i] = product(r, i / depth - before, HEADS, (head * 4 + 1 + which) * depth + i % depth, &magnitude);
             const double allowed = 0x1.2p-10 * magnitude + 0x1p-24;
-            if (!(fabs(got - to[i]) <= allowed)) /* also refuses NaN */
+            if (!(fabs(got - to[i]) <= allowed)) /* also rejects NaN */
                 return tl_wrong(error,
                                 "transformer_block: %s[%llu][%llu][%llu][%llu] is %.9g, expected %.9g within %.3g",
                                 which == 0 ? "keys" : "values", (unsigned long long)sequence, (unsigned long long)head,
@@ -118,10 +118,10 @@ static void reference_mlp(const reference *r) {
         }
 }
 
-/* One sequence. Between x and y numbers are rounded to f16 at four places (both norms, keys and values, silu), by 2^-11
- * of each at most; what hundreds of such roundings with either sign do to a sum is of the order of one of them, of the
- * largest numbers in it. So 2^-9 of the largest number of the row is allowed: four of them. That is no bound of the
- * worst case, an error in every term with the worst sign, which would let mistakes pass. */
+/* Checks one sequence. Between x and y numbers are rounded to f16 at four places (both norms, keys and values, silu),
+ * by 2^-11 of each at most. Hundreds of such roundings with either sign change a sum by about as much as one rounding
+ * of its largest number. The check therefore allows 2^-9 of the largest number of the row, four such roundings. It is
+ * no bound of the worst case, an error in every term with the worst sign: such a bound would miss mistakes. */
 static tla_status check_sequence(const reference *r, uint64_t sequence, tla_error *error) {
     const uint64_t width = r->p[P_WIDTH], count = r->p[P_TOKENS] * width;
     for (uint64_t i = 0; i < count; i++)
@@ -140,7 +140,7 @@ static tla_status check_sequence(const reference *r, uint64_t sequence, tla_erro
             largest = fmax(largest, fabs(r->x[i]));
         for (uint64_t i = token * width; i < (token + 1) * width; i++) {
             const double got = element(r, Y, sequence * count + i);
-            if (!(fabs(got - r->x[i]) <= largest * 0x1p-9)) /* also refuses NaN */
+            if (!(fabs(got - r->x[i]) <= largest * 0x1p-9)) /* also rejects NaN */
                 return tl_wrong(error, "transformer_block: y[%llu][%llu][%llu] is %.9g, expected %.9g within %.3g",
                                 (unsigned long long)sequence, (unsigned long long)token,
                                 (unsigned long long)(i % width), got, r->x[i], largest * 0x1p-9);
