@@ -19,7 +19,7 @@ constexpr char no_serving[] = "this build has no serving; configure with -DTLMAL
 constexpr char no_sweeps[] = "this build has no sweeps; configure with -DTLMALLOC_SWEEP=ON";
 constexpr char no_pages[] = "this build has no report pages; configure with -DTLMALLOC_PAGES=ON";
 
-// What a macro that is 0 leaves out is named to no linker.
+// A macro of 0 removes all names of the component, so that the linker does not see them.
 #if TLMALLOC_HAS_SERVING
 #define SERVING(f) f
 #else

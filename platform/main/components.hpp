@@ -1,9 +1,9 @@
-// What this build of the program has.
+// The components of this build of the program.
 #ifndef TLMALLOC_PLATFORM_MAIN_COMPONENTS_HPP
 #define TLMALLOC_PLATFORM_MAIN_COMPONENTS_HPP
 
-// Tells the others of the commands that there are, and of the components that this build has: who reads recordings, and
-// what experiments can simulate. Before anything else.
+// Registers the commands and the components of this build: the readers of recordings, and the workloads of experiments.
+// Call it first.
 void add_components();
 
 #endif

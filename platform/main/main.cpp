@@ -19,7 +19,7 @@
 
 namespace {
 
-// Of those that this build has.
+// Returns a name among the commands of this build.
 const char *command_name(std::uint64_t index) {
     for (const cli_command *c = cli_commands(); c->name; c++)
         if (c->run && index-- == 0) return c->name;
