@@ -1,5 +1,5 @@
-/* A network: ops that make tensors of tensors, one after the other, as a compiler hands it to whoever places them. Read
- * from YAML, placed by the planners of the core, and computed in memory where nothing is shared, as a reference.
+/* A network: ops that make tensors of tensors, one after the other, as a compiler passes it to a memory planner. Read
+ * from YAML, placed by the planners of the core, and computed in unshared memory, as a reference.
  *
  *     name: two_ops
  *     inputs: {x: 8 KiB, w: 4 KiB}        # there before the first op, and weights: bytes in each PE
@@ -9,10 +9,10 @@
  *       - {name: sum, inputs: rows x, outputs: {z: 4 KiB}}
  *     outputs: z                           # live to the end
  *
- * What an op computes, on each PE alone and in words of 32 bits modulo 2^32: every word of output o begins as
- * 16 * (index of the op + 1) + o; then, input by input, for p from 0 to the larger of both lengths,
- * out[p % out_words] = out[p % out_words] * 33 + in[p % in_words]. No word can change without a change of what is made
- * of it, so that a tensor which is overwritten while it lives shows in the network's outputs. */
+ * The result of an op, on each PE alone and in words of 32 bits modulo 2^32: every word of output o begins as 16 *
+ * (index of the op + 1) + o. Then, input by input, for p from 0 to the larger of both lengths, out[p % out_words] =
+ * out[p % out_words] * 33 + in[p % in_words]. Every change of a word changes all results of it, so that a live tensor
+ * that is overwritten shows in the outputs of the network. */
 #ifndef TLMALLOC_PLATFORM_NETWORK_NETWORK_H
 #define TLMALLOC_PLATFORM_NETWORK_NETWORK_H
 
@@ -26,7 +26,7 @@ extern "C" {
 
 enum {
     NETWORK_NAME_MAX = 48,      /* its end included */
-    NETWORK_OP_TENSORS_MAX = 5, /* inputs and outputs of an op: what a launch has arguments for */
+    NETWORK_OP_TENSORS_MAX = 5, /* inputs and outputs of an op: the tensors among a launch's arguments */
     NETWORK_TENSORS_MAX = 4096,
     NETWORK_WORD_BYTES = 4
 };
@@ -36,10 +36,11 @@ typedef struct network_tensor {
     uint64_t nbytes; /* in each PE; whole words */
     bool is_input;   /* there before the first op */
     bool is_output;
-    size_t bytes_of; /* the tensor whose bytes it has: itself, but for what a reshape makes */
+    size_t bytes_of; /* the tensor whose bytes it has: itself, except for the output of a reshape */
     size_t made_at;  /* the op */
     size_t users;    /* how often ops read it under this name */
-    size_t end;      /* the op from which on nobody needs its bytes under any name; of what bytes_of is itself */
+    size_t
+        end; /* the op from which on its bytes are unused under any name; only for a tensor that is its own bytes_of */
 } network_tensor;
 
 typedef struct network_op {
@@ -57,12 +58,12 @@ typedef struct network {
     size_t op_count;
 } network;
 
-/* Reads a network; every finding goes to `report` with its place. TLA_SYNTAX for any, TLA_IO, TLA_NO_HOST_MEMORY; made
- * is empty then. network_clear() gives back what it holds, of an empty one too. */
+/* Reads a network; every finding goes to `report` with its place. TLA_SYNTAX for any finding, TLA_IO,
+ * TLA_NO_HOST_MEMORY; *made is empty then. network_clear() releases the contents, also of an empty network. */
 tla_status network_load(const char *path, network *made, tla_config_report report, void *context);
 void network_clear(network *n);
 
-/* Whether a tensor is one that whoever runs the network must find memory for: made by an op, under its first name. */
+/* Returns whether a tensor needs memory of its own: an op makes it, under its first name. */
 bool network_needs_memory(const network *n, size_t tensor);
 
 typedef enum network_method {
@@ -77,7 +78,7 @@ enum { NETWORK_PLAN_NODES = 200000 };
 tla_status network_place(const network *n, network_method method, uint64_t alignment, uint64_t *offsets,
                          uint64_t *height, tla_error *error);
 
-/* What stands in an input of a PE, nbytes of it. */
+/* Writes the nbytes of an input of a PE. */
 void network_fill(const network *n, size_t tensor, uint32_t program, uint8_t *bytes);
 
 /* Computes every op of a PE, each tensor in memory of its own: bytes[t] has those of inputs, and gets those of the
@@ -89,8 +90,8 @@ typedef struct network_home {
     uint64_t va, pitch;
 } network_home;
 
-/* What network_kernel is launched with for an op that is no reshape: arguments[NETWORK_ARGUMENTS_MAX], homes of all
- * tensors. Returns how many there are. */
+/* Writes the arguments of a launch of network_kernel for an op other than a reshape: arguments[NETWORK_ARGUMENTS_MAX],
+ * homes of all tensors. Returns their number. */
 enum { NETWORK_ARGUMENTS_MAX = 1 + 3 * NETWORK_OP_TENSORS_MAX };
 size_t network_arguments(const network *n, size_t op, const network_home *homes, uint64_t *arguments);
 

@@ -1,5 +1,5 @@
-/* Reads a network: what the file says is kept as it stands, and made into tensors and ops when all of it is there, so
- * that its keys may come in any order. */
+/* Reads a network: the file's contents are kept as written, and made into tensors and ops at the end, so that the keys
+ * may have any order. */
 #include "model/base/grow.h"
 #include "network/network.h"
 
@@ -62,7 +62,7 @@ static void *grow(tla_loader *loader, void *array, size_t count, size_t bytes) {
     return array;
 }
 
-/* ---- what is written ---- */
+/* ---- the contents as written ---- */
 
 static void keep(tla_loader *loader, const char *key, const tla_written *value, said *into) {
     if (strlen(value->text) >= TEXT_MAX)
@@ -117,7 +117,7 @@ static void take_output(tla_loader *loader, size_t key, const tla_written *name,
 }
 
 static void op_is_read(tla_loader *loader) {
-    (void)loader; /* looked at when all of the file is there */
+    (void)loader; /* checked at the end of the file */
 }
 
 /* ---- tensors ---- */
@@ -167,7 +167,7 @@ static void read_size(reading *r, const said_pair *pair, network_tensor *tensor)
                         tla_quote(pair->size.text).text, NETWORK_WORD_BYTES);
 }
 
-/* Calls `use` for every tensor that a text names; a name that is none is a finding. */
+/* Calls `use` for every tensor that a text names; an unknown name is a finding. */
 static void each_name(reading *r, const char *key, const said *names, size_t op,
                       void (*use)(reading *, size_t, size_t)) {
     char text[TEXT_MAX], *rest = text;
@@ -230,7 +230,7 @@ static void add_reshape(reading *r, size_t op, const said_op *row) {
     t->bytes_of = n->tensors[of].bytes_of;
 }
 
-/* Of an op with a finding the outputs are declared all the same: what reads them is as it should be. */
+/* The outputs of an op with a finding are declared all the same: the ops that read them are right. */
 static void add_op(reading *r, const said_op *row) {
     network *n = r->made;
     network_op *grown = grow(r->loader, n->ops, n->op_count, sizeof *grown);
@@ -293,7 +293,7 @@ static void make(tla_loader *loader) {
     }
     for (size_t i = 0; i < r->op_count && !loader->no_memory; i++)
         add_op(r, &r->ops[i]);
-    if (loader->findings || loader->no_memory) return; /* what is missing below may be what was refused above */
+    if (loader->findings || loader->no_memory) return; /* a value that is missing below may have been rejected above */
     each_name(r, "outputs", outputs, 0, use_output);
     if (loader->findings) return;
     for (size_t i = 0; i < n->tensor_count; i++)

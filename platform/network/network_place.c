@@ -55,7 +55,8 @@ static tla_status plan(lives *l, uint64_t *height) {
     return TLA_OK;
 }
 
-/* The op as the table wants it. What lives to the end has one use more than there are, as a network's return. */
+/* Adds the op in the form of the table. A tensor that lives to the end has one more use, by the return of the network.
+ * */
 static tla_status add_op(tla_record_table *table, const network *n, const network_op *op) {
     uint64_t operands[NETWORK_OP_TENSORS_MAX];
     tla_op_output outputs[NETWORK_OP_TENSORS_MAX];

@@ -1,4 +1,4 @@
-/* What a network computes when no tensor shares memory with another one: word by word, as network.h says it. */
+/* The results of a network without shared memory: word by word, as network.h defines them. */
 #include "network/network.h"
 
 #include <string.h>
