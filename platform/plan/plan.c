@@ -112,7 +112,7 @@ static tla_status open_files(const plan_options *options, plan_files *files, tla
     return status ? status : output_open("--json", options->json_path, &files->json, error);
 }
 
-/* The map of a replay whose allocations lie where the plan says. */
+/* Draws the map of a replay whose allocations lie where the plan puts them. */
 static tla_status draw(const plan_options *options, const lifetime_list *list, const plan_result *result, FILE *map,
                        tla_error *error) {
     const char *slash = strrchr(options->request.trace_path, '/');

@@ -1,4 +1,4 @@
-/* What `tlmalloc plan` was asked, and what it found. */
+/* The options and the results of `tlmalloc plan`. */
 #ifndef TLMALLOC_PLATFORM_PLAN_PLAN_H
 #define TLMALLOC_PLATFORM_PLAN_PLAN_H
 
@@ -21,7 +21,7 @@ typedef struct plan_request {
     double limit_s;
 } plan_request;
 
-/* What the dynamic policies need that play the same lifetimes as they come. */
+/* The heights of the dynamic policies, which serve the same lifetimes one by one. */
 enum { PLAN_DYNAMIC_POLICIES = 2 };
 
 typedef struct plan_result {
@@ -31,9 +31,9 @@ typedef struct plan_result {
     size_t *bound_buffers; /* that make it */
     size_t bound_count;
     size_t clash[2];                         /* fixed buffers that overlap; else equal */
-    uint64_t proved;                         /* no plan takes less: the bound, or what the search has proved */
+    uint64_t proved;                         /* the proven least height: the bound, or the result of the search */
     uint64_t *offsets;                       /* of the lowest plan */
-    bool planned;                            /* there is one, though it may be above the capacity */
+    bool planned;                            /* a plan exists, possibly above the capacity */
     uint64_t height;                         /* its */
     const char *method;                      /* whose it is */
     uint64_t heights[TLA_PLAN_METHOD_COUNT]; /* of those that were tried; else UINT64_MAX */

@@ -94,7 +94,7 @@ static tla_status place(const plan_request *request, plan_result *result, tla_er
     return TLA_OK;
 }
 
-/* What a policy needs that is asked when the buffers come, and has room without end. */
+/* Computes the height of a policy that serves the buffers one by one, without a limit of memory. */
 static tla_status play_policy(const char *name, const alloc_trace *trace, uint64_t alignment, uint64_t *height,
                               tla_error *error) {
     const allocator_config config = {.capacity = UINT64_C(1) << 62, .alignment = alignment};
@@ -114,7 +114,7 @@ static tla_status play_policies(const lifetime_list *list, plan_result *result, 
     alloc_trace trace;
     uint64_t alignment = 1;
     for (size_t i = 0; i < list->count; i++) {
-        if (list->fixed[i] != TLA_PLAN_ANYWHERE) return TLA_OK; /* no policy places where it is told */
+        if (list->fixed[i] != TLA_PLAN_ANYWHERE) return TLA_OK; /* no policy supports fixed offsets */
         if (list->alignments[i] > alignment) alignment = list->alignments[i];
     }
     tla_status status = lifetimes_to_trace(list, &trace, error);

@@ -1,4 +1,4 @@
-/* What a plan is, for a person and as JSON. */
+/* The report of a plan: as text and as JSON. */
 #include "cli/config_json.h"
 #include "cli/message.h"
 #include "plan/plan.h"
