@@ -20,7 +20,7 @@ struct plugin_state {
     bool running = false;                  // time has begun: nothing can be made any more
     std::uint64_t now_ps = 0;              // the host's time; the simulation may be ahead of it
     std::atomic<std::thread::id> inside{}; // the thread of the call that is being made
-    std::string ended;                     // why the simulation cannot go on
+    std::string ended;                     // why the simulation has ended
     void (*warned)(void *, const char *, const char *) = nullptr;
     void *warned_context = nullptr;
 };
@@ -30,7 +30,7 @@ inline plugin_state &state() {
     return *the;
 }
 
-// Of each thread, so that one that calls beside another gets its own words.
+// One for each thread, so that concurrent calls have their own texts.
 inline std::string &last_error() {
     static thread_local std::string text;
     return text;
@@ -102,8 +102,8 @@ inline void report(const sc_core::sc_report &what, const sc_core::sc_actions &ac
         std::fprintf(stderr, "tlmalloc: %s: %s\n", what.get_msg_type(), what.get_msg());
 }
 
-// Time goes on, or what is due now happens. SystemC does not go on behind an error that reaches it, as where the host
-// has no memory for the stack of a thread.
+// Advances time, or executes everything that is due now. SystemC does not continue after an error that reaches it, for
+// example without host memory for the stack of a thread.
 inline void run(const sc_core::sc_time &duration) {
     try {
         sc_core::sc_start(duration);
@@ -113,7 +113,7 @@ inline void run(const sc_core::sc_time &duration) {
     }
 }
 
-// Lets what is due at this time happen.
+// Executes everything that is due at this time.
 inline void settle() {
     const bool is_first = !std::exchange(state().running, true);
     if (is_first || sc_core::sc_pending_activity_at_current_time()) run(sc_core::SC_ZERO_TIME);

@@ -52,7 +52,7 @@ void fill(tlm::tlm_generic_payload &payload, const tlmc_access &access) {
 
 } // namespace
 
-// What a host holds. A thread of the simulation makes its calls, one after the other.
+// The objects of a host. A thread of the simulation makes the host's calls, one after the other.
 struct tlmc_controller : sc_core::sc_module {
     tlmc_controller(const sc_core::sc_module_name &name, const plugin_settings &settings)
         : sc_module(name), slice("slice", settings.slice), controller("controller", settings.controller) {
@@ -68,7 +68,7 @@ struct tlmc_controller : sc_core::sc_module {
         SC_THREAD(serve);
     }
 
-    // Has the thread do it, and returns when it is done; the simulation goes on while it waits.
+    // Lets the thread do the work, and returns when it is done; the simulation continues while it waits.
     void perform(std::function<void()> work) {
         std::exception_ptr problem;
         bool done = false;
@@ -115,7 +115,7 @@ struct tlmc_controller : sc_core::sc_module {
 
 namespace {
 
-// A larger one would say that the access is hardware's, or trusted.
+// A larger number would mean that the access is trusted, or of hardware.
 int check_asid(const tlmc_access &access) {
     if (!access.has_asid || access.asid < TLA_ASID_HARDWARE) return 0;
     return fail(TLA_INVALID_ARGUMENT, "invalid asid " + std::to_string(access.asid) + ": it must be below " +
@@ -146,8 +146,8 @@ int check_time(const tlmc_access &access) {
                                           " ps starts after 2^63 ps, the end of time");
 }
 
-// Moves what the byte enables and the streaming width say, as an access does, in stretches that a debugger's access
-// knows; how many bytes.
+// Moves the bytes that the byte enables and the streaming width select, as an access does, in stretches for debug
+// accesses; returns the number of bytes.
 std::uint32_t debug_in_stretches(forward_path socket, const tlmc_access &access) {
     const std::uint32_t width = access.streaming_width ? access.streaming_width : access.length;
     const auto is_enabled = [&](std::uint32_t i) {
@@ -269,7 +269,7 @@ uint32_t tlmc_debug(tlmc_controller *controller, uint32_t socket, const tlmc_acc
             fail(TLA_INVALID_ARGUMENT, "null pointer for the data of " + std::to_string(access->length) + " bytes");
             return 0u;
         }
-        settle(); // of what is elaborated
+        settle(); // of the elaborated modules
         return debug_in_stretches(controller->socket(socket), *access);
     });
 }
@@ -286,7 +286,7 @@ int tlmc_get_dmi(tlmc_controller *controller, uint32_t socket, const tlmc_access
         requester who = who_of(*access);
         fill(payload, *access);
         payload.set_extension(&who);
-        settle(); // of what is elaborated
+        settle(); // of the elaborated modules
         const bool is_granted = controller->socket(socket)->get_direct_mem_ptr(payload, granted);
         payload.clear_extension(&who);
         *dmi = {is_granted ? granted.get_dmi_ptr() : nullptr,

@@ -1,4 +1,4 @@
-// Lines of KEY = VALUE: keys of configurations, and what a controller alone has besides.
+// Lines of KEY = VALUE: keys of configurations, and further keys of a single controller.
 #include "plugin/settings.hpp"
 
 #include "base/phrase.h"
@@ -33,7 +33,7 @@ std::string found(std::size_t line, const std::string &what, const std::string &
     return "line " + std::to_string(line) + ": found " + what + ", expected " + expected;
 }
 
-// The lines of a host's text, in their order. What is wrong is said with the line that says it.
+// The lines of a host's text, in their order. Errors name the line.
 class settings_text {
   public:
     // Empty, or why it is none.
@@ -59,7 +59,7 @@ class settings_text {
         return nullptr;
     }
 
-    // "line 3: " where one says the key, else nothing.
+    // Returns "line 3: " if a line sets the key, else "".
     std::string place_of(const std::string &key) const {
         const setting *const said = find(key);
         return said ? "line " + std::to_string(said->line) + ": " : "";
@@ -78,10 +78,10 @@ class settings_text {
     std::vector<setting> all_;
 };
 
-// What the keys say that configurations do not have, or write otherwise, or that an absent TCM changes.
+// The keys that configurations lack, or that have another form there, or that a missing TCM changes.
 struct own_keys {
     std::optional<std::uint64_t> base[TLA_MEMORY_KIND_COUNT];
-    std::string layout; // or nothing: what follows from the bases
+    std::string layout; // empty: follows from the bases
     bool has_tcm = true;
 };
 
@@ -103,7 +103,7 @@ std::string read_address(const setting &said, std::optional<std::uint64_t> &base
     return "";
 }
 
-// True when the key is one of ours; *why says what is wrong with it.
+// Returns whether the key is one of these; *why receives the error.
 bool read_own_key(const setting &said, own_keys &own, std::string &why) {
     const std::string &key = said.key, &value = said.value;
     if (key == "hbm.base")
@@ -139,7 +139,7 @@ std::string parse(const settings_text &text, const std::vector<std::string> &ove
     return status && why.all.empty() ? tla_status_text(status) : why.all;
 }
 
-// What is wrong with bases and the layout, as far as the keys go: the rest is the controller's to say.
+// Checks bases and the layout, as far as the keys determine them: the controller checks the rest.
 std::string check_bases(const settings_text &text, const own_keys &own) {
     const bool hbm = own.base[TLA_HBM].has_value(), tcm = own.base[TLA_TCM].has_value();
     if (own.layout == "plain" && !hbm)
@@ -155,7 +155,8 @@ std::string check_bases(const settings_text &text, const own_keys &own) {
     return "";
 }
 
-// Said before a module is half made. The slice is looked at first, so that what is wrong with both is the TCM's.
+// Checks before any module is made. The slice is checked first, so that an error of both memories is reported for the
+// TCM.
 std::string check_memory(const settings_text &text, const tla_pe_memory_config &both) {
     tla_error why{};
     tla_pe_memory_config slice = both;

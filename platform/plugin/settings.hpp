@@ -17,7 +17,7 @@ struct plugin_settings {
     bool has_tcm = true;
 };
 
-// Reads the text (tlm_c.h); empty, or why it cannot be: key, what was found, what was expected.
+// Reads the text (tlm_c.h). Returns "" or the error: key, found value, expected value.
 std::string read_settings(const std::string &text, plugin_settings &settings);
 
 } // namespace tlmalloc
