@@ -20,8 +20,8 @@
 
 extern char **environ;
 
-/* Where a compilation is under way, for a signal that ends it; empty when none is. The compiler leads a group of
- * processes. */
+/* The scratch folder of the current compilation, for a signal that ends it; empty without a compilation. The compiler
+ * leads a group of processes. */
 static volatile pid_t compiler;
 static char scratch_folder[PATH_MAX], scratch_object[PATH_MAX + 16], scratch_shared[PATH_MAX + 16];
 
@@ -80,8 +80,8 @@ static tla_status make_scratch(tla_error *error) {
     return TLA_OK;
 }
 
-/* The environment of a compiler: what it makes for itself is in the folder, too, and goes with it. NULL without memory.
- */
+/* Returns the environment of a compiler: its own temporary files are in the folder, too, and are removed with it. NULL
+ * without memory. */
 static char **environment(char *folder, size_t size) {
     size_t count = 0, kept = 0;
     while (environ[count])
@@ -96,8 +96,8 @@ static char **environment(char *folder, size_t size) {
     return made;
 }
 
-/* Starts a program with signals as this process has them, nothing to read, and a group of its own, so that all of it
- * can be ended; what it prints goes to standard error. An errno, or 0. */
+/* Starts a program with this process's signals, without input, and in a group of its own, so that the whole group can
+ * be ended; its output goes to standard error. Returns an errno, or 0. */
 static int start(char *const *words, char *const *variables) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -167,7 +167,7 @@ static tla_status run_compiler(char *const *words, const char *path, unsigned li
     return TLA_OK;
 }
 
-/* A command: $CC, which may have options, and what it is to do. */
+/* A command: $CC, which may have options, and its arguments. */
 typedef struct command {
     char *cc, **words; /* from malloc */
     size_t first;      /* behind those of $CC */

@@ -21,27 +21,27 @@ typedef struct tl_kernel_file {
 /* Whether a word of a command line names a file and no kernel: it ends with .c or .so, or has a slash. */
 bool tl_is_kernel_file(const char *word);
 
-/* Makes FILE.c or FILE.so ready to be opened; no code of it runs. C is compiled by $CC, or cc, with the headers in
- * `include` and with those of the platform's kernels in `kernels`, into a scratch folder of its own; what the compiler
- * says goes to standard error, and after `limit_ms` of real time it is killed. `path` is the caller's and must live as
- * long as *file. Refused with a text that names the file, and nothing left: a file that is not there (TLA_IO), no
- * compiler (TLA_NOT_FOUND), one that does not end (TLA_TIMEOUT), C that does not compile (TLA_SYNTAX), writable static
+/* Prepares FILE.c or FILE.so for opening; no code of it runs. $CC, or cc, compiles C with the headers in `include` and
+ * those of the platform's kernels in `kernels`, into a scratch folder of its own. The compiler's output goes to
+ * standard error, and after `limit_ms` of real time it is killed. `path` is the caller's and must live as long as
+ * *file. Errors have a text that names the file, and leave nothing: a missing file (TLA_IO), no compiler
+ * (TLA_NOT_FOUND), a compiler that does not end (TLA_TIMEOUT), C that does not compile (TLA_SYNTAX), writable static
  * variables (TLA_UNSUPPORTED; object_check.h). */
 tla_status tl_kernel_file_prepare(const char *path, const char *include, const char *kernels, unsigned limit_ms,
                                   tl_kernel_file *file, tla_error *error);
 
-/* Opens what was made ready, whose code can run from now on; a scratch folder is gone afterwards. Refused likewise, and
- * nothing left open: symbols that nobody has and another version of the table of calls (TLA_UNSUPPORTED), no kernel
- * (TLA_SYNTAX), a declaration that cannot be run (TLA_INVALID_ARGUMENT). */
+/* Opens a prepared file, whose code can run from now on; its scratch folder is removed afterwards. Errors likewise, and
+ * nothing stays open: undefined symbols and another version of the table of calls (TLA_UNSUPPORTED), no kernel
+ * (TLA_SYNTAX), a declaration that cannot run (TLA_INVALID_ARGUMENT). */
 tla_status tl_kernel_file_open(tl_kernel_file *file, tla_error *error);
 void tl_kernel_file_close(tl_kernel_file *file);
 
-/* What a tensor's file holds: `nbytes` bytes, from the folder of the kernel's own file. TLA_IO, or
- * TLA_INVALID_ARGUMENT when it has another length. */
+/* Reads a tensor's file: `nbytes` bytes, from the folder of the kernel's own file. TLA_IO, or TLA_INVALID_ARGUMENT when
+ * it has another length. */
 tla_status tl_kernel_file_read(const char *kernel_path, const tl_kernel_tensor *tensor, uint64_t nbytes, void *bytes,
                                tla_error *error);
 
-/* Ends a compilation that is under way and removes what is left of it; may be called from a signal handler. */
+/* Ends an outstanding compilation and removes its files; a signal handler may call it. */
 void tl_kernel_file_remove_scratch(void);
 
 #ifdef __cplusplus

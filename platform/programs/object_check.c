@@ -82,7 +82,7 @@ static bool is_writable_data(const object *o, size_t section) {
     return true;
 }
 
-/* What the start files of the compiler bring into every shared object. */
+/* Returns whether the name belongs to the compiler's start files, which every shared object has. */
 static bool is_of_start_files(const char *name) {
     return strncmp(name, "completed.", 10) == 0 || strcmp(name, "__dso_handle") == 0 ||
            strcmp(name, "__TMC_END__") == 0;

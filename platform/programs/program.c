@@ -123,7 +123,7 @@ tl_workload tl_kernel_workload(const tl_kernel_info *kernel, uint32_t programs, 
     return workload;
 }
 
-/* " m, n and k", or that there are none. */
+/* Lists the parameters, " m, n and k", or reports that the kernel has none. */
 static tla_status no_parameter(const tl_kernel_info *kernel, const char *text, tla_error *error) {
     char names[TL_KERNEL_PARAMETERS_MAX * 66] = "";
     const uint32_t count = tl_kernel_parameter_count(kernel);

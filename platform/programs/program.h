@@ -1,4 +1,4 @@
-/* What a host does with the declaration of a kernel (kernel/declaration.h): sizes, inputs, arguments, comparison. */
+/* A host's use of the declaration of a kernel (kernel/declaration.h): sizes, inputs, arguments, comparison. */
 #ifndef TLMALLOC_PLATFORM_PROGRAMS_PROGRAM_H
 #define TLMALLOC_PLATFORM_PROGRAMS_PROGRAM_H
 
@@ -10,16 +10,16 @@
 extern "C" {
 #endif
 
-/* Whether a declaration is one that can be run, and with the table of this platform: TLA_INVALID_ARGUMENT, or
- * TLA_UNSUPPORTED for another version of the table, with a text that says what was found and what was expected. */
+/* Checks whether a declaration can run, and with the table of this platform: TLA_INVALID_ARGUMENT, or TLA_UNSUPPORTED
+ * for another version of the table, with the found and the expected value. */
 tla_status tl_kernel_validate(const tl_kernel_info *kernel, tla_error *error);
 
-/* The size of a run, with the values that the kernel's parameters have where nobody chooses others. */
+/* Returns the size of a run, with the default values of the kernel's parameters. */
 tl_workload tl_kernel_workload(const tl_kernel_info *kernel, uint32_t programs, uint64_t elements_per_pe,
                                uint64_t seed);
 
-/* Sets the parameter of "NAME=VALUE", a decimal number. TLA_INVALID_ARGUMENT for a name that the kernel does not have,
- * for what is no number and for one out of the parameter's range, with what was found and what was expected. */
+/* Sets the parameter of "NAME=VALUE", a decimal number. TLA_INVALID_ARGUMENT for an unknown name, for text that is not
+ * a number, and for a number out of the parameter's range, with the found and the expected value. */
 tla_status tl_kernel_set_parameter(const tl_kernel_info *kernel, const char *text, tl_workload *workload,
                                    tla_error *error);
 
@@ -27,7 +27,7 @@ tla_status tl_kernel_set_parameter(const tl_kernel_info *kernel, const char *tex
 uint32_t tl_kernel_parameter_count(const tl_kernel_info *kernel);
 uint32_t tl_kernel_tensor_count(const tl_kernel_info *kernel);
 
-/* What a kernel does: the bits of tl_kernel_use that it states, and those of its tensors. 0: it states none. */
+/* Returns a kernel's uses: the bits of tl_kernel_use in its declaration, and those of its tensors. 0: none stated. */
 uint32_t tl_kernel_uses(const tl_kernel_info *kernel);
 
 /* Elements, and bytes, of a tensor in a run of this size; UINT64_MAX when they are more than 2^62. */
@@ -57,7 +57,7 @@ tla_status tl_kernel_verify(const tl_kernel_info *kernel, const tl_workload *wor
  * them all. */
 const tl_kernel_info *tl_kernel_at(uint32_t number);
 
-/* The kernel of this name among them; NULL when there is none. */
+/* Returns the kernel of this name; NULL for an unknown name. */
 const tl_kernel_info *tl_find_kernel(const char *name);
 
 #ifdef __cplusplus
