@@ -11,8 +11,8 @@ extern "C" {
 /* Events up to and including the one after which most is in use, by the trace's own sizes. */
 size_t aging_events_to_peak(const alloc_trace *trace);
 
-/* Plays the first `events` of a trace on an arena of this policy. *made and *result are the caller's to destroy and
- * clear, whatever comes out. */
+/* Replays the first `events` of a trace on an arena of this policy. *made and *result are the caller's to destroy and
+ * clear, with every status. */
 tla_status aging_play(const alloc_trace *trace, size_t events, tla_policy policy, const allocator_config *config,
                       trace_allocator *made, replay_result *result, tla_error *error);
 

@@ -1,4 +1,4 @@
-/* What a trace can be replayed on without SystemC. */
+/* The allocators on which a trace can be replayed without SystemC. */
 #include "replay/allocators.h"
 
 #include "tlmalloc/arena/arena.h"
@@ -17,7 +17,7 @@ static tla_status make(trace_allocator *allocator, const tla_stack_config *stack
                            : TLA_OK;
 }
 
-/* The range and the alignment of a snapshot, where there is one. */
+/* Returns the range and the alignment of a snapshot, if one is given. */
 static tla_status range_of(const allocator_config *asked, tla_stack_config *stack, tla_error *error) {
     stack->capacity = asked->capacity;
     stack->alignment = asked->alignment;
@@ -36,7 +36,7 @@ static tla_status range_of(const allocator_config *asked, tla_stack_config *stac
 tla_status allocator_create(const char *name, const allocator_config *asked, trace_allocator *out, tla_error *error) {
     *out = (trace_allocator){.lowest = UINT64_MAX};
     tla_stack_config stack = {.sizes = asked->sizes};
-    stack.sizes.chunk_ps = 0; /* no clock runs here, so that everything is there from the beginning */
+    stack.sizes.chunk_ps = 0; /* no clock runs here, so all memory exists from the beginning */
     tla_status status = tla_stack_policy_parse(name, &stack.policy, error);
     if (!status) status = range_of(asked, &stack, error);
     if (!status && asked->segment_version)

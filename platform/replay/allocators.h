@@ -1,4 +1,4 @@
-/* What a trace can be replayed on without SystemC: any stack (tlmalloc/stack/stack.h). */
+/* The allocators on which a trace can be replayed without SystemC: any stack (tlmalloc/stack/stack.h). */
 #ifndef TLMALLOC_PLATFORM_REPLAY_ALLOCATORS_H
 #define TLMALLOC_PLATFORM_REPLAY_ALLOCATORS_H
 
@@ -26,17 +26,17 @@ typedef struct allocator_config {
 typedef struct trace_allocator {
     char name[ALLOCATOR_NAME_MAX];
     tla_stack *stack;
-    uint64_t lowest, highest; /* what was ever granted lies in [lowest, highest) */
+    uint64_t lowest, highest; /* all granted ranges lie in [lowest, highest) */
 } trace_allocator;
 
-/* Makes the stack of this name. TLA_SYNTAX for a damaged snapshot, TLA_UNSUPPORTED when it cannot be made of these
- * sizes, else what the parts say, with a text; nothing is made then. */
+/* Makes the stack of this name. TLA_SYNTAX for a damaged snapshot, TLA_UNSUPPORTED for impossible sizes, else the
+ * errors of the parts, with a text; nothing is made then. */
 tla_status allocator_create(const char *name, const allocator_config *config, trace_allocator *out, tla_error *error);
 
 /* Nothing to do for an allocator that was not made. */
 void allocator_destroy(trace_allocator *allocator);
 
-/* What an allocation of a trace asks a stack for. */
+/* Returns the request to a stack for an allocation of a trace. */
 tla_stack_request allocator_request(const trace_allocation *asked);
 
 /* As tla_stack_alloc. TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT mean that the request failed for want of memory,
@@ -47,7 +47,7 @@ tla_status allocator_alloc(trace_allocator *allocator, const tla_stack_request *
 /* Why a request of nbytes has just failed, for a person. */
 tla_status allocator_explain(const trace_allocator *allocator, uint64_t nbytes, tla_error *error);
 
-/* Gives back what a request of nbytes was granted at an offset. */
+/* Releases the range that a request of nbytes was granted at an offset. */
 tla_status allocator_free(trace_allocator *allocator, uint64_t offset, uint64_t nbytes, tla_work *work);
 
 /* Bytes of the range that was ever touched, or the most that a front held of it. */

@@ -17,7 +17,7 @@ namespace tlmalloc {
 
 namespace {
 
-// Of which PE or cube a memory is that a trace is played on.
+// Returns the PE or cube of the memory of a replay.
 const char *place_of(tla_memory_kind memory) {
     const tla_memory_scope scope = tla_memory_scope_of(memory);
     return scope == TLA_SCOPE_PE ? " of PE 0" : scope == TLA_SCOPE_CUBE ? " of cube 0" : "";
@@ -39,7 +39,7 @@ class trace_player : public sc_core::sc_module {
           first_(first.value), speed_(speed), result_(result), error_(error) {
         TLMALLOC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
-        // Their order stays: fronts keep what is free by stream.
+        // The order of streams stays: fronts keep free blocks by stream.
         for (std::size_t i = 0; i < trace.allocation_count; i++)
             streams_[trace.allocations[i].stream] = 0;
         std::uint32_t number = 0;
@@ -47,7 +47,7 @@ class trace_player : public sc_core::sc_module {
             stream.second = number++;
     }
 
-    std::uint64_t lowest() const { return lowest_; } // what was ever allocated lies in [lowest, highest)
+    std::uint64_t lowest() const { return lowest_; } // all allocated ranges lie in [lowest, highest)
     std::uint64_t highest() const { return highest_; }
 
   private:
@@ -60,7 +60,7 @@ class trace_player : public sc_core::sc_module {
         progress_end(&progress);
         result_.sim_time_ps = local_ps(delay_);
         wait(delay_);
-        sc_core::sc_pause(); // a memory that grows would go on
+        sc_core::sc_pause(); // a memory that grows would continue
     }
 
     tla_status play_event(std::size_t event) {
@@ -112,7 +112,7 @@ class trace_player : public sc_core::sc_module {
         return TLA_OK;
     }
 
-    // The memory's bytes in live blocks; what is free says less where it grows.
+    // The memory's bytes in live blocks; free bytes would be too few where the memory grows.
     std::uint64_t used() const { return controller_.get_statistics(memory_).arena.used; }
 
     tla_status send(tla_command &command, tla_completion &done) {
@@ -190,7 +190,7 @@ struct memories {
     }
 };
 
-// Builds the controller of a memory and what is behind it, and lets the player run to its end.
+// Builds the controller of a memory with its parts, and runs the player to its end.
 tla_status simulate(const alloc_trace &trace, const tla_config &config, const std::string *snapshot,
                     tla_memory_kind memory, double speed, std::FILE *vcd, replay_result &result, tla_error &error) {
     if (memory == TLA_HBM && config.controller.lockstep != TLA_LOCKSTEP_OFF)

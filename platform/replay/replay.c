@@ -176,7 +176,7 @@ int tlmalloc_replay(int argc, char **argv) {
     return !status && !equal ? CLI_FAILED : cli_exit_status(status);
 }
 
-/* Who plays recordings; NULL: nobody. */
+/* The player of recordings; NULL: none. */
 static replay_recording *play_recording;
 
 void replay_recordings_by(replay_recording *player) {
@@ -194,7 +194,7 @@ static tla_status replay_as_recorded(const replay_options *options, bool *equal,
     return status ? status : output_commit(error);
 }
 
-/* The replay. Output files are opened before it, so that a path that cannot be written is told at once. */
+/* The replay. Output files are opened before it, so that a path that cannot be written is reported at once. */
 
 typedef struct replay_state {
     replay_request request;
@@ -203,11 +203,11 @@ typedef struct replay_state {
     char *snapshot;                         /* text */
 } replay_state;
 
-/* The configuration with --set and --policy; findings are told as they are found, so error may stay empty. */
+/* Loads the configuration with --set and --policy; findings are reported as they are found, so error may stay empty. */
 static tla_status load_config(const replay_options *options, replay_request *request, tla_error *error) {
     text_list set = {0};
     char name[ALLOCATOR_NAME_MAX], policy[sizeof name + 48], alignment[64];
-    /* A trace asks for tensors: on the core `mixed` has all of the memory for them, unless --set says otherwise. */
+    /* A trace requests tensors: on the core `mixed` has all of the memory for them, unless --set changes that. */
     bool good = options->config_path || text_list_add(&set, "controller.hbm_front.buffers=0 B");
     for (size_t i = 0; i < options->set.count && good; i++)
         good = text_list_add(&set, options->set.items[i]);
@@ -249,7 +249,7 @@ static tla_status load_snapshot(const replay_options *options, replay_state *sta
     return TLA_OK;
 }
 
-/* What serves a memory of the configuration. */
+/* Returns the stack of a memory of the configuration. */
 static tla_stack_config stack_of(const tla_config *config, tla_memory_kind memory) {
     tla_pe_memory_config all = config->controller.memory;
     all.of[TLA_SRAM].bytes = config->sram.capacity;
@@ -258,7 +258,7 @@ static tla_stack_config stack_of(const tla_config *config, tla_memory_kind memor
     return tla_pe_memory_stack_config(&all, memory);
 }
 
-/* What arena it is: from the options, the configuration, the snapshot. */
+/* Determines the arena: from the options, the configuration, the snapshot. */
 static tla_status resolve_arena(const replay_options *options, replay_state *state, tla_error *error) {
     replay_request *request = &state->request;
     request->arena =

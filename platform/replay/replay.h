@@ -1,4 +1,4 @@
-/* What the command line of `tlmalloc replay` asks for, and the reports it gives. */
+/* The options of `tlmalloc replay`, and its reports. */
 #ifndef TLMALLOC_PLATFORM_REPLAY_REPLAY_H
 #define TLMALLOC_PLATFORM_REPLAY_REPLAY_H
 
@@ -31,7 +31,7 @@ void replay_print_failures(FILE *out, const alloc_trace *trace, const replay_res
 /* id,offset,bytes,nodes_visited for each allocation in order; - where it failed. */
 void replay_write_placements(FILE *out, const alloc_trace *trace, const replay_result *result);
 
-/* What was replayed and on what: the beginning of both reports. */
+/* Prints the trace and the allocators: the beginning of both reports. */
 void replay_print_request(FILE *out, const replay_request *request, const alloc_trace *trace);
 json_t *replay_request_to_json(const replay_request *request);
 

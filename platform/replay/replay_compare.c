@@ -63,7 +63,7 @@ static void price_to_json(void *context, const char *name, uint64_t ps) {
     json_object_set_new(context, name, json_from_u64(ps));
 }
 
-/* Of the column of names. */
+/* Returns the width of the column of names. */
 static int width_of(const replay_request *request) {
     size_t width = 14;
     for (size_t i = 0; i < request->compared.count; i++) {
@@ -95,7 +95,7 @@ static void print_row(FILE *out, const compare_row *row, int width) {
             row->ns_per_op);
 }
 
-/* What the columns do not say by themselves. */
+/* Prints notes on the columns. */
 static void print_foot(FILE *out, const replay_request *request, bool any_failed, uint64_t resolution) {
     if (any_failed)
         fprintf(out, "! requests failed: the row covers only served requests, so do not compare it with a row without "
@@ -176,7 +176,7 @@ tla_status replay_compare(FILE *out, const replay_request *request, const alloc_
         progress_update(&progress, i, request->compared.count);
         status = play(request, trace, &row, &progress, error);
         progress_end(&progress);
-        if (status == TLA_UNSUPPORTED) { /* with this size and alignment, say: no row, and not in silence */
+        if (status == TLA_UNSUPPORTED) { /* for example with this size and alignment: no row, but a message */
             fprintf(out, "%-*s %s\n", width_of(request), row.name, error->text);
             replay_files_drop(&files[i]);
             status = TLA_OK;

@@ -5,7 +5,7 @@
 
 #include "replay/replay.h"
 
-/* Of one allocator; NULL: not asked for. */
+/* The outputs of one allocator; NULL: not wanted. */
 typedef struct replay_files {
     FILE *placements, *map;
 } replay_files;
@@ -19,7 +19,7 @@ tla_status replay_files_open(const char *placements, const char *map, const char
 tla_status replay_files_write(const replay_files *files, const replay_request *request, const char *allocator,
                               const alloc_trace *trace, const replay_result *result, tla_error *error);
 
-/* Of an allocator that cannot be played nothing is written. */
+/* Drops the outputs of an allocator that cannot be replayed. */
 void replay_files_drop(replay_files *files);
 
 #endif

@@ -16,12 +16,11 @@ typedef struct replay_fit {
     uint64_t resolution; /* bytes */
 } replay_fit;
 
-/* Looks for the smallest capacity on which no request of a trace fails: up from the most that is requested at one time,
- * in growing steps to the first success, then by bisection to the resolution, a 1024th of that most (in multiples of
- * the alignment, or of whole slots). More memory does not always help, so a larger capacity may fail again and a
- * smaller one succeed; what is returned was played. Nothing is looked for when a request fits in no slot. config's own
- * capacity has no influence; an arena that begins with a snapshot has its size, and nothing is looked for.
- * TLA_NO_HOST_MEMORY. */
+/* Searches for the smallest capacity on which no request of a trace fails. It goes up from the peak of requested bytes
+ * in growing steps to the first success, then bisects to the resolution, a 1024th of that peak (in multiples of the
+ * alignment, or of whole slots). More memory does not always help: a larger capacity may fail again, and a smaller one
+ * succeed; the returned capacity was replayed. No search if a request fits in no slot. The configuration's own capacity
+ * has no influence; an arena from a snapshot has its size, and there is no search. TLA_NO_HOST_MEMORY. */
 tla_status replay_find_fit(const alloc_trace *trace, const char *name, const allocator_config *config, replay_fit *fit,
                            tla_error *error);
 

@@ -1,4 +1,4 @@
-/* What came out of the replay of a trace. */
+/* The result of the replay of a trace. */
 #include "replay/replay_result.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* What came out of the replay of a trace, whatever it was replayed on. */
+/* The result of the replay of a trace, for every kind of allocator. */
 #ifndef TLMALLOC_PLATFORM_REPLAY_REPLAY_RESULT_H
 #define TLMALLOC_PLATFORM_REPLAY_REPLAY_RESULT_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 #define PLACEMENT_FAILED UINT64_MAX
 
-/* What became of one allocation of a trace. */
+/* The result of one allocation of a trace. */
 typedef struct placement {
     uint64_t offset; /* PLACEMENT_FAILED: it got none */
     uint64_t granted_bytes;
@@ -60,8 +60,8 @@ typedef struct replay_result {
 tla_status replay_result_create(const alloc_trace *trace, bool timed, replay_result *result, tla_error *error);
 void replay_result_clear(replay_result *result);
 
-/* Allocations and frees as they happen; `index` is that of the allocation in the trace. A failed one returns where its
- * explanation is wanted, or NULL when enough have been told. */
+/* Record allocations and frees as they happen; `index` is that of the allocation in the trace. For a failed allocation
+ * the call returns the place for its explanation, or NULL when enough are explained. */
 void replay_result_alloc(replay_result *result, const alloc_trace *trace, size_t index, tla_block granted,
                          uint64_t nodes_visited);
 tla_error *replay_result_failure(replay_result *result, size_t index, uint64_t nodes_visited);
@@ -70,8 +70,8 @@ void replay_result_free(replay_result *result, const alloc_trace *trace, size_t 
 /* Latencies to percentiles. */
 void replay_result_finish(replay_result *result);
 
-/* Parts of what is reserved that hold nothing, 0 .. 1: inside granted blocks and between them, when most was requested.
- * reserved / peak requested = 1 / ((1 - internal) * (1 - external)). */
+/* Return the unused shares of the reserved bytes, 0 .. 1: inside granted blocks and between them, at the peak of
+ * requested bytes. reserved / peak requested = 1 / ((1 - internal) * (1 - external)). */
 double replay_internal_fragmentation(const replay_result *result);
 double replay_external_fragmentation(const replay_result *result);
 double replay_reserved_over_peak(const replay_result *result);

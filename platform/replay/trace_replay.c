@@ -14,7 +14,7 @@ typedef struct player {
     trace_allocator *allocator;
     const replay_timing *timing; /* may be NULL */
     tla_command_queue engine;
-    uint64_t list_ready_ps; /* when the list has done what goes on behind its last answer */
+    uint64_t list_ready_ps; /* end of the work that the list does behind its last answer */
     replay_result *result;
     tla_error *error;
 } player;

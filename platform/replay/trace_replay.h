@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What simulated time a command takes: the price of its receipt, on one engine behind a queue. */
+/* The simulated time of a command: the price of its receipt, on one engine behind a queue. */
 typedef struct replay_timing {
     tla_cost_profile cost;
     uint32_t queue_depth; /* 1 .. TLA_COMMAND_QUEUE_DEPTH_MAX */
