@@ -44,7 +44,7 @@ struct table {
     std::uint64_t rows = 0;
 };
 
-// What pages show, of each kind of row, in the log's words.
+// The columns that pages show, for each kind of row, by the log's names.
 const std::map<std::string, std::vector<const char *>> wanted{
     {"memory",
      {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "service", "channel", "object",
@@ -284,7 +284,7 @@ tla_status reader::add_ranges(const json_t *row) {
     return TLA_OK;
 }
 
-// Of every bucket in which a link carried something, or somebody waited for it.
+// Adds every bucket with load or waits of a link.
 tla_status reader::add_loads(const json_t *row) {
     table &into = tables_["load"];
     std::int64_t link = 0;

@@ -11,17 +11,17 @@
 namespace tlmalloc {
 
 struct event_columns {
-    // What the log says of itself, its names, and for every table its rows and [name, bytes] of its columns; "texts" is
-    // what numbers of texts lead into.
+    // The log's header, its names, and for every table its rows and [name, bytes] of its columns; numbers of texts are
+    // indexes of "texts".
     std::unique_ptr<json_t, decltype(&json_decref)> head{nullptr, &json_decref};
-    // All columns, one behind the other, as zlib's format compresses them. A value v is written as v + 1, nothing as 0,
-    // texts as their number and truths as 0 and 1; of these the differences from the row before, twice as large, odd
-    // where they are negative, in groups of 7 bits, the lowest first, all but the last with bit 7.
+    // All columns, one after the other, compressed in zlib's format. A value v is written as v + 1, a missing value as
+    // 0, texts as their numbers and truths as 0 and 1. The differences from the row before are written, doubled, odd
+    // for negative ones, in groups of 7 bits, the lowest first, all but the last with bit 7.
     std::string bytes;
 };
 
-// Reads a log, plain or gzip, that is whole. TLA_IO when it cannot be read; TLA_SYNTAX with file and line for what is
-// no log, one of another version, or one that is cut; TLA_LIMIT, TLA_NO_HOST_MEMORY.
+// Reads a complete log, plain or gzip. TLA_IO when it cannot be read; TLA_SYNTAX with file and line for a file that is
+// not a log, for a log of another version, and for one that is cut; TLA_LIMIT, TLA_NO_HOST_MEMORY.
 tla_status read_event_columns(const char *path, event_columns *out, tla_error *error);
 
 } // namespace tlmalloc

@@ -67,7 +67,7 @@ const command_line parser = {
     {"REPORT", 0, nullptr, read_report},
     check_arguments};
 
-// What the page knows of one report.
+// The page's data of one report.
 json_t *run_to_json(const char *path, const char *kind, json_t *report) {
     json_t *run = json_object();
     json_object_set_new(run, "file", json_from_text(path));

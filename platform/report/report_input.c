@@ -47,7 +47,7 @@ static tla_status find_kind(const char *path, const json_t *report, const char *
     return tla_error_set(error, TLA_SYNTAX, "%.200s: found JSON of no command, expected a report (--json)", path);
 }
 
-/* Of other reports the keys decide: they have no version. */
+/* The keys identify other reports: they have no version. */
 static tla_status check_version(const char *path, const json_t *report, const char *kind, tla_error *error) {
     const char *const version = json_string_value(json_object_get(report, "version"));
     if (strcmp(kind, "run") != 0 || (version && strcmp(version, tla_version()) == 0)) return TLA_OK;
@@ -55,7 +55,7 @@ static tla_status check_version(const char *path, const json_t *report, const ch
                          version ? "version " : "no version", version ? version : "", tla_version());
 }
 
-/* What is taken for a report easily, and what to do with it; NULL for anything else. */
+/* Recognises files that users confuse with a report, and returns advice; NULL for any other file. */
 static const char *other_kind(const char *text, size_t length) {
     static const struct {
         const char *begin, *says;

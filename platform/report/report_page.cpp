@@ -110,7 +110,7 @@ tla_status make_page(const d3_files &d3, const std::string &data, std::string *p
     if (!status) status = read_ours("frame.html", &frame, error);
     if (!status) status = read_d3(d3, &library, &licence, error);
     if (status) return status;
-    // Nothing is loaded from anywhere, which browsers are told.
+    // The page loads nothing; the policy in its head makes browsers enforce this.
     *page = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "

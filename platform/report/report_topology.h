@@ -1,4 +1,4 @@
-/* What a page shows of a run beside its report: the fabric, and what the configuration would be by default. */
+/* A page's data about a run beside its report: the fabric, and the default configuration. */
 #ifndef TLMALLOC_PLATFORM_REPORT_REPORT_TOPOLOGY_H
 #define TLMALLOC_PLATFORM_REPORT_REPORT_TOPOLOGY_H
 
