@@ -1,4 +1,4 @@
-// What a run does, as its modules tell it.
+// Records the events of a run from its modules.
 #include "run/event_recorder.hpp"
 
 #include "tlmalloc/modules/time.hpp"
@@ -23,7 +23,7 @@ std::string name_below(const npu &platform, const sc_core::sc_object &module) {
     return name.substr(std::string(platform.name()).size() + 1);
 }
 
-// Of an ALLOC_BATCH's result (command.h).
+// Reads an address of an ALLOC_BATCH's result (command.h).
 std::uint64_t address_in(const std::uint8_t *bytes) {
     std::uint64_t value = 0;
     for (int i = 7; i >= 0; i--)
@@ -31,7 +31,7 @@ std::uint64_t address_in(const std::uint8_t *bytes) {
     return value;
 }
 
-// What it leaves is a block that was free before.
+// Returns whether the command leaves an allocated block that was free before.
 bool takes_a_block(tla_opcode op) {
     return op == TLA_OP_ALLOC || op == TLA_OP_EVICT || op == TLA_OP_PLACE || op == TLA_OP_ALLOC_BATCH;
 }
@@ -208,7 +208,7 @@ void event_recorder::note_memory(const command_times &of, const answered_command
     note_blocks(event, what);
 }
 
-// One event for each block that the command is about; one without an address where there is none.
+// Records one event for each block of the command; one event without an address for a command without blocks.
 void event_recorder::note_blocks(memory_command event, const answered_command &what) {
     const tla_command &command = what.command;
     const tla_completion &completion = what.completion;
@@ -297,7 +297,7 @@ void event_recorder::note_mapping(const command_times &of, const answered_comman
 
 // --- kernels, transfers ----------------------------------------------------------------------------------------------
 
-// What goes on alike is one interval.
+// Joins adjacent intervals of one kind.
 void event_recorder::note_interval(std::uint32_t who, const tla_time_part &part) {
     std::optional<tla_time_part> &open = open_intervals_[who];
     if (open && open->end_ps == part.begin_ps && open->charge.kind == part.charge.kind &&

@@ -1,4 +1,4 @@
-// Finds out what a run does, from its modules, and tells it event by event: for logs and traces.
+// Records the events of a run from its modules, and passes them to logs and traces.
 #ifndef TLMALLOC_PLATFORM_RUN_EVENT_RECORDER_HPP
 #define TLMALLOC_PLATFORM_RUN_EVENT_RECORDER_HPP
 
@@ -14,18 +14,18 @@ namespace tlmalloc {
 
 class event_recorder {
   public:
-    // Before the run. At most `limit` events are told, those that are known first, and all launches; the rest is
-    // counted as lost. Sinks outlive the recorder, or its finish().
+    // Call it before the run. The sink receives at most `limit` events, those that are known first, and all launches;
+    // the rest is counted as lost. Sinks outlive the recorder, or its finish().
     void tell(event_sink &sink, std::uint64_t limit) { listeners_.push_back({&sink, limit, 0, {}}); }
 
     // Follows the modules, before the simulation runs; accounts must be kept (workload::keep_accounts). The platform
     // must not run on after the recorder is gone. Memories are as the run will find them: what ages them has done so.
     void follow(npu &platform, workload &work);
 
-    // The run is over: tells what is left, and the end.
+    // Call it after the run: passes the remaining events, and the end.
     void finish(const npu &platform, const workload &work);
 
-    // How many events a sink was not told.
+    // Returns the number of events that a sink did not receive.
     std::uint64_t lost(const event_sink &sink) const;
 
   private:
@@ -71,7 +71,7 @@ class event_recorder {
     std::map<std::uint64_t, live_block> live_;              // by physical address
     std::unordered_map<std::uint64_t, std::uint32_t> pes_;  // numbers by place
     std::uint64_t blocks_ = 0;
-    std::vector<std::optional<tla_time_part>> open_intervals_; // of the host and of each PE: not told yet
+    std::vector<std::optional<tla_time_part>> open_intervals_; // of the host and of each PE: not passed yet
     std::vector<watched_account> accounts_;
     std::unique_ptr<link_buckets> links_;
 };

@@ -1,4 +1,4 @@
-// What a run says of the fabric's links.
+// The report of a run about the fabric's links.
 #include "run/link_report.hpp"
 
 #include "cli/config_json.h"
@@ -55,7 +55,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
     return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// Of the time that the links had.
+// Returns the busy share of the time of the links.
 double utilisation(const total &t) {
     return percent(t.busy_ps, to_ps(sc_core::sc_time_stamp())) / static_cast<double>(t.links);
 }
@@ -131,7 +131,7 @@ void print_links(std::FILE *out, const npu &platform) {
         busiest_ps = std::max(busiest_ps, r.load.busy_ps);
         waited_ps += r.load.waited_ps;
     }
-    constexpr double least_busy_percent = 10, least_waiting = 0.1; // below these nobody need look
+    constexpr double least_busy_percent = 10, least_waiting = 0.1; // lower values are not shown
     if (percent(busiest_ps, run_ps) >= least_busy_percent) {
         std::fputs("busiest links:", out);
         print_first(out, platform, rows, &total::busy_ps, run_ps);

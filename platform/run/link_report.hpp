@@ -1,4 +1,4 @@
-// What a run says of the fabric's links.
+// The report of a run about the fabric's links.
 #ifndef TLMALLOC_PLATFORM_RUN_LINK_REPORT_HPP
 #define TLMALLOC_PLATFORM_RUN_LINK_REPORT_HPP
 

@@ -1,4 +1,4 @@
-// Traces of what a run allocated.
+// Traces of the allocations of a run.
 #include "run/recording.hpp"
 
 #include "cli/output.h"

@@ -1,4 +1,4 @@
-// What a run allocates, written down as it happens: a trace for each memory, for `tlmalloc replay`.
+// Records a run's allocations as they happen: a trace for each memory, for `tlmalloc replay`.
 #ifndef TLMALLOC_PLATFORM_RUN_RECORDING_HPP
 #define TLMALLOC_PLATFORM_RUN_RECORDING_HPP
 
@@ -37,11 +37,11 @@ class memory_record {
 // All memories of a platform.
 class recording {
   public:
-    // Makes the directory, but not what it stands in, and opens the files of all memories that the platform will have:
-    // sip0.cube0.pe0.hbm.csv, .tcm.csv, sip0.cube0.sram.csv, .m_cpu.csv. They are outputs as others are (output.h).
+    // Makes the directory, but not its parents, and opens the files of all memories of the platform:
+    // sip0.cube0.pe0.hbm.csv, .tcm.csv, sip0.cube0.sram.csv, .m_cpu.csv. They are outputs like others (output.h).
     tla_status open(const std::string &directory, const tla_config &config, tla_error *error);
 
-    // Follows the controllers; before anything is allocated. Of no files: nothing happens.
+    // Follows the controllers; call it before the first allocation. Without files it has no effect.
     void follow(npu &platform);
 
   private:

@@ -31,7 +31,7 @@ using namespace tlmalloc;
 
 struct run_options {
     const char *config, *kernel, *json, *vcd, *from, *record, *events, *trace;
-    std::uint64_t events_limit, trace_limit; // 0: not said
+    std::uint64_t events_limit, trace_limit; // 0: not given
     text_list set, parameters, vcd_scopes;
 };
 
@@ -90,7 +90,7 @@ int fail(const char *text) {
     return CLI_FAILED;
 }
 
-// What modules report goes to stderr, so that stdout holds the table alone; errors end the run.
+// Modules' reports go to stderr, so that stdout has only the table; errors end the run.
 void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (r.get_severity() >= sc_core::SC_WARNING)
         std::fprintf(stderr, "tlmalloc run: %s: %s\n", r.get_severity() == sc_core::SC_WARNING ? "warning" : "error",
@@ -132,7 +132,7 @@ tla_status choose_kernel(const char *word, kernel_choice &choice, tla_error &err
     return TLA_OK;
 }
 
-// What a kernel's tensors' files hold, for a run of this size.
+// Reads the files of a kernel's tensors, for a run of this size.
 tla_status read_files(const char *word, const tl_workload &size, kernel_choice &choice, tla_error &error) {
     for (std::uint32_t i = 0; i < tl_kernel_tensor_count(choice.kernel); i++) {
         const tl_kernel_tensor &tensor = choice.kernel->tensors[i];
@@ -147,7 +147,7 @@ tla_status read_files(const char *word, const tl_workload &size, kernel_choice &
     return TLA_OK;
 }
 
-// Runs until the workload says that it has finished; false when the simulation ran dry before.
+// Runs until the workload has finished; false when the simulation ran out of events before.
 bool simulate(const npu &platform, const workload &work) {
     const sc_core::sc_time slice(10, sc_core::SC_US); // between looks at the host's clock
     progress_line progress = progress_begin("run", "PEs");
@@ -187,7 +187,7 @@ tla_status open_files(const run_options &options, const tla_config &config, run_
     return status;
 }
 
-// What is told of the run event by event.
+// The logs and traces of the events of a run.
 struct told_events {
     void begin(const run_options &options, const run_files &files, npu &platform, workload &work,
                const std::string &kernel) {
@@ -225,13 +225,13 @@ struct told_events {
 // Ends the waveform and puts the files in their places; false with the reason on stderr.
 bool finish_files(waveform *wave) {
     tla_error error{};
-    if (wave) wave->close(); // what could not be written stays in the stream, and the commit says why
+    if (wave) wave->close(); // write errors stay in the stream, and the commit reports them
     if (!output_commit(&error)) return true;
     std::fprintf(stderr, "tlmalloc run: %s\n", error.text);
     return false;
 }
 
-// What was said beside the configuration and the kernel, so that the run can be repeated.
+// The arguments beside the configuration and the kernel, so that the run can be repeated.
 json_t *command_json(const run_options &options) {
     json_t *command = json_object(), *parameters = json_array();
     for (std::size_t i = 0; i < options.parameters.count; i++)
@@ -331,7 +331,7 @@ int run_kernel(const run_options &options, run_files &files, const tla_config &c
     try {
         return run(options, files, config, choice);
     } catch (const sc_core::sc_report &) {
-        return CLI_FAILED; // told by the handler
+        return CLI_FAILED; // the handler has reported it
     } catch (const std::exception &problem) {
         return fail(problem.what());
     }
@@ -345,7 +345,7 @@ int run_file(const run_options &options, run_files &files, tla_config &config, o
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
         return CLI_BAD_INPUT;
     }
-    // Only now it is known what the keys mean to the kernel. A pipe cannot be read twice.
+    // The effects of keys on the kernel are known only now. A pipe cannot be read twice.
     if (std::filesystem::is_regular_file(options.config)) {
         const tla_status status = overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
         if (status) return cli_exit_status(status);
@@ -370,7 +370,7 @@ int run_command(const run_options &options) {
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
         return CLI_BAD_INPUT;
     }
-    // What a file's kernel uses is known when it has been opened, in its own process.
+    // The uses of a file's kernel are known when it has been opened, in its own process.
     const tla_status loaded = is_file ? overrides_load(&options.set, options.config, &config)
                                       : overrides_load_to_run(&options.set, options.config, choice.kernel, &config);
     if (loaded) return cli_exit_status(loaded);

@@ -1,4 +1,4 @@
-// What a run says: its table, its JSON, its warnings.
+// The report of a run: its table, its JSON, its warnings.
 #include "run/run_report.hpp"
 
 #include "cli/config_json.h"
@@ -70,7 +70,7 @@ json_t *kernels_json(const npu &platform, const workload &work) {
     return list;
 }
 
-// What a module, or a part of it, has counted: its own list.
+// Adds the statistics of a module, or of a part of it: its own list.
 void set(json_t *row, const statistics_group &part) {
     for (const statistic &s : part.statistics)
         json_object_set_new(row, s.name, number(s.value));
@@ -223,7 +223,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     return report;
 }
 
-// What messages took, of the first pairs of PEs.
+// Prints the times of messages of the first pairs of PEs.
 static void print_messages(std::FILE *out, const npu &platform) {
     if (!has_messages(platform)) return;
     pe_ipcq::statistics sum;

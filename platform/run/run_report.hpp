@@ -1,4 +1,4 @@
-// What a run gives: a table to read, and JSON.
+// The results of a run: a table to read, and JSON.
 #ifndef TLMALLOC_PLATFORM_RUN_RUN_REPORT_HPP
 #define TLMALLOC_PLATFORM_RUN_RUN_REPORT_HPP
 
@@ -11,7 +11,7 @@ namespace tlmalloc {
 
 void print_run(std::FILE *out, const npu &platform, const workload &work, double host_s);
 
-// Of every kernel that was ended in a deadlock: in which call it waited for whom.
+// Prints for every kernel that was ended in a deadlock the call in which it waited, and its peer.
 void print_waits(std::FILE *out, const npu &platform);
 
 // Says when mappings failed after they were acknowledged, or are not the same in all MMUs.

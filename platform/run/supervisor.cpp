@@ -32,12 +32,12 @@ namespace {
 
 const int look_ms = 50; // between looks at the child
 
-// What parent and child share.
+// The data that parent and child share.
 struct shared {
     kernel_watch watch;
     volatile bool finished = false; // the work, and its files are in their places
     volatile int status = 0;        // of the work
-    volatile bool told = false;     // the child has said by which signal it ends
+    volatile bool told = false;     // the child has reported the signal that ends it
 };
 
 template <typename T>
@@ -114,7 +114,7 @@ class parent {
         const std::uint64_t passed_ms = ++looks_ * look_ms, limit_ms = watch.host_limit_ps / 1'000'000'000;
         if (passed_ms < 2 * limit_ms + 1000) return;
         looks_ = 0;
-        if (is_traced(std::to_string(child_))) return; // somebody looks at it
+        if (is_traced(std::to_string(child_))) return; // a debugger traces it
         too_long_ = true;
         kill(child_, SIGKILL);
     }

@@ -116,7 +116,7 @@ const pe_unit *pe_of(const npu &platform, std::uint32_t program) {
     return nullptr;
 }
 
-constexpr std::size_t segments_max = 1000; // the first ones are told as one
+constexpr std::size_t segments_max = 1000; // the first ones are reported together
 
 void add(path &way, segment made) {
     if (made.begin_ps == made.end_ps) return;
@@ -131,7 +131,7 @@ void add(path &way, segment made) {
     rest.went.add(made.went);
 }
 
-// What the host did before the kernel began at start_ps.
+// Adds the host's work before the kernel began at start_ps.
 void add_host(path &way, const workload &work, std::uint64_t start_ps) {
     const account host(work.account());
     segment made{"host", 0, start_ps, {}};

@@ -8,8 +8,8 @@
 
 namespace tlmalloc {
 
-// The time of a PE's last kernel, its parts ordered by what they take; their sum is the kernel's time. A new reference,
-// empty without an account.
+// Returns the time of a PE's last kernel, its parts ordered by their times; their sum is the kernel's time. A new
+// reference, empty without an account.
 json_t *kernel_time_json(const npu &platform, const pe_unit &pe);
 
 // Adds the critical path to an object of the report: from the end of the kernel that ends last back through the

@@ -40,7 +40,7 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
         const tla_status status = host.create_tensor(wanted.name, tl_kernel_elements(&kernel_, &size_, i),
                                                      tl_dtype_bytes(wanted.dtype), where, &t, &failure_);
         const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
-        if (status) { // whatever it has come to
+        if (status) { // with any status
             tla_time_account_pass(account_.get(), now_ps, TLA_TIME_HOST_COMMAND);
             return status;
         }
@@ -64,14 +64,14 @@ tla_status workload::in_file(const char *part, const std::function<tla_status()>
                          outcome.text().c_str());
 }
 
-// Of a kernel that a PE can say more about than a status, that is the failure; where some were ended because they
-// waited for others, what has stopped those is.
+// The failure of a kernel about which a PE has more than a status is the failure of the launch. If some kernels were
+// ended in a deadlock, the failure that stopped them counts.
 tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
     std::vector<std::uint64_t> arguments(TL_KERNEL_ARGUMENTS_MAX);
     arguments.resize(tl_kernel_arguments(&kernel_, &size_, addresses.data(), arguments.data()));
     tla_status status = platform_.host().launch(0, arguments, &failure_);
     if (!status) return find_lost_messages();
-    const bool waited = status == TLA_DEADLOCK; // the host tells of the first PE that ended so
+    const bool waited = status == TLA_DEADLOCK; // the host reports the first PE that ended so
     for (const pe_unit *pe : platform_.pes()) {
         const processing_element::run &run = pe->element.last_run();
         if (status == TLA_DEADLOCK && run.status) status = run.status;
@@ -87,8 +87,8 @@ tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
     return status;
 }
 
-// A call that failed before, and whose error the kernel did not return, may be why: it comes first. Then as many of the
-// waits as the text has room for; the command tells all (print_waits).
+// A call that failed before, and whose error the kernel did not return, may be the cause: it comes first. The text then
+// lists as many waits as it has room for; the command lists all (print_waits).
 tla_status workload::tell_deadlock() {
     const std::vector<message_ledger::wait> &waits = platform_.messages().deadlocked();
     const pe_unit *first = nullptr;
@@ -160,7 +160,7 @@ tla_status workload::run() {
     return computed_ ? TLA_OK : status;
 }
 
-// Pages that came on demand are shards, too, in the order in which they came.
+// Pages that were allocated on demand are shards, too, in the order of their allocation.
 void workload::count_pieces(const std::vector<tensor *> &made) {
     for (std::size_t i = 0; i < made.size(); i++) {
         std::vector<shard> shards = made[i]->shards;

@@ -13,8 +13,8 @@
 
 namespace tlmalloc {
 
-// What is run: a kernel, the only one of the platform, how it is called in messages, and what its tensors' files hold
-// (none: empty).
+// The subject of a run: a kernel, the only one of the platform, its name in messages, and the contents of its tensors'
+// files (empty without files).
 struct kernel_choice {
     const tl_kernel_info *kernel = nullptr;
     std::string title;
@@ -32,8 +32,8 @@ class workload {
         std::uint32_t object; // of its blocks' ALLOCs
     };
 
-    // What the host waits for until the result is there, but for the copies of inputs and outputs: the tensors'
-    // allocations and mappings, then the kernels, from the first that begins to the last that ends.
+    // The host's waits until the result, without the copies of inputs and outputs: the tensors' allocations and
+    // mappings, then the kernels, from the first that begins to the last that ends.
     struct critical_path {
         std::uint64_t tensor_alloc_ps = 0, tensor_map_ps = 0, kernel_ps = 0;
         std::uint64_t device_alloc_ps = 0; // of the kernel that ends last, in kernel_ps
@@ -46,7 +46,7 @@ class workload {
     workload(npu &platform, const kernel_choice &what, const tl_workload &size, bool outputs_on_demand)
         : platform_(platform), what_(what), kernel_(*what.kernel), size_(size), outputs_on_demand_(outputs_on_demand) {}
 
-    // The whole run, as the host's main thread; what it found is below. Pauses the simulation at the end.
+    // The whole run, as the host's main thread; the results are below. Pauses the simulation at the end.
     void main();
 
     const tl_kernel_info &kernel() const { return kernel_; }
@@ -72,7 +72,7 @@ class workload {
   private:
     tla_status run();
     tla_status create_tensors(std::vector<tensor *> &made);
-    // Runs what the kernel's file brings for the host; in which it may go wrong like the kernel itself.
+    // Runs the functions for the host in the kernel's file, which may fail like the kernel itself.
     tla_status in_file(const char *part, const std::function<tla_status()> &body, tla_error &error);
     tla_status launch(const std::vector<tla_vaddr> &addresses);
     void count_pieces(const std::vector<tensor *> &made);
