@@ -1,4 +1,4 @@
-/* Numbers of the file's blocks, for blocks of another size, and for what the file does not know. */
+/* Numbers of the file's blocks, converted to blocks of another size, and numbers for unknown content. */
 #include "serving/content.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include "model/base/saturate.h"
 
-/* Of one decision: its blocks follow each other without a gap. */
+/* Returns the time of one decision: its blocks follow each other without a gap. */
 static uint64_t move_ps(const tla_host_link *link, uint32_t blocks) {
     const double ps = 1e6 * link->latency_us + 1e3 * (double)blocks * (double)link->block_bytes / link->bandwidth_gb_s;
     return ps < 0x1p63 ? (uint64_t)(ps + 0.5) : UINT64_MAX;

@@ -1,6 +1,6 @@
-/* Steps that wait for blocks on their way to the host's memory and back: a law of steps, and before it what the moves
- * of the second tier (host_tier.h) take, by a bandwidth and a latency. Moves out and in of one step come one after the
- * other, as they were decided. */
+/* Steps that wait for blocks on their way to the host's memory and back: a law of steps, preceded by the moves of the
+ * second tier (host_tier.h), with a bandwidth and a latency. Moves out and in of one step follow each other in the
+ * order of the decisions. */
 #ifndef TLMALLOC_PLATFORM_SERVING_HOST_LAW_H
 #define TLMALLOC_PLATFORM_SERVING_HOST_LAW_H
 

@@ -1,11 +1,11 @@
 /* A second tier of the key-value cache in the host's memory, by LMCache's rules (kv_cache.h with TLA_KV_LMCACHE, seed
- * 003): content that leaves a block of the first tier is moved out to a block here, and moved back in when a request
- * that is admitted finds it. It stays here then, so that the next time that it leaves nothing is moved.
+ * 003). Content that leaves a block of the first tier is moved out to a block here, and moved back in when an admitted
+ * request finds it. It stays here then, so that nothing is moved when it leaves again.
  *
- * A block that is read is held (LMCache pins it) until the read has ended; where there is no room, the one goes that
- * was moved out or read least recently of those that nobody reads. What is read at one time is bounded by a budget
- * (kv_cache.h), of which a request takes all that it brings in before it holds anything: readers cannot wait for each
- * other. Content for which there is no room, since all is being read, is lost, as LMCache gives up a store. */
+ * A read block is held (LMCache pins it) until the read has ended. A full tier evicts the block that was moved out or
+ * read least recently, among the blocks without readers. A budget (kv_cache.h) bounds the concurrent reads. A request
+ * takes the budget for all its blocks before it holds any: readers cannot wait for each other. Content without room,
+ * because all blocks are being read, is lost, as in LMCache. */
 #ifndef TLMALLOC_PLATFORM_SERVING_HOST_TIER_H
 #define TLMALLOC_PLATFORM_SERVING_HOST_TIER_H
 
@@ -17,7 +17,7 @@ extern "C" {
 
 typedef struct tla_host_tier_stats {
     uint32_t blocks;       /* in all: free + cached + read */
-    uint32_t free, cached; /* without content; with it, and read by nobody */
+    uint32_t free, cached; /* without content; with content, and without readers */
     uint32_t read;         /* being read now */
     uint64_t moved_out;    /* blocks, since the beginning; so the rest */
     uint64_t kept;         /* left the first tier while their content was here already: nothing is moved */
@@ -33,9 +33,9 @@ typedef struct tla_host_tier {
     tla_host_tier_stats stats;
 } tla_host_tier;
 
-/* Makes one of 1 .. TLA_KV_BLOCKS_MAX - 1 blocks, and a budget of reads at one time (0: of all blocks, as LMCache's
- * calculate_chunk_budget says); a block that two read counts twice. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; it is
- * empty then. */
+/* Makes a tier of 1 .. TLA_KV_BLOCKS_MAX - 1 blocks, with a budget of concurrent reads (0: all blocks, as LMCache's
+ * calculate_chunk_budget computes); a block with two readers counts twice. TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY; it
+ * is empty then. */
 tla_status tla_host_tier_init(tla_host_tier *tier, uint32_t blocks, uint64_t budget);
 void tla_host_tier_clear(tla_host_tier *tier); /* of an empty one too */
 
@@ -43,12 +43,12 @@ void tla_host_tier_clear(tla_host_tier *tier); /* of an empty one too */
  * already, or lost. TLA_NO_HOST_MEMORY: it can only be cleared. */
 tla_status tla_host_tier_put(tla_host_tier *tier, uint64_t hash, uint32_t *block, tla_work *work);
 
-/* The longest run of hashes whose content is here, at most what the budget has in all; found[0 ..] are its blocks. */
+/* Finds the longest run of hashes whose content is here, at most the whole budget; found[0 ..] are its blocks. */
 uint32_t tla_host_tier_find(const tla_host_tier *tier, const uint64_t *hashes, uint32_t count, uint32_t *found,
                             tla_work *work);
 
-/* Holds blocks that tla_host_tier_find has just said in an empty table, until tla_host_tier_end_read. TLA_BUSY when
- * others have so much of the budget that it must wait for them; TLA_NO_HOST_MEMORY; nothing is held then. */
+/* Holds the blocks that tla_host_tier_find has just found, in an empty table, until tla_host_tier_end_read. TLA_BUSY
+ * when others have so much of the budget that the request must wait; TLA_NO_HOST_MEMORY; nothing is held then. */
 tla_status tla_host_tier_begin_read(tla_host_tier *tier, const uint32_t *found, uint32_t count, tla_kv_table *read,
                                     tla_work *work);
 void tla_host_tier_end_read(tla_host_tier *tier, tla_kv_table *read, tla_work *work);

@@ -21,7 +21,7 @@ struct tla_kv_memory {
     table *tables; /* of each request, where they are paged */
     tla_kv_mapped *mapped;
     uint64_t blocks;                          /* paged: of the memory */
-    uint64_t too_long, fragmented, exhausted; /* refused */
+    uint64_t too_long, fragmented, exhausted; /* failures */
 };
 
 const char *tla_kv_memory_name(tla_kv_memory_kind kind) {

@@ -1,6 +1,6 @@
-/* The memory of requests' keys and values under one of several managers, behind one interface: whoever admits requests
- * and lets them grow asks for so many tokens of a request, and gives all of them back. Lengths that a request will have
- * in the end are told, too: a reservation needs them, an oracle even knows them. */
+/* The memory of requests' keys and values under one of several managers, behind one interface: the scheduler requests
+ * memory for the tokens of a request, and releases all of it. The interface also passes the final lengths of requests:
+ * a reservation needs them, and an oracle knows them. */
 #ifndef TLMALLOC_PLATFORM_SERVING_KV_MEMORY_H
 #define TLMALLOC_PLATFORM_SERVING_KV_MEMORY_H
 
@@ -21,12 +21,12 @@ typedef enum tla_kv_memory_kind {
     TLA_KV_MEMORY_COUNT
 } tla_kv_memory_kind;
 
-/* "maximum", "power_of_two", "oracle", "first_fit", "paged", "mapped"; NULL for a value that is none. */
+/* Returns "maximum", "power_of_two", "oracle", "first_fit", "paged", "mapped"; NULL for an unknown value. */
 const char *tla_kv_memory_name(tla_kv_memory_kind kind);
 
 typedef struct tla_kv_memory_config {
     tla_kv_memory_kind kind;
-    uint64_t tokens;       /* of the memory, 1 .. 2^40; what is no whole block or page is not used */
+    uint64_t tokens;       /* of the memory, 1 .. 2^40; a partial block or page is not used */
     uint64_t longest;      /* no request has more, prompt and output: 1 .. 2^32 */
     uint32_t requests;     /* numbers of requests are below it, 1 or more */
     uint32_t block_tokens; /* of a block (paged); of a sequence in a page of each tensor (mapped); 1 or more */
@@ -38,7 +38,7 @@ typedef struct tla_kv_memory_stats {
     uint64_t tokens;                          /* of the memory */
     uint64_t held;                            /* of regions, blocks and pages that requests have, as they asked */
     uint64_t taken;                           /* the same as granted: buddies round up */
-    uint64_t too_long, fragmented, exhausted; /* refused, since the beginning, by cause */
+    uint64_t too_long, fragmented, exhausted; /* failures since the beginning, by cause */
 } tla_kv_memory_stats;
 
 typedef struct tla_kv_memory tla_kv_memory;
@@ -47,17 +47,17 @@ typedef struct tla_kv_memory tla_kv_memory;
 tla_status tla_kv_memory_create(const tla_kv_memory_config *config, tla_kv_memory **made);
 void tla_kv_memory_destroy(tla_kv_memory *memory); /* NULL is allowed */
 
-/* Whether a kind takes all that a request will ever need at its first token, and never refuses it later. */
+/* Returns whether a kind allocates all memory of a request at its first token, and never fails later. */
 bool tla_kv_memory_reserves(tla_kv_memory_kind kind);
 
-/* Memory for the first `tokens` tokens of a request, which has some of it already, or none. TLA_LIMIT for a request
- * that never fits, TLA_EXHAUSTED and TLA_FRAGMENTED for one that may when others have given theirs back,
- * TLA_NO_HOST_MEMORY; nothing has changed then. Work may be counted for refusals too. */
+/* Holds memory for the first `tokens` tokens of a request, which has some of it already, or none. TLA_LIMIT for a
+ * request that never fits, TLA_EXHAUSTED and TLA_FRAGMENTED for a request that may fit when others have released
+ * memory, TLA_NO_HOST_MEMORY; nothing has changed then. Failures may count work, too. */
 tla_status tla_kv_memory_hold(tla_kv_memory *memory, uint32_t number, const tla_serving_request *request,
                               uint64_t tokens, tla_work *work);
 
-/* Whether so many tokens of a request could be held now, for kinds that take memory on demand; those that reserve say
- * when they are asked to hold. */
+/* Returns whether so many tokens of a request could be held now, for kinds that allocate on demand; kinds that reserve
+ * decide at tla_kv_memory_hold. */
 bool tla_kv_memory_fits(const tla_kv_memory *memory, uint32_t number, uint64_t tokens);
 
 /* All that a request has goes back; nothing happens to one that has nothing. */

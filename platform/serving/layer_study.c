@@ -1,4 +1,4 @@
-/* What layers of several types need of sequences, counted and allocated. */
+/* The memory of layers of several types for sequences, counted and allocated. */
 #include "serving/layer_study.h"
 
 static uint64_t all_tokens(const tla_kv_lengths *lengths) {

@@ -1,5 +1,5 @@
-/* What a model with several types of layers saves when each holds the tokens that it needs: Jenga's question (arXiv
- * 2503.18292, section 3). Every sequence has the memory for itself, once with all of its tokens. */
+/* The saving of a model with several types of layers when each holds only the tokens that it needs: Jenga's question
+ * (arXiv 2503.18292, section 3). Every sequence has the memory for itself, once with all of its tokens. */
 #ifndef TLMALLOC_PLATFORM_SERVING_LAYER_STUDY_H
 #define TLMALLOC_PLATFORM_SERVING_LAYER_STUDY_H
 

@@ -1,4 +1,4 @@
-/* What was measured of a serving engine, and how far a run of ours is from it. Two tables, plain or gzip:
+/* Measurements of a serving engine, and the deviation of a simulated run from them. Two tables, plain or gzip:
  *
  *   until_s,prompt_tokens,generated_tokens,running,waiting,kv_cache_pct    a row for each second: what it saw, and how
  *                                                                          things stood after its last step
@@ -32,7 +32,7 @@ typedef struct tla_measured_run {
 tla_status tla_measured_run_read(const char *seconds_path, const char *requests_path, tla_measured_run *run,
                                  tla_error *error);
 
-/* Of an empty one too. */
+/* Also for an empty one. */
 void tla_measured_run_clear(tla_measured_run *run);
 
 /* Deviations, without their sign. Use is in points of the cache; work is equal when as many tokens have been generated,
@@ -43,8 +43,8 @@ typedef struct tla_measured_deviation {
     double ttft_median_s;         /* of a request's time to its first token */
 } tla_measured_deviation;
 
-/* The row that ends at t stands for what was before t - shift_s. TLA_INVALID_ARGUMENT, with a text, for other requests
- * than those that were measured and for a run without steps; TLA_NO_HOST_MEMORY. */
+/* Compares a run: the row that ends at t covers the steps before t - shift_s. TLA_INVALID_ARGUMENT, with a text, for
+ * other requests than the measured ones and for a run without steps; TLA_NO_HOST_MEMORY. */
 tla_status tla_measured_run_compare(const tla_measured_run *run, double shift_s, const tla_served_step *steps,
                                     size_t step_count, const tla_serving_requests *requests, const tla_served *served,
                                     tla_measured_deviation *deviation, tla_error *error);

@@ -1,4 +1,4 @@
-/* What part of a memory holds tokens: every request a token a step, and sums over the steps. */
+/* The share of a memory that holds tokens: a token for every request in each step, and sums over the steps. */
 #include "serving/memory_study.h"
 
 #include <inttypes.h>

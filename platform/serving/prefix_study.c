@@ -1,4 +1,4 @@
-/* What a cache of prompts' blocks would hit: the requests one after the other through LMCache's cache. */
+/* The hits of a cache of prompts' blocks: the requests pass one after the other through LMCache's cache. */
 #include "serving/prefix_study.h"
 
 #include "tlmalloc/cache/buffer_pools.h"
@@ -10,7 +10,7 @@
 typedef struct cache {
     tla_slot_pool *slots;
     tla_hot_cache *entries;
-    tla_mem_object **objects; /* by slot; NULL: nobody had it yet */
+    tla_mem_object **objects; /* by slot; NULL: not used yet */
     uint64_t slot_count;
     tla_slot slot; /* the one taken last */
 } cache;

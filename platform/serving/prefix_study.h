@@ -1,9 +1,8 @@
-/* What a cache of prompts' blocks would hit, without time: Mooncake's question (FAST '25, section 4.2 and Table 2).
+/* The hits of a cache of prompts' blocks, without time: Mooncake's question (FAST '25, section 4.2 and Table 2).
  *
- * Requests come in the order of the file. A request hits the leading run of its blocks that are in the cache; then each
- * of its blocks, in order, becomes the one used last, and where there is no room for a new one the least recently used
- * block goes. Nothing is pinned, outputs are not cached. The cache is LMCache's (objects.h) over slots of one block.
- */
+ * Requests arrive in the order of the file. A request hits the leading run of its blocks that are in the cache. Then
+ * each of its blocks, in order, becomes the most recently used; a full cache evicts the least recently used block.
+ * Nothing is pinned, and outputs are not cached. The cache is LMCache's (objects.h) over slots of one block. */
 #ifndef TLMALLOC_PLATFORM_SERVING_PREFIX_STUDY_H
 #define TLMALLOC_PLATFORM_SERVING_PREFIX_STUDY_H
 
@@ -14,7 +13,7 @@ extern "C" {
 #endif
 
 typedef struct tla_prefix_study {
-    uint64_t tokens, hit_tokens; /* of all prompts; a partial block's are what it has */
+    uint64_t tokens, hit_tokens; /* of all prompts; a partial block counts its own tokens */
     uint64_t full_blocks, hit_full_blocks;
     uint64_t evicted; /* blocks */
 } tla_prefix_study;

@@ -7,7 +7,7 @@ static bool maps(const tla_work *work) {
     return work->chunks || work->pte_writes || work->table_levels || work->invalidates;
 }
 
-/* A receipt in two: what the allocator did, and what was mapped. */
+/* Splits a receipt: the work of the allocator, and that of mappings. */
 static tla_work mapping_of(const tla_work *work) {
     return (tla_work){.chunks = work->chunks,
                       .pte_writes = work->pte_writes,
@@ -32,14 +32,14 @@ static void price(tla_priced_law *p, const tla_block_decision *decision) {
     p->commands++;
 }
 
-/* Blocks of the second tier are decided about when they are held; that they are let go nobody waits for. */
+/* Blocks of the second tier are decided about when they are held; no step waits for their release. */
 static void hear(void *context, const tla_block_decision *decision) {
     tla_priced_law *p = context;
     if (decision->kind != TLA_BLOCKS_MOVED_IN && decision->kind != TLA_BLOCKS_LET_GO) price(p, decision);
     if (p->inner.blocks) p->inner.blocks(p->inner.context, decision);
 }
 
-/* Whole nanoseconds of what has been decided; the rest stays for the next step. */
+/* Takes the whole nanoseconds of the decisions; the rest stays for the next step. */
 static uint64_t take_ns(uint64_t *ps) {
     const uint64_t ns = *ps / 1000;
     *ps %= 1000;

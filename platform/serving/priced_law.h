@@ -1,5 +1,5 @@
-/* Steps that wait for the memory's manager: a law of steps, and what every decision about memory takes by a table of
- * prices (work.h) and a driver's call. What is decided while a step is formed comes before it. */
+/* Steps that wait for the memory's manager: a law of steps, and the time of every decision about memory by a table of
+ * prices (work.h) and a driver's call. Decisions during the formation of a step precede the step. */
 #ifndef TLMALLOC_PLATFORM_SERVING_PRICED_LAW_H
 #define TLMALLOC_PLATFORM_SERVING_PRICED_LAW_H
 
@@ -11,9 +11,10 @@ extern "C" {
 #endif
 
 typedef struct tla_serving_prices {
-    tla_cost_profile command;                 /* of a decision: its receipt but for what is mapped */
-    tla_cost_profile mapping;                 /* of its ranges, entries and invalidations, where it has any */
-    uint64_t driver_alloc_ps, driver_free_ps; /* of a driver's call that each needs which takes or gives back memory */
+    tla_cost_profile command; /* of a decision: its receipt without mappings */
+    tla_cost_profile mapping; /* of its ranges, entries and invalidations, where it has any */
+    uint64_t driver_alloc_ps,
+        driver_free_ps; /* of a driver's call, for each decision that allocates or releases memory */
 } tla_serving_prices;
 
 typedef struct tla_priced_law {

@@ -65,7 +65,7 @@ static bool make_room(profile_curve *curve) {
            tla_grow(&curve->us, &curve->room, curve->count + 1, sizeof *curve->us);
 }
 
-/* Puts a point where it belongs; rows mostly come in order. False when there is one at this x already. */
+/* Inserts a point at its place; rows are mostly in order. False when a point with this x exists. */
 static bool insert(profile_curve *curve, double x, double us) {
     size_t at = curve->count;
     while (at > 0 && curve->x[at - 1] > x)

@@ -30,7 +30,7 @@ typedef struct profile_law {
 
 /* ---- a step ---- */
 
-/* What the times depend on. */
+/* The numbers on which the times depend. */
 typedef struct step_shape {
     double tokens, sequences;
     profile_attention_point attention; /* kv_decode: the mean */

@@ -8,7 +8,7 @@
 
 enum { CHUNK, DECODES, RATE, LARGEST, PREFILL, ALPHA, SAMPLES, LABELS = PREFILL };
 
-/* What a label says of a number: at most `limit`, or more than that. Of labels in order the first that holds counts. */
+/* The condition of a label on a number: at most `limit`, or more than that. The first label that holds counts. */
 typedef struct label {
     bool above;
     double limit;
@@ -24,7 +24,7 @@ static const char *const names[LABELS] = {"n", "sr", "kvB", "kp"};
 static const char *const examples[LABELS] = {"a label such as n<=16 or n>128", "a label such as sr<=15% or sr>70%",
                                              "a label such as kvB<=4k or kvB>16k", "a label such as kp=0 or kp<=2k"};
 
-/* NAME=NUMBER, NAME<=NUMBER or NAME>NUMBER; a thousand (1024) is a k, and a percent sign says nothing more. */
+/* NAME=NUMBER, NAME<=NUMBER or NAME>NUMBER; a k is 1024, and a percent sign has no effect. */
 static bool read_label(table_field field, const char *name, label *read) {
     const size_t length = strlen(name);
     if ((size_t)(field.end - field.begin) <= length || memcmp(field.begin, name, length) != 0) return false;

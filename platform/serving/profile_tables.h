@@ -31,11 +31,11 @@ typedef struct profile_curves {
 tla_status profile_curves_read(const char *path, const char *axis, profile_curves *curves, tla_error *error);
 void profile_curves_clear(profile_curves *curves);
 
-/* The curve of a layer; NULL when there is none. */
+/* Returns the curve of a layer; NULL for an unknown layer. */
 const profile_curve *profile_curves_find(const profile_curves *curves, const char *layer);
 double profile_curve_at(const profile_curve *curve, double x);
 
-/* What attention is measured over. */
+/* The coordinates of measurements of attention. */
 typedef struct profile_attention_point {
     double prefill_chunk, kv_prefill, decodes, kv_decode;
 } profile_attention_point;
@@ -58,8 +58,8 @@ void profile_attention_clear(profile_attention *attention);
  * along both axes, of equally near ones the one of the smaller prefill_chunk. */
 double profile_attention_at(const profile_attention *attention, const profile_attention_point *point);
 
-/* What attention over uneven lengths takes more, as a share of the way from the time of the mean to that of the
- * longest. */
+/* The additional time of attention over uneven lengths, as a share of the difference between the time of the mean and
+ * that of the longest. */
 typedef struct profile_skew {
     struct profile_skew_row *rows;
     size_t count, room;

@@ -22,7 +22,8 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Numbers as large as hashes become their ranks, equal where they were: what is made of them (content.c) has room. */
+/* Replaces numbers as large as hashes by their ranks, with the same equalities: content.c then has room for its own
+ * numbers. */
 static tla_status rank_blocks(uint64_t *blocks, size_t count) {
     uint64_t largest = 0;
     for (size_t i = 0; i < count; i++)

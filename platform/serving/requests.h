@@ -48,15 +48,15 @@ typedef struct tla_serving_requests {
     uint32_t first_line;        /* of the file, that of the first request; each of the others has the next one */
 } tla_serving_requests;
 
-/* Reads a file. TLA_IO, TLA_NO_HOST_MEMORY; TLA_SYNTAX, TLA_LIMIT with file, line and column, what was found and what
- * was expected; *out is empty then. */
+/* Reads a file. TLA_IO, TLA_NO_HOST_MEMORY; TLA_SYNTAX, TLA_LIMIT with file, line and column, the found and the
+ * expected text; *out is empty then. */
 tla_status tla_serving_requests_read(const char *path, tla_serving_requests *out, tla_error *error);
 
 /* The same from memory; `name` stands for the file in messages. Not decompressed. */
 tla_status tla_serving_requests_parse(const char *text, size_t length, const char *name, tla_serving_requests *out,
                                       tla_error *error);
 
-/* Of an empty one too. */
+/* Also for an empty one. */
 void tla_serving_requests_free(tla_serving_requests *requests);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What a line of a file says. */
+/* The contents of a line of a file. */
 typedef struct serving_line {
     uint64_t id, arrival_ns, prompt_tokens, output_tokens, block_count;
 } serving_line;

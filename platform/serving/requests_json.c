@@ -11,7 +11,7 @@
 
 enum { MOONCAKE_TOKENS = 512, USUAL_TOKENS = 16 };
 
-/* What a request has, by the names that a form gives it. */
+/* The members of a request, by their names in a form. */
 typedef enum member { ID, ARRIVAL, INPUT, OUTPUT, BLOCKS, MEMBER_COUNT } member;
 
 typedef struct form {
@@ -106,7 +106,7 @@ static tla_status check_mooncake(const reader *r, const serving_line *line, size
     return line->block_count == blocks ? TLA_OK : fail(r, TLA_SYNTAX, at, text);
 }
 
-/* Of a measured run all blocks are full; of how many tokens is what the lines agree about. */
+/* All blocks of a measured run are full; the lines together determine their tokens. */
 static tla_status check_measured(reader *r, const serving_line *line, size_t at) {
     const uint64_t tokens = line->prompt_tokens + line->output_tokens;
     uint32_t left = 0;
@@ -179,7 +179,7 @@ static int by_id(const void *a, const void *b) {
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->line > y->line) - (x->line < y->line);
 }
 
-/* No two requests of one id. Every line is a request, so that its index says the line. */
+/* Checks that no two requests have one id. Every line is a request, so its index gives the line. */
 static tla_status check_ids(reader *r) {
     const tla_serving_requests *out = r->builder->out;
     numbered *ids = malloc(out->count * sizeof *ids);
@@ -197,7 +197,7 @@ static tla_status check_ids(reader *r) {
     return status;
 }
 
-/* Of the powers of two that fit the usual one, else the smallest. */
+/* Returns the usual power of two if it fits, else the smallest that fits. */
 static uint32_t tokens_of_block(uint32_t sizes) {
     return sizes & USUAL_TOKENS ? USUAL_TOKENS : sizes & -sizes;
 }

@@ -1,4 +1,4 @@
-/* The scheduler: what is running, what waits, and the steps in flight. */
+/* The scheduler: the running and the waiting requests, and the steps in flight. */
 #include "model/base/grow.h"
 #include "serving/content.h"
 #include "serving/scheduler_state.h"
@@ -74,7 +74,7 @@ static uint32_t entered_of(tla_scheduler *s, const uint32_t *blocks, const uint6
     return entered;
 }
 
-/* Enters what is full of the first `tokens` tokens. */
+/* Enters the full blocks of the first `tokens` tokens. */
 static tla_status enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
     tla_kv_table *table = &s->sequences[request].table;
     const uint32_t before = table->entered, full = tokens / s->rules.block_tokens;
@@ -88,7 +88,7 @@ static tla_status enter(tla_scheduler *s, uint32_t request, uint32_t tokens) {
     return TLA_OK;
 }
 
-/* The same of another manager: a request that has enough costs nothing, and is nothing that anybody is told. */
+/* The same for another manager: a request that has enough costs nothing, and no decision is reported. */
 static tla_status hold(tla_scheduler *s, uint32_t request, uint64_t tokens) {
     static const tla_work nothing;
     tla_work work = {0};
@@ -127,7 +127,7 @@ static void release(tla_scheduler *s, uint32_t request) {
     const uint32_t count = table->count;
     tla_work work = {0};
     if (s->memory)
-        (void)tla_kv_memory_release(s->memory, request, &work); /* of what it has */
+        (void)tla_kv_memory_release(s->memory, request, &work); /* of its memory */
     else
         tla_kv_blocks_release(s->blocks, table, &work);
     tell(s, TLA_BLOCKS_RELEASED, request, table->blocks, count, 0, &work); /* they stand there still */
@@ -170,7 +170,7 @@ static uint32_t wanted(const tla_scheduler *s, uint32_t request, uint64_t budget
     return target > q->computed ? least(target - q->computed, budget) : 0;
 }
 
-/* The first part of a step: who runs goes on. Whether anybody was preempted. */
+/* The first part of a step: running requests continue. Returns whether a request was preempted. */
 static tla_status schedule_running(tla_scheduler *s, flight *f, uint64_t *budget, bool *preempted) {
     for (uint32_t i = 0; i < s->running_count && *budget; i++) {
         const uint32_t request = s->running[i], tokens = wanted(s, request, *budget);
@@ -212,7 +212,7 @@ static bool fits(const tla_scheduler *s, uint32_t request, uint64_t tokens, uint
            stats.free + stats.cached;
 }
 
-/* Holds what has been found in the second tier, before the first one moves out anything that could take its place. */
+/* Holds the blocks found in the second tier, before the first tier moves out a block that could replace them. */
 static tla_status begin_read(tla_scheduler *s, flight *f, uint32_t count, tla_work *work) {
     if (count == 0) return TLA_OK;
     const size_t kept = f->read_room; /* tables, with their own room */
@@ -224,7 +224,7 @@ static tla_status begin_read(tla_scheduler *s, flight *f, uint32_t count, tla_wo
 }
 
 static void end_reads(tla_scheduler *s, flight *f) {
-    tla_work work = {0}; /* of the read that ends, which nobody waits for */
+    tla_work work = {0}; /* of the end of a read, for which no step waits */
     while (f->read_count) {
         tla_kv_table *read = &f->reads[--f->read_count];
         tell_move(s, TLA_BLOCKS_LET_GO, NOBODY, NULL, read->blocks, read->count, &work);
@@ -248,7 +248,7 @@ static void admit(tla_scheduler *s, uint32_t request, uint32_t hit, uint32_t hos
     if (s->watch.moves) s->watch.moves(s->watch.context, request, true);
 }
 
-/* The second part: who waits is admitted, in order, as long as there is room. */
+/* The second part: waiting requests are admitted, in order, as long as the memory suffices. */
 static tla_status schedule_waiting(tla_scheduler *s, flight *f, uint64_t *budget) {
     while (s->first != NOBODY && *budget && s->running_count < s->rules.sequences) {
         const uint32_t request = s->first, known = known_tokens(s, request);
@@ -274,12 +274,12 @@ static tla_status schedule_waiting(tla_scheduler *s, flight *f, uint64_t *budget
         }
         if (!status && in_host) tell_move(s, TLA_BLOCKS_HELD, request, NULL, s->found_host, in_host, &reading);
         if (!status) status = allocate(s, request, after, found);
-        if (status == TLA_EXHAUSTED) { /* of another manager, which says so when it is asked */
+        if (status == TLA_EXHAUSTED) { /* of another manager, which decides when it is asked */
             s->stats.refused_admission++;
             return TLA_OK;
         }
         if (status) return status;
-        const tla_work nothing = {0}; /* to decide: what was is in the receipt of holding them */
+        const tla_work nothing = {0}; /* for the decision: the receipt of the hold has the work */
         if (in_host)
             tell_move(s, TLA_BLOCKS_MOVED_IN, request, s->sequences[request].table.blocks + found, s->found_host,
                       in_host, &nothing);

@@ -1,7 +1,7 @@
 /* Continuous batching over a paged key-value cache, by the rules of vLLM V1 (vllm/v1/core/sched/scheduler.py and
  * async_scheduler.py, 0.19.0 and 0.28.0): a budget of tokens for every step, prefill in chunks, admission in order
- * behind a gate, preemption by recomputation, steps formed while others are in flight. It knows no time: who calls it
- * says when a request arrives, a step is formed and the oldest one has ended. */
+ * behind a gate, preemption by recomputation, steps formed while others are in flight. It has no clock: the caller
+ * states when a request arrives, when a step is formed, and when the oldest step has ended. */
 #ifndef TLMALLOC_PLATFORM_SERVING_SCHEDULER_H
 #define TLMALLOC_PLATFORM_SERVING_SCHEDULER_H
 
@@ -31,7 +31,7 @@ typedef struct tla_scheduler_rules {
     uint64_t host_budget;        /* blocks of it that are read at one time; 0: all */
 } tla_scheduler_rules;
 
-/* What a request does in a step. */
+/* The part of a request in a step. */
 typedef struct tla_step_part {
     uint32_t request;       /* its index */
     uint32_t tokens;        /* computed in the step, 1 or more; more than one is prefill, one is decode */
@@ -48,37 +48,37 @@ typedef struct tla_step {
     uint64_t tokens;
 } tla_step;
 
-/* What was decided about blocks, in the order in which it was. This is where commands to controllers and moves of
- * blocks come from. */
+/* The decisions about blocks, in their order. Commands to controllers and moves of blocks follow from them. */
 typedef enum tla_block_decision_kind {
     TLA_BLOCKS_LOOKED_UP, /* a prefix, at an admission that may fail yet; no blocks */
-    TLA_BLOCKS_ALLOCATED, /* the blocks are the request's from now; the first `found` hold what it needs already */
+    TLA_BLOCKS_ALLOCATED, /* the blocks belong to the request from now on; the first `found` already have its content */
     TLA_BLOCKS_REFUSED,   /* a running request did not get its blocks, and another one is preempted; no blocks */
     TLA_BLOCKS_ENTERED,   /* in the index, because they are full; by LMCache's rules if their content was not there */
-    TLA_BLOCKS_RELEASED,  /* in the order of the request's tokens; given back from the last to the first */
-    TLA_BLOCKS_MOVED_OUT, /* their content goes to `host_blocks`, before those are told who have the blocks from now */
-    TLA_BLOCKS_MOVED_IN,  /* that of `host_blocks`, which are held, comes to them */
-    TLA_BLOCKS_HELD,      /* `host_blocks` will be read: nobody may have them until they are let go; no blocks */
-    TLA_BLOCKS_LET_GO     /* `host_blocks` have been read, as the step has been processed; of nobody, and no blocks */
+    TLA_BLOCKS_RELEASED,  /* in the order of the request's tokens; released from the last to the first */
+    TLA_BLOCKS_MOVED_OUT, /* their content goes to `host_blocks`, before the decisions about their new owners */
+    TLA_BLOCKS_MOVED_IN,  /* the content of `host_blocks`, which are held, arrives in them */
+    TLA_BLOCKS_HELD, /* `host_blocks` will be read, and no content may replace theirs until TLA_BLOCKS_LET_GO; no blocks
+                      */
+    TLA_BLOCKS_LET_GO /* `host_blocks` have been read, as the step has been processed; no request, and no blocks */
 } tla_block_decision_kind;
 
 typedef struct tla_block_decision {
     tla_block_decision_kind kind;
     uint32_t request;
-    const uint32_t *blocks; /* `count` of them, NULL where there are none */
+    const uint32_t *blocks; /* `count` blocks, or NULL */
     uint32_t count, found;
     tla_work work;               /* the receipt */
-    const uint32_t *host_blocks; /* `count` of them, of what is moved or held; NULL of all else */
+    const uint32_t *host_blocks; /* `count` blocks for moves and holds; otherwise NULL */
 } tla_block_decision;
 
 typedef struct tla_scheduler_watch {
-    void (*blocks)(void *context, const tla_block_decision *decision); /* NULL: nobody */
-    /* A request leaves `waiting` for `running` (admitted), goes back to it, or has arrived there. NULL: nobody. */
+    void (*blocks)(void *context, const tla_block_decision *decision); /* NULL: no observer */
+    /* A request leaves `waiting` for `running` (admitted), returns to it, or has arrived there. NULL: no observer. */
     void (*moves)(void *context, uint32_t request, bool admitted);
     void *context;
 } tla_scheduler_watch;
 
-/* What the processing of a step made. */
+/* The results of the processing of a step. */
 typedef struct tla_step_result {
     uint32_t yielded;      /* requests that got a token: so many tokens were generated */
     const uint32_t *who;   /* their indices; valid until the next call */
@@ -102,9 +102,9 @@ typedef struct tla_scheduler_stats {
 
 typedef struct tla_scheduler tla_scheduler;
 
-/* Whether the requests can be served by these rules: TLA_INVALID_ARGUMENT, with a text, for rules outside their ranges,
- * for blocks of a size of which those of the file are no multiple nor a part, and for a request that is longer than the
- * cache or than the rules allow; *request (may be NULL) is its index then, and else the number of requests. */
+/* Checks whether these rules can serve the requests: TLA_INVALID_ARGUMENT, with a text, for rules outside their ranges,
+ * for a block size that is neither a multiple nor a part of the file's, and for a request that is longer than the cache
+ * or than the rules allow. *request (may be NULL) is then its index, and otherwise the number of requests. */
 tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_serving_requests *requests, size_t *request,
                                tla_error *error);
 
@@ -123,7 +123,7 @@ uint32_t tla_scheduler_in_flight(const tla_scheduler *scheduler);
 /* Forms a step, when fewer are in flight than the depth. TLA_NO_HOST_MEMORY: the scheduler can only be destroyed. */
 tla_status tla_scheduler_form(tla_scheduler *scheduler, tla_step *step);
 
-/* Processes the output of the oldest step in flight, of which there is one. TLA_NO_HOST_MEMORY, by LMCache's rules: the
+/* Processes the output of the oldest step in flight, which must exist. TLA_NO_HOST_MEMORY, by LMCache's rules: the
  * scheduler can only be destroyed. */
 tla_status tla_scheduler_process(tla_scheduler *scheduler, tla_step_result *result);
 
@@ -137,12 +137,12 @@ uint32_t tla_scheduler_generated(const tla_scheduler *scheduler, uint32_t reques
 const tla_kv_table *tla_scheduler_table(const tla_scheduler *scheduler, uint32_t request);
 
 tla_scheduler_stats tla_scheduler_get_stats(const tla_scheduler *scheduler);
-/* Nobody's with another manager. Blocks that the requests could never come to are not made; blocks_stats has them. */
+/* NULL with another manager. Blocks that the requests can never use are not made; blocks_stats includes them. */
 const tla_kv_blocks *tla_scheduler_blocks(const tla_scheduler *scheduler);
 tla_host_tier_stats tla_scheduler_host_stats(const tla_scheduler *scheduler); /* all 0 without a second tier */
 
-/* What is in use, in blocks: of the manager that serves. Of another than that of blocks, what requests have, rounded up
- * to blocks, is referenced; usable, free and peak are there too, and nothing else. */
+/* Returns the blocks in use, of the manager that serves. With a manager other than that of blocks, `referenced` is the
+ * memory of the requests, rounded up to blocks; usable, free and peak are set too, and nothing else. */
 tla_kv_blocks_stats tla_scheduler_blocks_stats(const tla_scheduler *scheduler);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* The scheduler: how it is made for requests, what refuses them, and its end. */
+/* The scheduler: its creation for requests, its checks, and its end. */
 #include "serving/content.h"
 #include "serving/scheduler_state.h"
 
@@ -47,7 +47,7 @@ tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_servi
     return status;
 }
 
-/* The most tokens that a request may have, where the rules do not say. */
+/* Returns the maximum tokens of a request, where the rules do not state it. */
 static uint64_t longest_tokens(const tla_scheduler *s) {
     uint64_t longest = s->rules.request_tokens;
     for (size_t i = 0; i < s->requests->count && !s->rules.request_tokens; i++) {
@@ -93,9 +93,9 @@ static void move_out(void *context, uint32_t block, uint64_t hash) {
     s->out_host[s->out_count++] = to;
 }
 
-/* Blocks that all requests have together at most. Where the memory has as many nobody is ever preempted and no block is
- * taken twice, so that more of them change nothing but what is free: a cache of 10^9 blocks takes no more memory of
- * this machine than its requests. */
+/* Returns the maximum blocks of all requests together. If the memory has so many, no request is ever preempted and no
+ * block is used twice, so that further blocks change only the number of free blocks: a cache of 10^9 blocks needs no
+ * more memory of this machine than its requests. */
 static uint64_t blocks_of_all(const tla_scheduler *s) {
     uint64_t sum = 0;
     for (size_t i = 0; i < s->requests->count; i++)

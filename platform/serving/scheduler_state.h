@@ -1,4 +1,4 @@
-/* What a scheduler knows. Internal to scheduler*.c. */
+/* The state of a scheduler. Internal to scheduler*.c. */
 #ifndef TLMALLOC_PLATFORM_SERVING_SCHEDULER_STATE_H
 #define TLMALLOC_PLATFORM_SERVING_SCHEDULER_STATE_H
 
@@ -26,7 +26,7 @@ struct tla_scheduler {
     const tla_serving_requests *requests;
     tla_scheduler_watch watch;
     tla_kv_blocks *blocks;
-    uint32_t unmade, host_unmade;        /* of both tiers, blocks that nobody could come to */
+    uint32_t unmade, host_unmade;        /* of both tiers, blocks that no request could use */
     tla_host_tier host;                  /* empty: none */
     uint32_t *out, *out_host, out_count; /* moved out of the first tier by an allocation, and to where */
     tla_work out_work;
@@ -39,7 +39,7 @@ struct tla_scheduler {
     uint32_t first, last, waiting_count; /* of `waiting` */
     flight flights[TLA_SERVING_DEPTH_MAX];
     uint32_t oldest, in_flight;
-    uint64_t *hashes; /* of a request's blocks, and what was found for them */
+    uint64_t *hashes; /* of a request's blocks, and the found blocks */
     uint32_t *found, *found_host;
     uint32_t *yielded;
     uint64_t computed; /* of all that run */

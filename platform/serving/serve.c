@@ -1,5 +1,5 @@
-/* The loop of time: what has arrived is taken in, steps are formed while there is room in flight, and the oldest one
- * ends. Two steps follow each other without a gap, and a step is formed when the one before it begins. */
+/* The loop of time: it adds arrived requests, forms steps while the limit of steps in flight allows it, and ends the
+ * oldest step. Two steps follow each other without a gap, and a step is formed when the previous one begins. */
 #include "serving/serve.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ typedef struct run {
     uint32_t in_flight;
     double used, filled;       /* blocks, and tokens in a block of them, times ns */
     double used_ns;            /* time in which there was a used block */
-    double unused, waiting_ns; /* blocks that nobody had while a request waited, times ns; time in which one did */
+    double unused, waiting_ns; /* unused blocks while a request waited, times ns; time in which a request waited */
 } run;
 
 static void add(tla_step_time *total, const tla_step_time *t) {
@@ -49,7 +49,7 @@ static void subtract(tla_step_time *total, const tla_step_time *t) {
     total->compute_ns -= t->compute_ns;
 }
 
-/* ---- what the scheduler tells ---- */
+/* ---- the observers of the scheduler ---- */
 
 static void hear_blocks(void *context, const tla_block_decision *decision) {
     const run *r = context;
@@ -57,7 +57,7 @@ static void hear_blocks(void *context, const tla_block_decision *decision) {
     if (r->watch && r->watch->blocks) r->watch->blocks(r->watch->context, r->now_ns, decision);
 }
 
-/* Closes a request's account of what it did until now, and begins the next. */
+/* Closes a request's account of its last activity, and begins the next. */
 static void settle(run *r, uint32_t request, bool waits) {
     account *a = &r->accounts[request];
     tla_served *served = &r->result->requests[request];
@@ -85,7 +85,7 @@ static void hear_move(void *context, uint32_t request, bool admitted) {
 
 /* ---- time ---- */
 
-/* Goes on to a later time; what was in use until then is accounted for. */
+/* Advances to a later time, and accounts for the blocks in use until then. */
 static void go_to(run *r, uint64_t when_ns) {
     if (when_ns <= r->now_ns) return;
     const double elapsed = (double)(when_ns - r->now_ns);

@@ -27,7 +27,7 @@ typedef struct tla_served_step {
     uint32_t used_blocks, usable_blocks;
 } tla_served_step;
 
-/* Who wants to know more while the run goes on; each may be NULL. */
+/* Observers of a run; each may be NULL. */
 typedef struct tla_serve_watch {
     void (*step)(void *context, const tla_served_step *step);
     void (*blocks)(void *context, uint64_t now_ns, const tla_block_decision *decision);
@@ -42,15 +42,15 @@ typedef struct tla_serve_result {
     uint64_t end_ns, generated_tokens;
     double mean_use;                    /* of the usable blocks, over time; 0 .. 1 */
     double mean_internal_fragmentation; /* part of the referenced blocks' room that holds no token, over time */
-    double mean_unused_waiting; /* part of the usable blocks that nobody had, over the time in which requests waited */
+    double mean_unused_waiting;         /* unused share of the usable blocks, over the time in which requests waited */
 } tla_serve_result;
 
-/* Serves all requests. What tla_scheduler_create and the law say; TLA_NO_HOST_MEMORY; TLA_LIMIT for a time beyond 2^63
- * ns. *result is empty then. `done` (may be NULL) counts finished requests for whoever watches. */
+/* Serves all requests. Errors as tla_scheduler_create, and those of the law; TLA_NO_HOST_MEMORY; TLA_LIMIT for a time
+ * beyond 2^63 ns. *result is empty then. `done` (may be NULL) counts finished requests for observers. */
 tla_status tla_serve(const tla_serving_requests *requests, const tla_scheduler_rules *rules, const tla_step_law *law,
                      const tla_serve_watch *watch, size_t *done, tla_serve_result *result, tla_error *error);
 
-/* Of an empty one too. */
+/* Also for an empty one. */
 void tla_serve_result_clear(tla_serve_result *result);
 
 #ifdef __cplusplus

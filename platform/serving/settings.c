@@ -1,4 +1,4 @@
-/* The keys of a serving engine's settings: how each is read, and what is not implemented of them. */
+/* The keys of a serving engine's settings: their readers, and the values that are not implemented. */
 #define ROW_STRUCT struct written_settings
 #include "model/config/loader.h"
 #include "model/config/row.h"
@@ -12,7 +12,7 @@
 
 enum { NUMBER_MAX = 32 };
 
-/* What the file says, before it is made into settings. */
+/* The file's contents, before they are made into settings. */
 struct written_settings {
     uint32_t block_tokens, sequences, blocks, layers, hidden, reductions;
     uint64_t step_tokens, model_tokens;
@@ -196,7 +196,7 @@ static void take_layer(tla_loader *loader, size_t key, const tla_written *name, 
 
 /* ---- what concerns several keys ---- */
 
-/* Of keys, or of values, of a token in a layer; 0: not known. */
+/* Returns the bytes of the keys, or of the values, of a token in a layer; 0: unknown. */
 static uint64_t token_bytes(const struct written_settings *w) {
     return (uint64_t)w->kv_heads * w->head_dim * bytes_of(strcmp(w->kv_dtype, "auto") == 0 ? w->dtype : w->kv_dtype);
 }
@@ -259,7 +259,7 @@ static double number_of(const char *text) {
     return to_number(text, &number) ? number : 0;
 }
 
-/* What tla_scheduler_rules has for another manager than that of blocks; its sizes are the scheduler's. */
+/* Sets the members of tla_scheduler_rules for another manager than that of blocks; the scheduler sets its sizes. */
 static void make_memory(const struct written_settings *w, tla_scheduler_rules *rules) {
     tla_kv_memory_config *memory = &rules->memory;
     (void)memory_from_name(w->kv_memory, &memory->kind); /* checked */

@@ -40,8 +40,8 @@ typedef struct tla_serving_settings {
     double reduction_gb_s, reduction_us; /* their bandwidth, 0: any; what each takes besides */
 } tla_serving_settings;
 
-/* Reads a file and overrides as tla_config_load does. Keys of the file that are none of these, and those that are null,
- * are passed over; overrides with them are findings, and so are values that are not implemented. */
+/* Reads a file and overrides as tla_config_load does. Unknown keys of the file, and keys that are null, are ignored;
+ * overrides with them are findings, and so are values that are not implemented. */
 tla_status tla_serving_settings_load(const char *path, const char *const *overrides, size_t override_count,
                                      tla_serving_settings *settings, tla_config_report report, void *context);
 

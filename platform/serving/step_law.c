@@ -62,7 +62,7 @@ static tla_status parse_fixed(const char *whole, const char *terms, tla_step_law
     return TLA_OK;
 }
 
-/* What follows the word, or NULL when the text begins with another one. */
+/* Returns the text after the word, or NULL when the text begins with another word. */
 static const char *after(const char *text, const char *word) {
     const size_t length = strlen(word);
     if (strncmp(text, word, length) != 0 || text[length] != ' ') return NULL;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What the time of a step went into. A law that knows no memory has all of it in compute_ns. */
+/* The parts of the time of a step. A law without a memory has all of it in compute_ns. */
 typedef struct tla_step_time {
     uint64_t allocation_ns, mapping_ns, transfer_ns, compute_ns;
 } tla_step_time;
@@ -19,16 +19,16 @@ typedef struct tla_step_time {
 typedef struct tla_step_law {
     tla_status (*time)(void *context, const tla_step *step, tla_step_time *time, tla_error *error);
     void (*blocks)(void *context, const tla_block_decision *decision);
-    void (*destroy)(void *context); /* NULL: nothing to give back */
+    void (*destroy)(void *context); /* NULL: nothing to release */
     void *context;
 } tla_step_law;
 
 /* Makes the law that a text names: "fixed 10 ms + 100 us/token", or "profile DIR" with the tables of the directory and
- * what the settings say of the model. TLA_SYNTAX, TLA_IO, TLA_NO_HOST_MEMORY; TLA_UNSUPPORTED for "platform CONFIG". */
+ * the settings of the model. TLA_SYNTAX, TLA_IO, TLA_NO_HOST_MEMORY; TLA_UNSUPPORTED for "platform CONFIG". */
 tla_status tla_step_law_parse(const char *text, const tla_serving_settings *settings, tla_step_law *law,
                               tla_error *error);
 
-/* Of one that is all zero too. */
+/* Also for one that is all zero. */
 void tla_step_law_clear(tla_step_law *law);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Uses of blocks, noted while a run goes on, and drawn when its end is known. */
+/* Uses of blocks, recorded during a run, and drawn when its end is known. */
 #include "serving/command/block_map.h"
 
 #include "cli/occupancy_grid.h"

@@ -33,8 +33,9 @@ void block_map_clear(block_map *map); /* of an empty one too */
 /* Notes a decision of the scheduler. */
 void block_map_hear(block_map *map, uint64_t now_ns, const tla_block_decision *decision);
 
-/* Writes an SVG: time to the right, blocks upwards, refusals that preempted a request as marks above. The same run
- * gives the same bytes. TLA_NO_HOST_MEMORY, also for what was not noted; write errors stay in the stream. */
+/* Writes an SVG: time to the right, blocks upwards, failures that preempted a request as marks above. The same run
+ * gives the same bytes. TLA_NO_HOST_MEMORY, also for uses that could not be recorded; write errors stay in the stream.
+ * */
 tla_status block_map_write(FILE *out, const char *title, const block_map *map, uint64_t end_ns, tla_error *error);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// Attention on a platform: lanes of DMA, and the check of what they bring.
+// Attention on a platform: lanes of DMA, and the check of the loaded bytes.
 #include "serving/command/platform_attention.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ void platform_attention::work() {
     }
 }
 
-// What else translates does so between two of these.
+// Other translations happen between two of these runs.
 void platform_attention::run() {
     count_translations(-1);
     if (!lanes_.run(took_ps_, &failure_)) totals_.ps += took_ps_;

@@ -1,4 +1,4 @@
-/* What attention on a platform has read, for reports. */
+/* The reads of attention on a platform, for reports. */
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_ATTENTION_H
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_ATTENTION_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Of the one layer that was simulated, in all steps. */
+/* The totals of the one simulated layer, in all steps. */
 typedef struct platform_attention_totals {
     uint64_t bytes;      /* of keys and values */
     uint64_t lookups;    /* of the PEs' MMUs */

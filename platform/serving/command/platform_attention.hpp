@@ -1,4 +1,4 @@
-// Attention of a serving engine on a platform: what it reads of the cache's blocks, by DMA.
+// Attention of a serving engine on a platform: its reads of the cache's blocks, by DMA.
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_ATTENTION_HPP
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_ATTENTION_HPP
 
@@ -10,11 +10,11 @@
 
 namespace tlmalloc {
 
-// Of every request in a step the keys and values of one layer, of all of its tokens up to those of the step: each PE's
-// DMA engine reads those that lie in the PE's slice, through the PE's MMU at the virtual addresses of their blocks,
-// into tiles in its TCM. There are two tiles, so that a block is under way while the one before arrives, and a PE reads
-// its blocks in the order of the requests. A block has a layer's keys and values one behind the other, and the first
-// layer's come first. What arrives must be the block's pattern, every byte: the blocks carry layer_bytes of it.
+// Attention reads the keys and values of one layer for every request in a step, of all of its tokens up to those of the
+// step. Each PE's DMA engine reads the blocks in the PE's slice, through the PE's MMU at the virtual addresses of the
+// blocks, into tiles in its TCM. There are two tiles, so that a block is in flight while the previous one arrives. A PE
+// reads its blocks in the order of the requests. A block has the keys and values of one layer after the other, those of
+// the first layer first. Every arriving byte must be that of the block's pattern: the blocks have layer_bytes of it.
 //
 // Tiles are allocated from the TCMs' controllers before the first step, in no time of any step.
 class platform_attention : public sc_core::sc_module {
@@ -36,7 +36,7 @@ class platform_attention : public sc_core::sc_module {
     struct reading { // of a block, its first tokens
         std::uint32_t block, tokens;
     };
-    struct reader { // what a PE reads in a step
+    struct reader { // the reads of a PE in a step
         std::vector<reading> readings;
         std::size_t next = 0;
     };

@@ -44,7 +44,7 @@ platform_blocks::platform_blocks(sc_core::sc_module_name name, npu &platform, st
 
 platform_blocks::~platform_blocks() = default;
 
-// Of the second tier.
+// Records the decisions of the second tier.
 void platform_blocks::hear_tier(const tla_block_decision &decision) {
     for (std::uint32_t i = 0; i < decision.count; i++) {
         const std::uint32_t there = decision.host_blocks[i];
@@ -162,7 +162,8 @@ tla_status platform_blocks::act(const noted &n) {
     return TLA_OK;
 }
 
-// What leaves is the index's alone, and what comes goes to a block that a request has just got.
+// A block that leaves belongs to the index alone, and a block that returns goes to a block that a request has just
+// received.
 tla_status platform_blocks::check_movable(std::uint32_t block, bool leaves) {
     const block_state &b = blocks_[block];
     if (b.references != 1 || b.indexed != leaves)
@@ -198,12 +199,12 @@ tla_status platform_blocks::failed(tla_status status, const char *what, std::uin
                          tla_status_text(status));
 }
 
-// Where a block is for its PE; the first page is nobody's.
+// Returns the virtual address of a block for its PE; the first page is unused.
 std::uint64_t platform_blocks::address(std::uint32_t block) const {
     return (block / sockets_.size() + 1) * stride_;
 }
 
-// An asynchronous driver's calls are over when the SIPs are through with them.
+// The calls of an asynchronous driver are over when the SIPs have completed them.
 void platform_blocks::wait_for_sips() {
     times_.allocation_ps += wait_for_driver(driver_, sips_);
 }

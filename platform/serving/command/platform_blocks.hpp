@@ -11,18 +11,19 @@
 
 namespace tlmalloc {
 
-// Decisions are noted when they are heard and become commands in run(), one after the other, each sent when the one
-// before is done: a fresh block is an ALLOC and a MAP, after an UNMAP and a FREE of what the index gave up for it; a
-// found one a REF, and so is one that enters the index; a released one a FREE of a reference, after an UNMAP if it is
-// the last. A block carries a pattern at both ends, which is written when it is allocated; at its beginning it may be
-// longer, for whoever reads it by DMA (platform_attention.hpp). When it is found and when a reference is given up its
-// virtual addresses must lead to it, and the pattern must be at both ends: both in no time, as nobody but the check
-// reads it. Commands come to the control ports from beside the PE, so that no way over the fabric is in their times.
-// Where the platform has a driver of the host, an ALLOC is a call of it, and so is the FREE of a last reference.
+// Decisions are recorded as they occur, and become commands in run(), one after the other, each sent when the previous
+// one is done. A fresh block is an ALLOC and a MAP, after an UNMAP and a FREE of the block that the index evicted for
+// it. A found block is a REF, and so is a block that enters the index; a released block is a FREE of a reference, after
+// an UNMAP for the last one. A block has a pattern at both ends, which is written at its allocation; the pattern at its
+// beginning may be longer, for reads by DMA (platform_attention.hpp). When a block is found or a reference is dropped,
+// its virtual addresses must lead to it, and the pattern must be at both ends. Both checks take no time, because only
+// the check reads the bytes. Commands arrive at the control ports from outside the PE, so that their times include no
+// path over the fabric. Where the platform has a driver of the host, an ALLOC is a call of it, and so is the FREE of a
+// last reference.
 //
-// With a second tier in the host's memory (platform_tier.hpp) what leaves the index is moved there, and back to a block
-// that has been taken for it, and its pattern with it; before it leaves and when it is back all of the pattern is
-// checked.
+// With a second tier in the host's memory (platform_tier.hpp), a block that leaves the index is moved there with its
+// pattern, and back to a block that was allocated for it. The whole pattern is checked before the block leaves and
+// after it returns.
 class platform_blocks : public sc_core::sc_module {
   public:
     struct times {
@@ -46,7 +47,7 @@ class platform_blocks : public sc_core::sc_module {
     // Simulates until every decision is done; `took` grows by what that took. The first failure stays.
     tla_status run(times &took, tla_error *error);
 
-    // The same, and takes back what the index still has.
+    // As run(), and releases the blocks of the index.
     tla_status finish(tla_error *error);
 
     std::uint64_t physical_address(std::uint32_t block) const { return blocks_[block].pa; }

@@ -1,4 +1,4 @@
-// Lanes of DMA: their tiles, and when all are through.
+// Lanes of DMA: their tiles, and the end of all lanes.
 #include "serving/command/platform_lanes.hpp"
 
 #include "serving/command/platform_port.hpp"

@@ -1,4 +1,4 @@
-// Two tiles in the TCM of every PE, and what goes through them by the PE's DMA engine.
+// Two tiles in the TCM of every PE, and the transfers of the PE's DMA engine through them.
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LANES_HPP
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LANES_HPP
 
@@ -10,11 +10,11 @@
 
 namespace tlmalloc {
 
-// A lane is a thread with a tile; of every PE there are two, so that a transfer is under way while the one before
-// arrives. Tiles are allocated from the TCMs' controllers before the first run, in no time of any.
+// A lane is a thread with a tile; every PE has two, so that a transfer is in flight while the previous one arrives.
+// Tiles are allocated from the TCMs' controllers before the first run, outside the time of every run.
 class platform_lanes : public sc_core::sc_module {
   public:
-    // What a lane does next, which may wait: false when there is nothing left for its PE.
+    // The next work of a lane, which may wait: false when nothing is left for its PE.
     using work = std::function<bool(std::size_t pe, std::uint64_t tile)>;
 
     platform_lanes(sc_core::sc_module_name name, npu &platform, std::uint64_t tile_bytes, work next);
@@ -27,7 +27,7 @@ class platform_lanes : public sc_core::sc_module {
     pe_unit &pe(std::size_t number) const;
     std::size_t count() const { return pes_.size(); }
 
-    // What is in a PE's tile, or in its slice, in no time; false: it cannot be read.
+    // Reads bytes of a PE's tile, or of its slice, in no time; false: the bytes cannot be read.
     bool look(std::size_t pe, std::uint64_t pa, std::uint8_t *bytes, std::uint64_t nbytes);
 
   private:

@@ -33,14 +33,14 @@ struct platform_law {
     bool deaf = false;           // a decision was not heard, for lack of the host's memory
 };
 
-// What modules report goes to stderr, since stdout may be a report; errors are thrown.
+// Modules' reports go to stderr, since stdout may be a report; errors are thrown.
 void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (r.get_severity() == sc_core::SC_WARNING)
         print_message("tlmalloc serve: warning: %s: %s", r.get_msg_type(), r.get_msg());
     if (actions & sc_core::SC_THROW) throw r;
 }
 
-// Whoever calls is C, through which nothing may be thrown.
+// The callers are C, through which no exception may pass.
 template <typename Work>
 tla_status told(tla_error *error, const Work &work) {
     try {

@@ -1,6 +1,6 @@
-/* Steps of a serving engine whose blocks are bytes on a platform: what is decided about them are commands to its memory
- * controllers and MMUs, and a step waits for them; and if the settings say so for attention, which reads them by DMA.
- */
+/* Steps of a serving engine whose blocks are bytes on a platform. Decisions about blocks are commands to its memory
+ * controllers and MMUs, and a step waits for them. If the settings select it, a step also waits for attention, which
+ * reads the blocks by DMA. */
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LAW_H
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_LAW_H
 
@@ -24,23 +24,23 @@ tla_status platform_law_parse(const char *text, const tla_serving_settings *sett
                               tla_error *error);
 
 /* The same on the platform of a configuration, whose modules have names that begin with `prefix`; `rest` is LAW.
- * Several in a process are all made before the first step, and each runs to its end before another one begins. What
- * modules report is told by whoever asked SystemC for it. */
+ * Several in a process are all made before the first step, and each runs to its end before another begins. The caller
+ * sets the handler of SystemC for reports of modules. */
 tla_status platform_law_make(const char *prefix, const tla_config *config, const char *rest,
                              const tla_serving_settings *settings, tla_step_law *law, tla_error *error);
 
-/* Lets every HBM free list begin as a snapshot of an arena says (npu::age, whose errors these are); before the first
+/* Starts every HBM free list from a snapshot of an arena (npu::age, with the same errors); call it before the first
  * step. */
 tla_status platform_law_age(tla_step_law *law, const char *snapshot, size_t length, tla_error *error);
 
-/* Sends what has been decided after the last step, takes the cache's blocks back, and sees that the platform is as it
- * was: TLA_LEAK if not; and what a step would say. */
+/* Sends the decisions after the last step, releases the blocks of the cache, and checks that the platform is as before:
+ * TLA_LEAK if not; also the errors of a step. */
 tla_status platform_law_finish(tla_step_law *law, tla_error *error);
 
-/* What attention has read so far; all 0 where a law has its time. */
+/* Returns the reads of attention so far; all 0 where a law gives its time. */
 platform_attention_totals platform_law_attention(const tla_step_law *law);
 
-/* What decisions have been until now. */
+/* Returns the counts of decisions so far. */
 platform_counts platform_law_counts(const tla_step_law *law);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// What the blocks of a cache carry on a platform, so that whoever reads them knows whether they are right.
+// The contents of the blocks of a cache on a platform, which let readers check them.
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_PATTERN_HPP
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_PATTERN_HPP
 

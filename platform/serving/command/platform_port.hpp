@@ -1,4 +1,4 @@
-// How what is decided about blocks reaches a platform's controllers, and how their bytes are looked at.
+// The path of decisions about blocks to a platform's controllers, and the access to the bytes of blocks.
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_PORT_HPP
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_PLATFORM_PORT_HPP
 
@@ -10,7 +10,7 @@
 
 namespace tlmalloc {
 
-constexpr unsigned port_beside = 5; // of controllers and MMUs: nobody else has it
+constexpr unsigned port_beside = 5; // of controllers and MMUs: used by no other sender
 
 // From beside the module, so that no way over the fabric is in a command's time. From a thread, which waits until it is
 // done.
@@ -22,7 +22,7 @@ inline tla_status command_beside(forward_path target, const tla_command &command
     return status;
 }
 
-// Memory that is allocated or given back, in a call of the host's driver where the platform has one.
+// Allocates or releases memory, in a call of the host's driver where the platform has one.
 inline tla_status command_in_driver(host_driver *driver, std::uint32_t sip, forward_path target,
                                     const tla_command &command, tla_completion &completion) {
     const auto send = [&] { return command_beside(target, command, completion); };

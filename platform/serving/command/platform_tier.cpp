@@ -1,4 +1,4 @@
-// Blocks in the host's memory of a platform: commands, moves by DMA, and the check of what was moved.
+// Blocks in the host's memory of a platform: commands, moves by DMA, and the check of moved bytes.
 #include "serving/command/platform_tier.hpp"
 
 #include "serving/command/platform_pattern.hpp"
@@ -13,7 +13,7 @@ namespace tlmalloc {
 
 namespace {
 
-constexpr std::uint64_t most_piece_bytes = 32 * 1024; // 128 chunks of 256 B, of which a channel has 256 under way
+constexpr std::uint64_t most_piece_bytes = 32 * 1024; // 128 chunks of 256 B, of which a channel has 256 in flight
 constexpr std::uint64_t end_bytes = 16;               // that are compared, at each end
 
 const char *name_of(tla_opcode opcode) {
@@ -100,7 +100,7 @@ tla_status platform_tier::give_up(std::uint32_t host_block, times &took, tla_err
 }
 
 tla_status platform_tier::move_out(const std::vector<move> &moves, times &took, tla_error *error) {
-    std::set<std::uint32_t> written; // what is moved twice to one place is moved one after the other
+    std::set<std::uint32_t> written; // moves to one place are made one after the other
     for (const move &m : moves) {
         if (!written.insert(m.host_block).second) {
             if (const tla_status status = move_queued(took, error)) return status;
@@ -199,7 +199,7 @@ bool platform_tier::move_piece(std::size_t pe, std::uint64_t tile) {
     return true;
 }
 
-// Of what is where the last of the moves to it left it.
+// Checks the contents of the places after the last move to each.
 tla_status platform_tier::check(const std::vector<move> &moves, tla_error *error) {
     for (const move &m : moves) {
         const stored &block = blocks_.at(m.host_block);

@@ -10,10 +10,10 @@
 
 namespace tlmalloc {
 
-// A block of the tier is an ALLOC at the controller of the host's memory when something is moved to it, after a FREE of
-// what it had before; while it is read it is held by a PIN for each reader. Bytes are moved by the DMA engine of the PE
-// in whose slice the other block lies: from the slice, by the block's virtual address, into a tile in the PE's TCM, and
-// over the fabric to the host's memory, or the other way round. All moves of a decision are under way at once.
+// A block of the tier is an ALLOC at the controller of the host's memory when a block is moved to it, after a FREE of
+// its old contents; a PIN for each reader holds it during reads. The DMA engine of the PE in whose slice the other
+// block lies moves the bytes: from the slice, by the block's virtual address, into a tile in the PE's TCM, and over the
+// fabric to the host's memory, or in the other direction. All moves of a decision are in flight together.
 class platform_tier : public sc_core::sc_module {
   public:
     struct times {
@@ -30,13 +30,13 @@ class platform_tier : public sc_core::sc_module {
     platform_tier(sc_core::sc_module_name name, npu &platform, std::uint64_t block_bytes);
     ~platform_tier() override;
 
-    // All of them from a thread; `took` grows by what they took. TLA_WRONG_RESULT for a block that is written while it
-    // is held, read while it is not, or does not carry the pattern of its content at both ends; TLA_BUS_ERROR for a
-    // move; what a command was refused with.
+    // Call all of them from a thread; `took` grows by their times. TLA_WRONG_RESULT for a block that is written while
+    // it is held, read while it is not held, or lacks the pattern of its content at an end; TLA_BUS_ERROR for a failed
+    // move; the status of a failed command.
     tla_status hold(std::uint32_t host_block, times &took, tla_error *error);
     tla_status let_go(std::uint32_t host_block, times &took, tla_error *error);
     tla_status move_out(const std::vector<move> &moves, times &took, tla_error *error);
-    tla_status move_in(std::vector<move> &moves, times &took, tla_error *error); // and says their contents
+    tla_status move_in(std::vector<move> &moves, times &took, tla_error *error); // and their contents
     tla_status give_all_back(tla_error *error);
 
     void add_counts(platform_counts &counts) const;

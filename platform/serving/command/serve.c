@@ -79,7 +79,7 @@ static void protect_inputs(const serve_options *o) {
     output_protect(o->requests_path);
     output_protect(o->settings_path);
     output_protect(o->from_path);
-    char path[PATH_MAX]; /* of a longer one the law is refused */
+    char path[PATH_MAX]; /* a law with a longer one is rejected */
     const char *config, *law = o->law_text;
     size_t length;
     const char *inner = platform_law_split(law, &config, &length);
@@ -108,7 +108,7 @@ static void hear_blocks(void *context, uint64_t now_ns, const tla_block_decision
     block_map_hear(&((serve_files *)context)->map, now_ns, decision);
 }
 
-/* Whether the requests can be served by the settings; a request that cannot is told with its line. */
+/* Checks whether the settings can serve the requests; an impossible request is reported with its line. */
 static tla_status check(const serve_options *o, const tla_serving_settings *settings,
                         const tla_serving_requests *requests, tla_error *error) {
     size_t request;
@@ -135,7 +135,7 @@ static tla_status check_attention(const serve_options *o, const tla_serving_sett
                          o->requests_path, requests->count, TLA_ATTENTION_DMA_REQUESTS);
 }
 
-/* Lets the slices of a law's platform begin as --from says, if it is given. */
+/* Starts the slices of a law's platform from --from, if given. */
 static tla_status age(const serve_options *o, tla_step_law *law, tla_error *error) {
     if (!o->from_path) return TLA_OK;
     char *text = NULL;

@@ -1,4 +1,4 @@
-/* What `tlmalloc serve` makes of a run. */
+/* The results of a run of `tlmalloc serve`. */
 #ifndef TLMALLOC_PLATFORM_SERVING_COMMAND_SERVE_H
 #define TLMALLOC_PLATFORM_SERVING_COMMAND_SERVE_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* What blocks did on a platform. */
+/* The work of blocks on a platform. */
 typedef struct serve_platform {
     bool is_one;                         /* of the law of steps */
     platform_attention_totals attention; /* by DMA; all 0 where a law has its time */
@@ -29,7 +29,7 @@ typedef struct serve_report {
     double wall_s; /* of the host */
 } serve_report;
 
-/* What a time of a request went into, in seconds. */
+/* The parts of a time of a request, in seconds. */
 typedef struct serve_parts {
     double total, queue, allocation, mapping, transfer, compute;
 } serve_parts;

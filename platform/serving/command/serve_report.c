@@ -28,13 +28,14 @@ static double peak_use(const tla_kv_blocks_stats *blocks) {
     return (double)blocks->peak / blocks->usable;
 }
 
-/* Any free block or page serves; of regions it is what nobody has while somebody waits. */
+/* Returns the unused share: any free block or page serves; with regions, it is the unused memory while requests wait.
+ * */
 static double external_fragmentation(const serve_report *r) {
     const tla_scheduler_rules *rules = &r->settings->rules;
     return rules->has_memory && tla_kv_memory_reserves(rules->memory.kind) ? r->result->mean_unused_waiting : 0;
 }
 
-/* Of the second tier. What left the first one was moved out, kept or lost. */
+/* Of the second tier. Content that left the first tier was moved out, kept or lost. */
 static json_t *host_to_json(const serve_report *r) {
     const tla_host_tier_stats *h = &r->result->host;
     const uint64_t block_bytes = r->settings->host_link.block_bytes;
@@ -52,7 +53,7 @@ static json_t *host_to_json(const serve_report *r) {
     return json;
 }
 
-/* Of the one layer that was simulated. */
+/* Of the one simulated layer. */
 static json_t *attention_to_json(const platform_attention_totals *a) {
     json_t *json = json_object();
     json_object_set_new(json, "bytes", json_from_u64(a->bytes));
@@ -62,7 +63,7 @@ static json_t *attention_to_json(const platform_attention_totals *a) {
     return json;
 }
 
-/* Until all has been given back. */
+/* Including the releases at the end. */
 static json_t *counts_to_json(const platform_counts *c, bool has_tier) {
     json_t *json = json_object();
     json_object_set_new(json, "alloc", json_from_u64(c->alloc));

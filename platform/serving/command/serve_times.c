@@ -1,9 +1,9 @@
-/* Times of requests, summed up, with what they went into. */
+/* Times of requests, summed up, with their parts. */
 #include "serving/command/serve.h"
 
 #include <stdlib.h>
 
-/* A time of `waited` ns in the queue and what was `spent` otherwise, divided by `by`. */
+/* Returns a time of `waited` ns in the queue and the `spent` parts, divided by `by`. */
 static serve_parts parts_of(uint64_t waited, const tla_step_time *spent, double by) {
     const double s = 1e-9 / by;
     serve_parts p = {.queue = s * (double)waited,

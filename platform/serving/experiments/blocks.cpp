@@ -31,7 +31,7 @@ double commands(const platform_counts &c) {
                                c.host_unpin);
 }
 
-// The platform is there before the simulation begins; the engine then drives it.
+// The platform exists before the simulation begins; the engine then drives it.
 class blocks_run : public experiment_run {
   public:
     blocks_run(const char *name, const tla_config &config, const experiment_parameters &p) {

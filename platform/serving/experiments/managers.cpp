@@ -29,7 +29,7 @@ const char *memory_name(std::uint64_t value) {
     return value == TLA_KV_MEMORY_COUNT ? "blocks" : tla_kv_memory_name(static_cast<tla_kv_memory_kind>(value));
 }
 
-// What the row says about memory.
+// Returns the overrides of the row's memory.
 std::vector<std::string> overrides_of(const experiment_parameters &p) {
     const auto text = [](const char *key, const std::string &value) { return std::string(key) + "=" + value; };
     return {text("kv_memory", memory_name(p.at("memory"))), text("kv_page", std::to_string(p.at("page")) + " B"),

@@ -1,4 +1,4 @@
-// The rules of a serving engine alone, with a law of steps that is a formula: what they decide, to the digit.
+// The rules of a serving engine alone, with a formula as the law of steps: their decisions, to the digit.
 #include "serving/experiments/serve.hpp"
 #include "serving/experiments/workloads.hpp"
 

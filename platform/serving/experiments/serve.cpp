@@ -1,4 +1,4 @@
-// What the experiments share that run the engine of `tlmalloc serve`.
+// The common part of experiments that run the engine of `tlmalloc serve`.
 #include "serving/experiments/serve.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the experiments share that run the engine of `tlmalloc serve`.
+// The common part of experiments that run the engine of `tlmalloc serve`.
 #ifndef TLMALLOC_PLATFORM_SERVING_EXPERIMENTS_SERVE_HPP
 #define TLMALLOC_PLATFORM_SERVING_EXPERIMENTS_SERVE_HPP
 
@@ -29,14 +29,14 @@ const tla_serving_requests *serving_requests_of(const experiment_parameters &p, 
 tla_status serving_settings_of(const experiment_parameters &p, const std::vector<std::string> &overrides,
                                tla_serving_settings &settings, tla_error *error);
 
-// Those and the requests of a row, and whether the requests can be served: what a row must have before anything runs.
+// Reads the settings and the requests of a row, and checks whether the requests can be served: the check before a run.
 tla_status serving_row_of(const experiment_parameters &p, const std::vector<std::string> &overrides,
                           const tla_serving_requests **requests, tla_serving_settings &settings, tla_error *error);
 
 // A fixed law by the parameters `step` and `token`, times, as a text.
 std::string fixed_law_of(const experiment_parameters &p);
 
-// Of all requests; TLA_NO_HOST_MEMORY.
+// Returns the times of all requests; TLA_NO_HOST_MEMORY.
 tla_status serving_times_of(const tla_serving_requests *requests, const tla_serve_result &result, serve_times &times,
                             tla_error *error);
 

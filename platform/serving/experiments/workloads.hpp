@@ -1,4 +1,4 @@
-// What experiments can simulate of serving.
+// The workloads of serving for experiments.
 #ifndef TLMALLOC_PLATFORM_SERVING_EXPERIMENTS_WORKLOADS_HPP
 #define TLMALLOC_PLATFORM_SERVING_EXPERIMENTS_WORKLOADS_HPP
 
