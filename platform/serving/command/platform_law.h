@@ -13,10 +13,10 @@ extern "C" {
 #endif
 
 /* Builds the platform of a law "platform CONFIG + LAW" (cli/law_argument.h); LAW, of step_law.h, is the rest of a step.
- * Block b lies in the slice of PE b modulo their number, at a virtual address of that PE; a second tier is in the
- * platform's host_memory, and its moves are by DMA. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for another
- * manager than that of blocks and for slices in lockstep; TLA_INVALID_ARGUMENT for settings that do not say what a
- * block has, or more blocks than the slices or the host's memory hold; as tla_step_law_parse.
+ * Block b lies in the slice of PE b modulo the number of PEs, at a virtual address of that PE; a second tier is in the
+ * platform's host_memory, and its moves are by DMA. One in a process. TLA_SYNTAX, TLA_IO; TLA_UNSUPPORTED for a manager
+ * other than that of blocks and for slices in lockstep. TLA_INVALID_ARGUMENT for settings without the bytes of a block,
+ * or more blocks than fit into the slices or the host's memory. Other errors as tla_step_law_parse.
  *
  * With attention_by_dma every step has in transfer_ns what reading one layer of its requests' blocks took
  * (platform_attention.hpp), times the layers, and of a profile LAW leaves its layer `attention` out. */
