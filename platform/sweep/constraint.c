@@ -19,7 +19,7 @@ typedef struct constraint {
     bool done; /* of the point that is looked at */
 } constraint;
 
-/* What a constraint's name stands for. */
+/* The meaning of a constraint's name. */
 typedef struct known_value {
     bool known, is_number;
     uint64_t number;
@@ -43,8 +43,8 @@ static const char *const functions[] = {"abs",    "ceil",  "coalesce", "floor", 
                                         "length", "log2",  "lower",    "max",   "min",    "mod",    "nullif",
                                         "pow",    "round", "sign",     "sqrt",  "substr", "typeof", "upper"};
 
-/* An expression looks at what it is given and at nothing else. It has no SELECT of its own, so that it has no loop and
- * ends after as many steps as it has words. */
+/* An expression reads only its own names. It cannot have a SELECT, so it has no loop, and ends after at most as many
+ * steps as it has words. */
 static int authorize(void *context, int action, const char *a, const char *b, const char *c, const char *d) {
     sweep_constraints *made = context;
     (void)a, (void)c, (void)d;

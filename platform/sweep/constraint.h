@@ -11,17 +11,17 @@ extern "C" {
 typedef struct sweep_constraints sweep_constraints;
 
 /* Compiles the constraints of a sweep, which must live as long. In an expression a key of the configuration, swept or
- * not, and a swept option stands for its value: numbers in bytes, picoseconds, bytes a second and so on, texts for what
- * has a name; so does a quantity with its unit (64 KiB). All else is SQLite's: and, or, not, <=, +, *, in (...),
- * between, case, min(), max() and other functions of numbers and short texts; no SELECT, and nothing that matches
- * patterns or makes large texts, so that every expression ends. TLA_SYNTAX with *bad, the number of the constraint that
- * is wrong; TLA_NO_HOST_MEMORY. */
+ * not, and a swept option stand for their values: numbers in bytes, picoseconds, bytes a second and so on, texts for
+ * named values. A quantity with its unit (64 KiB) is also allowed. The rest is SQL: and, or, not, <=, +, *, in (...),
+ * between, case, min(), max() and other functions of numbers and short texts. SELECT and functions that match patterns
+ * or make large texts are excluded, so that every expression ends. TLA_SYNTAX with *bad, the number of the wrong
+ * constraint; TLA_NO_HOST_MEMORY. */
 tla_status constraints_compile(const sweep *s, sweep_constraints **made, size_t *bad, tla_error *error);
 
-/* Whether a point meets all of them. Constraints over keys that the point sets itself come first and need no
- * configuration. Of keys that have one value at all points that is known from the first configuration that can be; the
- * configuration of a point is read for the others alone. Where it cannot be the point meets those: it is to be told as
- * a failure, not passed over. NULL: every point does. */
+/* Returns whether a point meets all constraints. Constraints over keys that the point sets itself come first and need
+ * no configuration. Keys with one value at all points are read from the first valid configuration; the configuration of
+ * a point is read for other keys only. A point whose configuration is invalid meets those constraints: it is then
+ * reported as a failure, not skipped. NULL: every point meets them. */
 bool constraints_hold(sweep_constraints *c, int64_t point);
 
 void constraints_free(sweep_constraints *c);

@@ -39,7 +39,7 @@ static bool cut(const char *from, size_t length, char out[NAME_MAX_BYTES]) {
     return true;
 }
 
-/* The next step of a path, which moves on; false when there is none such. */
+/* Reads the next step of a path, which moves on; false if the step is invalid. */
 static bool read_step(const char **path, bool first, step *s) {
     const char *at = *path;
     *s = (step){.kind = STEP_END};

@@ -13,14 +13,14 @@ extern "C" {
 
 typedef enum figure_state {
     FIGURE_FOUND,
-    FIGURE_NULL,     /* the report says null, a list has nothing in it, or the path ends in ? and leads nowhere */
+    FIGURE_NULL,     /* the report has null, an empty list, or the path ends in ? and nothing is there */
     FIGURE_MISSING,  /* the report has no such key */
-    FIGURE_NO_NUMBER /* what is there is neither a number nor true or false */
+    FIGURE_NO_NUMBER /* the value is neither a number nor true or false */
 } figure_state;
 
-/* Whether a text is such a path: names with dots between them; behind a name [N] for an item of a list, [NAME=TEXT] for
- * the first item with this text, or [] for all, which needs a word before the path: min, max, mean, sum or count. A ?
- * at the end: the figure may be missing. TLA_SYNTAX with what was found and expected. */
+/* Checks a path: names with dots between them; after a name [N] for an item of a list, [NAME=TEXT] for the first item
+ * with this text, or [] for all, which needs a word before the path: min, max, mean, sum or count. A ? at the end: the
+ * figure may be missing. TLA_SYNTAX with the found and the expected text. */
 tla_status figure_path_check(const char *path, tla_error *error);
 
 /* The figure in a report; true is 1, false is 0. Nulls in a list are passed over. */

@@ -1,4 +1,4 @@
-/* What lies in the files that the points of a sweep read. */
+/* The contents of the files that the points of a sweep read. */
 #include "files.h"
 
 #include "model/base/fnv.h"
@@ -17,7 +17,7 @@ static const sweep_option *option_of(const sweep *s, const char *name) {
     return NULL;
 }
 
-/* As the reader of configurations tells a profile's file from its name. */
+/* Distinguishes a profile's file from its name, as the reader of configurations does. */
 static bool config_names_file(const char *text) {
     const size_t length = strlen(text);
     return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
@@ -45,7 +45,7 @@ tla_phrase sweep_path_text(const char *value, sweep_path path) {
 
 /* ---- digests ---- */
 
-/* What is no regular file, such as a pipe, could be read only once. */
+/* A file that is not regular, such as a pipe, could be read only once. */
 static bool add_contents(const char *path, uint64_t *hash) {
     unsigned char bytes[1 << 16];
     struct stat is;
@@ -149,7 +149,7 @@ tla_status sweep_read_files(sweep *s) {
             read_value(&r, s->factors[i].kind, s->factors[i].name, s->factors[i].values[value]);
     read_value(&r, SWEEP_INPUT, "input", s->input);
     if (!r.status && s->platform_is_profile) r.status = read_file(s, s->platform);
-    /* The platform's own files, without what the sweep sets. */
+    /* The platform's own files, without the swept settings. */
     if (!r.status && sweep_has_config(s) && tla_config_load(s->platform, NULL, 0, &config, NULL, NULL) == TLA_OK)
         tla_config_each(&config, read_beside_platform, &r);
     return r.status;

@@ -15,12 +15,12 @@ size_t sweep_paths(const sweep *s, sweep_kind kind, const char *name, const char
 /* One of them. Values are phrases, and so are their parts. */
 tla_phrase sweep_path_text(const char *value, sweep_path path);
 
-/* Reads every file that the points of a judged sweep name, so that hashes can tell what lies in them: 64 bits of FNV-1a
- * over the contents, of a folder over those of its files in the order of their names. What cannot be read has no
- * digest: the points that need it fail. TLA_NO_HOST_MEMORY. */
+/* Reads every file that the points of a judged sweep name, for the hashes of points: 64 bits of FNV-1a over the
+ * contents, and for a folder over its files in the order of their names. An unreadable file has no digest: the points
+ * that need it fail. TLA_NO_HOST_MEMORY. */
 tla_status sweep_read_files(sweep *s);
 
-/* The digest of a file that sweep_read_files has read; false: there is none. */
+/* Returns the digest of a file that sweep_read_files has read; false: no digest. */
 bool sweep_file_digest(const sweep *s, const char *path, uint64_t *digest);
 
 /* The same of a file that a key of the configuration names: from where the program runs when the sweep sets the key at

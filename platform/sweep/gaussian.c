@@ -43,7 +43,7 @@ void gaussian_cut(gaussian *g, size_t count) {
     g->count = count;
 }
 
-/* What the axes say, for the lengths that they have now. */
+/* Tabulates the covariances of the axes, for their present lengths. */
 static void tabulate(gaussian *g) {
     for (size_t i = 0; i < g->axes; i++)
         for (size_t apart = 0; apart < g->sizes[i]; apart++) {

@@ -1,5 +1,5 @@
-/* A Gaussian process over the points of a product: what is expected of a point that has not been run, and how surely.
- */
+/* A Gaussian process over the points of a product: the expectation for a point that was not run, and its uncertainty.
+ * */
 #ifndef TLMALLOC_PLATFORM_SWEEP_GAUSSIAN_H
 #define TLMALLOC_PLATFORM_SWEEP_GAUSSIAN_H
 
@@ -12,14 +12,14 @@ extern "C" {
 
 enum { GAUSSIAN_AXES_MAX = 64 };
 
-/* Covariance of two points, a level of each axis: the mean over the axes of what each says alone, and the product of
- * all, by `joint`. An axis says exp(-d^2 / (2 length^2)), where its levels lie evenly on 0 .. 1, or of names without an
- * order exp(-1 / length) where they differ. */
+/* Covariance of two points, a level of each axis: the mean over the axes of each axis's own covariance, and the product
+ * of all, weighted by `joint`. An axis has exp(-d^2 / (2 length^2)), where its levels lie evenly on 0 .. 1; for names
+ * without an order, exp(-1 / length) where they differ. */
 typedef struct gaussian {
     size_t axes, count, room;
     bool ordered[GAUSSIAN_AXES_MAX];
     size_t sizes[GAUSSIAN_AXES_MAX]; /* levels */
-    double *says[GAUSSIAN_AXES_MAX]; /* what an axis says of levels that are so far apart */
+    double *says[GAUSSIAN_AXES_MAX]; /* covariances of an axis by the distance of levels */
     double lengths[GAUSSIAN_AXES_MAX];
     double joint, noise;
     double mean, deviation; /* of the observations */
@@ -46,7 +46,7 @@ void gaussian_fit(gaussian *g);
  * fits (Rasmussen, Williams: Gaussian Processes for Machine Learning, 2006, algorithm 2.1 and 5.4). */
 void gaussian_learn(gaussian *g, int rounds);
 
-/* What is expected at a point, and its standard deviation; scratch: `count` numbers. */
+/* Computes the expectation for a point, and its standard deviation; scratch: `count` numbers. */
 void gaussian_predict(const gaussian *g, const size_t *point, double *scratch, double *mean, double *deviation);
 
 /* By how much a normal value is expected to be below `least`. */

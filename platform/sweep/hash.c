@@ -21,7 +21,7 @@ typedef struct digest {
     int64_t point;
 } digest;
 
-/* A file is what lies in it, wherever that is; what else a value says is its text. */
+/* Adds a value: the contents of a file, wherever it lies, or else the text. */
 static void add_value(digest *d, sweep_kind kind, const char *name, const char *value) {
     sweep_path paths[SWEEP_PATHS_MAX];
     uint64_t contents;
@@ -82,7 +82,7 @@ tla_status sweep_hash(const sweep *s, int64_t point, char text[17]) {
 tla_status sweep_fingerprint(const sweep *s, char text[17]) {
     digest d = {TLA_FNV_BASIS, s, SWEEP_BASE_POINT};
     tla_status status = add_point(&d);
-    if (status == TLA_SYNTAX) status = TLA_OK; /* the base needs what is swept */
+    if (status == TLA_SYNTAX) status = TLA_OK; /* the base needs swept settings */
     for (size_t i = 0; i < s->factor_count; i++) {
         const sweep_factor *f = &s->factors[i];
         add_to_hash(&d.hash, f->name);

@@ -30,7 +30,7 @@ static double unit_of(uint64_t bits) {
     return (double)(bits >> 11) * 0x1p-53;
 }
 
-/* Where `place` comes to stand in a permutation of 0 .. count - 1 that follows from the seed and the stream. */
+/* Returns the image of `place` in a permutation of 0 .. count - 1 that follows from the seed and the stream. */
 static uint64_t permuted(uint64_t seed, uint64_t stream, uint64_t place, uint64_t count) {
     unsigned half = 1;
     while (half < 32 && UINT64_C(1) << 2 * half < count)

@@ -123,7 +123,7 @@ tla_status results_open(const char *path, const sweep *s, bool resume, sweep_res
         status = results_told(r->database, path, error);
     sqlite3_int64 pages = 0;
     if (!status) {
-        sqlite3_db_config(r->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* nothing is changed if refused */
+        sqlite3_db_config(r->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);      /* an error changes nothing */
         sqlite3_exec(r->database, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL); /* from its first lock on */
         r->created = !exists;
         /* A process may have been killed before it had made more than an empty file. */
@@ -132,9 +132,9 @@ tla_status results_open(const char *path, const sweep *s, bool resume, sweep_res
     }
     r->accepted = !status;
     if (r->accepted) sqlite3_db_config(r->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    /* Commits wait for no disk then: what a process has committed stays when it is killed, and a file whose machine
-     * loses its power is whole up to some commit. With the lock above no memory is shared, so any file system will do.
-     */
+    /* Commits then do not wait for the disk: committed rows survive the end of the process, and after a power failure
+     * the file is consistent up to some commit. With the lock above no memory is shared, so any file system is
+     * suitable. */
     if (!status)
         status = execute(r->database, r->path, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", error);
     if (!status) status = prepare(r, s, error);
@@ -251,7 +251,7 @@ static tla_status check_other(const char *path, const sweep *s, const char *fing
     bool exists;
     tla_status status = results_check_place(path, &exists, error);
     if (status) return status;
-    /* The lock is there before the journal is looked at, so that no memory is shared: any file system will do. */
+    /* The lock exists before the journal is read, so that no memory is shared: any file system is suitable. */
     bool good = sqlite3_open_v2(path, &other, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
                 sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK &&
                 results_number(other, "PRAGMA page_count", &pages);

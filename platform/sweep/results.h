@@ -43,17 +43,17 @@ typedef struct sweep_results {
     bool transaction; /* rows have been added and not committed */
 } sweep_results;
 
-/* Opens the file for the points of a sweep, or makes it. An older one is taken with `resume` only, and only when it is
- * of the same sweep (sweep_fingerprint), of this version of tlmalloc and whole (results_check.h). TLA_INVALID_ARGUMENT
- * for what is not, and for what is no regular file, with a text; TLA_IO when it cannot be read or written, or another
- * process writes to it; TLA_NO_HOST_MEMORY. Nothing is changed in a file that is refused; *r needs no results_close
- * then. */
+/* Opens the file for the points of a sweep, or makes it. An existing file is accepted only with `resume`, and only if
+ * it is of the same sweep (sweep_fingerprint), of this version of tlmalloc and complete (results_check.h).
+ * TLA_INVALID_ARGUMENT for other files, and for a file that is not regular, with a text; TLA_IO when it cannot be read
+ * or written, or another process writes to it; TLA_NO_HOST_MEMORY. A rejected file is unchanged; *r needs no
+ * results_close then. */
 tla_status results_open(const char *path, const sweep *s, bool resume, sweep_results *r, tla_error *error);
 
 /* Whether the file has the point. */
 bool results_have(sweep_results *r, int64_t point);
 
-/* A figure of a point that is there; false when it failed or has none. */
+/* Reads a figure of an existing point; false when the point failed or lacks it. */
 bool results_figure(sweep_results *r, const sweep *s, int64_t point, size_t figure, double *value);
 
 /* How many points it has, without the base, and how many of them have a status that is not 0. */
@@ -79,8 +79,8 @@ double results_mean_seconds(sweep_results *r);
 /* Opens a file to read it: whatever sweep it is of. Errors as above. */
 tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error *error);
 
-/* A text that the file keeps about the sweep ("name", "command", "version", "text", ...); NULL where there is none or
- * no host memory. From malloc. */
+/* Returns a text that the file has about the sweep ("name", "command", "version", "text", ...); NULL for a missing
+ * text, or without host memory. From malloc. */
 char *results_about(sqlite3 *database, const char *what);
 
 /* Closes the file. `discard`: removes it if it was made by this process. */

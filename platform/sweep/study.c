@@ -1,4 +1,4 @@
-/* What the points of a sweep say about its keys: effects, interactions, elasticities, the best point. */
+/* The conclusions from the points of a sweep about its keys: effects, interactions, elasticities, the best point. */
 #include "study.h"
 
 #include "study_read.h"
@@ -15,8 +15,8 @@ static uint32_t level_at(const study *s, size_t row, size_t factor) {
 
 /* ---- effects ---- */
 
-/* The sums of what a level's rows have beyond the mean and the other effects, taken for the level: one round of
- * backfitting. rest: what the model leaves of every row. The largest change of an effect. */
+/* One round of backfitting: the effect of a level is the mean of its rows beyond the total mean and the other effects.
+ * rest: the residual of every row. Returns the largest change of an effect. */
 static double fit_factor(const study *s, size_t factor, double *rest, double *effects, double *sums) {
     const study_factor *f = &s->factors[factor];
     double change = 0;
@@ -46,7 +46,7 @@ static size_t most_levels(const study *s) {
     return most;
 }
 
-/* Fits the model to the goals or to their logarithms; rest is what it leaves. False without host memory. */
+/* Fits the model to the goals or to their logarithms; rest is the residual. False without host memory. */
 static bool fit(study *s, bool logarithms, double *rest) {
     const size_t most = most_levels(s);
     double *effects = calloc(s->factor_count * most + 1, sizeof *effects), *sums = calloc(most, sizeof *sums);
@@ -120,7 +120,7 @@ static void find_elasticity(study_factor *f) {
 
 /* ---- pairs ---- */
 
-/* The share of the means of a pair's cells in what the model leaves. */
+/* Returns the share of the means of a pair's cells in the residual. */
 static double pair_share(const study *s, size_t a, size_t b, const double *rest, double *sums, size_t *counts) {
     const size_t width = s->factors[b].level_count, cells = s->factors[a].level_count * width;
     double share = 0;
@@ -167,7 +167,7 @@ static bool better(const study_goal *goal, double a, double b) {
     return goal->most ? a > b : a < b;
 }
 
-/* The row that has the base's level of one factor and is the best in all else; SIZE_MAX where there is none. */
+/* Returns the best row with the base's level of one factor; SIZE_MAX if no row has it. */
 static size_t row_with_base(const study *s, size_t factor) {
     for (size_t other = 0; other < s->factor_count; other++)
         if (s->factors[other].together) return SIZE_MAX;

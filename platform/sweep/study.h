@@ -1,4 +1,4 @@
-/* What the results of a sweep say: which keys matter, how they act together, what the best points are. */
+/* The conclusions from the results of a sweep: important keys, their interactions, and the best points. */
 #ifndef TLMALLOC_PLATFORM_SWEEP_STUDY_H
 #define TLMALLOC_PLATFORM_SWEEP_STUDY_H
 
@@ -73,7 +73,7 @@ typedef struct study {
     size_t front_count;
 } study;
 
-/* Opens the results of a sweep, and reads what they are of. TLA_IO, TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY with a
+/* Opens the results of a sweep, and reads their description. TLA_IO, TLA_INVALID_ARGUMENT, TLA_NO_HOST_MEMORY with a
  * text; *s needs no study_close then. */
 tla_status study_open(const char *path, study *s, tla_error *error);
 void study_close(study *s);
@@ -86,17 +86,17 @@ tla_status study_find_goal(const char *where, const char *const *names, size_t c
 /* The same among those of a study. */
 tla_status study_parse_goal(const study *s, const char *text, study_goal *goal, tla_error *error);
 
-/* Reads the points that have ended well and works out the rest, for s->goal. The model is a mean and an effect for each
+/* Reads the points that have ended well, and computes the rest, for s->goal. The model is a mean and an effect for each
  * level of each factor, by least squares (backfitting: Hastie, Tibshirani 1990; in a full product these are the means
- * of the levels); the share of a pair is that of the means of its cells in what the model leaves. TLA_NOT_FOUND when no
- * point has the goal; TLA_NO_HOST_MEMORY. */
+ * of the levels). The share of a pair is that of the means of its cells in the residual. TLA_NOT_FOUND when no point
+ * has the goal; TLA_NO_HOST_MEMORY. */
 tla_status study_work_out(study *s, tla_error *error);
 
 /* The points that no other is better than in one of these figures without being worse in another, of those that have
  * all of them. Errors as above. */
 tla_status study_pareto(study *s, const study_goal *goals, size_t goal_count, tla_error *error);
 
-/* What the file says of a point, as text; "" for what it does not say. From malloc, NULL without host memory. */
+/* Returns a cell of the file for a point, as text; "" for a missing value. From malloc, NULL without host memory. */
 char *study_cell(const study *s, int64_t point, const char *column);
 
 #ifdef __cplusplus

@@ -158,7 +158,7 @@ static tla_phrase canonical(const char *text, bool *is_number, double *number) {
     return tla_phrase_of("%s", text);
 }
 
-/* What a factor is at the row that a statement has, whose columns of keys begin at `first`. */
+/* Returns the label of a factor at the current row of a statement, whose columns of keys begin at `first`. */
 static tla_phrase label(const study *s, size_t factor, sqlite3_stmt *row, int first, bool *is_number, double *number) {
     tla_phrase all = {""};
     bool found = false;
@@ -224,8 +224,8 @@ static uint32_t level_of(study_factor *f, level_index *index, const char *text, 
     return (uint32_t)(index->count - 1);
 }
 
-/* Sorts the levels of a factor whose values are numbers, and takes those of a drawn number together; group says which
- * has become which. */
+/* Sorts the levels of a factor whose values are numbers, and groups those of a drawn number; group maps each old level
+ * to its new level. */
 static bool make_groups(study *s, size_t factor, level_index *index) {
     study_factor *f = &s->factors[factor];
     const bool together = f->level_count > STUDY_LEVELS_MAX;

@@ -7,7 +7,7 @@
 /* The rows and levels of s->goal; errors as of study_work_out. */
 tla_status study_read(study *s, tla_error *error);
 
-/* A statement; sql NULL: no host memory. What the code of a step means. */
+/* Prepare a statement (sql NULL: no host memory), and convert the code of a step. */
 tla_status study_prepare(const study *s, const char *sql, sqlite3_stmt **statement, tla_error *error);
 tla_status study_ended(const study *s, int code, tla_error *error);
 

@@ -1,4 +1,4 @@
-/* A sweep given back. */
+/* Releases a sweep. */
 #include "model/base/grow.h"
 #include "sweep_file.h"
 

@@ -24,7 +24,7 @@ typedef struct sweep_path {
 
 enum { SWEEP_PATHS_MAX = 2 };
 
-/* What a command can be told besides keys of a configuration. */
+/* An argument of a command beside keys of a configuration. */
 typedef struct sweep_option {
     const char *name; /* "--policy"; NULL ends a list */
     bool is_file;     /* its value may name a file, which stands beside the sweep */
@@ -65,7 +65,7 @@ typedef struct sweep_setting {
     tla_place at;
 } sweep_setting;
 
-/* A key that is swept: values one by one, or a range that is drawn from. Keys of one axis go hand in hand. */
+/* A swept key: single values, or a range for drawing. Keys of one axis change together. */
 typedef struct sweep_factor {
     char *name;
     sweep_kind kind;
@@ -97,7 +97,7 @@ typedef enum sweep_sample { SWEEP_PRODUCT, SWEEP_LIST, SWEEP_RANDOM, SWEEP_LATIN
 const char *sweep_sample_name(uint64_t sample);
 
 typedef struct sweep {
-    char *path, *text; /* the file, and what it says */
+    char *path, *text; /* the file, and its contents */
     char *name, *about;
     const sweep_command *command;
     char *platform, *input, *workload; /* NULL: none; paths from where the program runs */
@@ -129,15 +129,15 @@ tla_status sweep_parse(const char *path, const char *text, size_t length, const 
                        tla_config_report report, void *context);
 void sweep_clear(sweep *s);
 
-/* The value of a factor at a point, 0 .. count - 1, or the base's at SWEEP_BASE_POINT; false: the base says none. The
- * points of a product come in the order of the keys, the last key the fastest. Drawn points depend on the seed and on
- * nothing else: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). A Latin
- * hypercube has a value out of each of `count` equal parts of every axis (McKay, Beckman, Conover 1979); its
- * permutations are those of a Feistel network that is walked until it ends below `count`, so that nothing is stored. */
+/* Returns the value of a factor at a point, 0 .. count - 1, or the base's at SWEEP_BASE_POINT; false: the base has
+ * none. The points of a product are in the order of the keys, the last key the fastest. Drawn points depend only on the
+ * seed: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). A Latin hypercube
+ * has a value from each of `count` equal parts of every axis (McKay, Beckman, Conover 1979). Its permutations are those
+ * of a Feistel network that is walked until it ends below `count`, so that nothing is stored. */
 bool sweep_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value);
 
-/* The same for a reader: where neither the point nor the base says one, that of the resolved configuration. *has: false
- * where there is none, as of a configuration that cannot be. TLA_NO_HOST_MEMORY. */
+/* The same for a reader: where neither the point nor the base has a value, that of the resolved configuration. *has:
+ * false without a value, for example for an invalid configuration. TLA_NO_HOST_MEMORY. */
 tla_status sweep_shown_value(const sweep *s, int64_t point, size_t factor, tla_phrase *value, bool *has);
 
 /* Which value of its list a factor has at a point; SIZE_MAX where it has none: in a range, or the base's. */
@@ -146,7 +146,7 @@ size_t sweep_level(const sweep *s, int64_t point, size_t factor);
 /* Whether the base alone can run: every swept option has a value without the sweep. */
 bool sweep_has_base(const sweep *s);
 
-/* The base's value of a setting; NULL where the file does not say. */
+/* Returns the base's value of a setting; NULL if the file has none. */
 const char *sweep_setting_value(const sweep *s, const char *name);
 
 /* A word for the command line or the experiment of a point, in the order in which they are given. */
@@ -155,14 +155,14 @@ typedef void (*sweep_visit)(void *context, sweep_kind kind, const char *name, co
 /* Everything that is set at a point: the base's settings that no factor overrides, then the factors. */
 void sweep_each_setting(const sweep *s, int64_t point, sweep_visit visit, void *context);
 
-/* The resolved configuration of a point; of a command without one, or with a timing profile, nothing is read.
- * TLA_SYNTAX with what was found, without a text where no error is given. */
+/* Resolves the configuration of a point; nothing is read for a command without a configuration, or with a timing
+ * profile. TLA_SYNTAX with the found text; `error` may be NULL. */
 tla_status sweep_config(const sweep *s, int64_t point, tla_config *config, tla_error *error);
 bool sweep_has_config(const sweep *s);
 
-/* Sixteen digits that say what runs at a point: the command, its words, every key of the resolved configuration, and
- * what lies in the files that they name, by FNV-1a of 64 bits. Where a file lies is no part of it, nor what a file
- * names in turn (a kernel's headers). Equal digits: the same run. TLA_SYNTAX where there is no such configuration. */
+/* Computes sixteen digits that identify a run: the command, its words, every key of the resolved configuration, and the
+ * contents of the files that they name, by FNV-1a of 64 bits. The place of a file does not count, nor do the files that
+ * a file names (the headers of a kernel). Equal digits: the same run. TLA_SYNTAX for an invalid configuration. */
 tla_status sweep_hash(const sweep *s, int64_t point, char hash[17]);
 
 /* The same of the whole sweep: keys, values, sample, seed, constraints, figures and the base. */

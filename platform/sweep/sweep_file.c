@@ -1,4 +1,4 @@
-/* SWEEP.yaml by the reader of configurations: what it says is kept as it is written, and judged when all is read. */
+/* SWEEP.yaml by the reader of configurations: its contents are kept as written, and judged when all is read. */
 #include "sweep_file.h"
 
 #include "model/base/suggest.h"
@@ -44,7 +44,7 @@ static void add_pair(tla_loader *loader, sweep_written **list, size_t *count, co
     if (*count && (*list)[*count - 1].name) (*list)[*count - 1].name_at = name->at;
 }
 
-/* ---- what the keys do ---- */
+/* ---- the readers of the keys ---- */
 
 static void take_text(tla_loader *loader, size_t key, const tla_written *name, const tla_written *value) {
     (void)name;

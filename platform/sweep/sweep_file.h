@@ -1,4 +1,4 @@
-/* What SWEEP.yaml says, before it is judged. Internal to the reader of sweeps. */
+/* The contents of SWEEP.yaml, before they are judged. Internal to the reader of sweeps. */
 #ifndef TLMALLOC_PLATFORM_SWEEP_SWEEP_FILE_H
 #define TLMALLOC_PLATFORM_SWEEP_SWEEP_FILE_H
 
@@ -60,7 +60,7 @@ typedef struct sweep_reading {
     size_t key_count, point_count;
 } sweep_reading;
 
-/* Makes the sweep out of what was read; findings go to the loader. */
+/* Makes the sweep from its contents; findings go to the loader. */
 void sweep_judge(tla_loader *loader, sweep_reading *r);
 
 /* Room for one item more behind `count`; NULL, and noted in the loader, without host memory. */

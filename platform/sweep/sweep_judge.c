@@ -1,4 +1,4 @@
-/* What a sweep's file says, judged: names that exist, values that their keys can have, and a size. */
+/* The judgement of a sweep's file: existing names, possible values of their keys, and a size. */
 #include "sweep_judge.h"
 
 #include "constraint.h"
@@ -70,7 +70,7 @@ static bool sweeps_input(const judge *j) {
         const char *key = j->r->keys[i].texts[SWEEP_ROW_KEY].text;
         if (key && strcmp(key, "input") == 0) return true;
     }
-    return j->r->point_count > 0; /* the points may all say it */
+    return j->r->point_count > 0; /* every point may set it */
 }
 
 static void judge_command(judge *j) {
@@ -144,7 +144,8 @@ static void judge_size(judge *j) {
 
 /* ---- figures and the rest ---- */
 
-/* Whether a figure's column would have the name of another: SQLite does not tell upper case from lower. */
+/* Returns whether the column of a figure would have the name of another column: SQLite does not distinguish upper and
+ * lower case. */
 static bool is_column(const sweep *s, const char *name) {
     static const char *const own[] = {"point", "configuration", "version", "status", "message", "seconds"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -271,7 +272,7 @@ static void judge_all(judge *j) {
     for (size_t i = 0; i < j->r->key_count; i++)
         judge_row(j, &j->r->keys[i]);
     if (j->r->point_count && !j->r->key_count) judge_points(j);
-    if (j->loader->no_memory) return; /* what is there may be half of it */
+    if (j->loader->no_memory) return; /* the contents may be incomplete */
     if (!j->loader->findings && !j->s->factor_count)
         FIND(j, (tla_place){j->s->file, 1, 1}, "keys and points are missing: name keys to sweep, or points");
     judge_figures(j);

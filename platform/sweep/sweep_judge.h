@@ -1,4 +1,4 @@
-/* What judges a sweep's file: the command, its factors, the rest. Internal to sweep_judge*.c. */
+/* The parts of the judgement of a sweep's file: the command, its factors, the rest. Internal to sweep_judge*.c. */
 #ifndef TLMALLOC_PLATFORM_SWEEP_SWEEP_JUDGE_H
 #define TLMALLOC_PLATFORM_SWEEP_SWEEP_JUDGE_H
 
@@ -19,7 +19,8 @@ static inline bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What is set in all points, and what is swept: a row of keys, or the points one by one. Findings are told. */
+/* Judges the settings of all points, and the swept keys: a row of keys, or the points one by one. Findings are
+ * reported. */
 void judge_settings(judge *j);
 void judge_row(judge *j, const sweep_row *row);
 void judge_points(judge *j);

@@ -1,4 +1,4 @@
-/* What a sweep's file sets and sweeps, judged: names that exist, and values that their keys can have. */
+/* The judgement of the settings and factors of a sweep: existing names, and possible values of their keys. */
 #include "sweep_judge.h"
 
 #include "files.h"
@@ -44,7 +44,7 @@ static bool judge_key(judge *j, const char *name, tla_place at) {
     return false;
 }
 
-/* What a name stands for; false with a finding where it stands for nothing. */
+/* Finds the kind of a name; false with a finding for an unknown name. */
 static bool judge_name(judge *j, const char *name, tla_place at, sweep_kind *kind) {
     const sweep_command *c = j->s->command;
     if (begins(name, "--")) {

@@ -1,4 +1,4 @@
-/* A search for the best point of a product: a Gaussian process says where to look next. */
+/* A search for the best point of a product: a Gaussian process selects the next points. */
 #include "tune.h"
 
 #include "gaussian.h"
@@ -155,7 +155,7 @@ void tune_free(tuner *t) {
     free(t);
 }
 
-/* ---- what is known ---- */
+/* ---- known points ---- */
 
 /* The smaller the better; logarithms where all goals are above 0. */
 static double value_of(const tuner *t, double goal, bool logarithms) {
@@ -231,7 +231,7 @@ static choice choose(tuner *t, double least, bool greedy) {
     return best;
 }
 
-/* A batch of trials more; each takes what is expected of those before it for their answers. */
+/* Adds a batch of trials; each uses the expectations of the earlier trials of the batch as their answers. */
 static void go_on(tuner *t) {
     const size_t known = t->count, room = t->budget - t->count;
     const double least = observe(t);

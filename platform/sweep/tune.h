@@ -8,20 +8,21 @@
 extern "C" {
 #endif
 
-/* Points that are asked for before the answers to all of them are needed, whatever runs at a time, so that a search
- * does not depend on the number of jobs; the most that a search may run; candidates that are looked at for each. */
+/* Points that are requested before the answers to all of them are needed, independent of the number of jobs, so that a
+ * search does not depend on it; the largest budget of a search; the candidates for each point. */
 enum { TUNE_BATCH = 4, TUNE_BUDGET_MAX = 500, TUNE_CANDIDATES = 4000 };
 
 typedef struct tuner tuner;
 
 typedef enum tune_answer { TUNE_POINT, TUNE_WAIT, TUNE_END } tune_answer;
 
-/* A search over a sweep whose sample is a product, which must live as long. `most`: the larger the better; `budget`:
- * points to run, at most TUNE_BUDGET_MAX; a point is only asked for if `allowed` says so (NULL: any). It begins with a
- * Latin hypercube of a quarter of the budget and goes on where a Gaussian process expects the largest improvement
- * (Jones, Schonlau, Welch: Efficient Global Optimization, 1998); of a batch the later points take the expectation of
- * the earlier for their answers. A fifth of the budget, the last, goes where it expects the best value. The goal's
- * logarithm is taken if all are above 0; a point that failed counts as the worst so far. TLA_NO_HOST_MEMORY. */
+/* A search over a sweep whose sample is a product; the sweep must live as long. `most`: larger values are better.
+ * `budget`: points to run, at most TUNE_BUDGET_MAX. A point is requested only if `allowed` returns true (NULL: any).
+ * The search begins with a Latin hypercube of a quarter of the budget. It continues where a Gaussian process expects
+ * the largest improvement (Jones, Schonlau, Welch: Efficient Global Optimization, 1998); in a batch the later points
+ * use the expectations of the earlier points as their answers. The last fifth of the budget goes to the points with the
+ * best expected values. The goal's logarithm is used if all values are above 0; a failed point counts as the worst so
+ * far. TLA_NO_HOST_MEMORY. */
 tla_status tune_create(const sweep *s, bool most, size_t budget, uint64_t seed,
                        bool (*allowed)(void *context, uint64_t point), void *context, tuner **made);
 void tune_free(tuner *t);

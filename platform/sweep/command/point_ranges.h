@@ -18,7 +18,7 @@ typedef struct point_ranges {
     size_t count;
 } point_ranges;
 
-/* TLA_SYNTAX with what was found and expected, TLA_NO_HOST_MEMORY; *ranges is empty then. */
+/* TLA_SYNTAX with the found and the expected text, TLA_NO_HOST_MEMORY; *ranges is empty then. */
 tla_status point_ranges_parse(const char *text, point_ranges *ranges, tla_error *error);
 
 /* Adds a stretch behind the last one; false without host memory, and nothing is changed. */

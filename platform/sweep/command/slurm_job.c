@@ -26,7 +26,7 @@ bool slurm_quote(const char *word, char *quoted, size_t room) {
     return true;
 }
 
-/* What a command says on both of its streams, its exit status; negative when it cannot be run. */
+/* Runs a command, copies the text of both its streams, and returns its exit status; negative when it cannot run. */
 static int ask(const char *command, char *answer, size_t room) {
     FILE *said = popen(command, "r");
     if (!said) return -1;

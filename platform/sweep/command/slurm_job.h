@@ -17,8 +17,8 @@ typedef struct slurm_state {
 /* TLA_INVALID_ARGUMENT where there is no Slurm, with a text. */
 tla_status slurm_is_there(tla_error *error);
 
-/* Hands in a script; `job` gets its number. TLA_INVALID_ARGUMENT with the first line that sbatch said when it refused.
- */
+/* Submits a script; `job` receives its number. TLA_INVALID_ARGUMENT with the first line of sbatch when it rejects the
+ * script. */
 tla_status slurm_submit(const char *script, char job[32], tla_error *error);
 
 /* The tasks of a job that have not ended; none when Slurm knows nothing of it any more. TLA_IO when it does not answer.

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TASK_RANGES_MAX = 1000, SCRIPT_BYTES_MAX = 1 << 21 }; /* Slurm refuses scripts of more than 4 MiB */
+enum { TASK_RANGES_MAX = 1000, SCRIPT_BYTES_MAX = 1 << 21 }; /* Slurm rejects scripts of more than 4 MiB */
 
 #define TASK_SECONDS 100 /* a task costs Slurm 0.5 to 2 s: 2 % at most */
 

@@ -1,4 +1,4 @@
-/* `tlmalloc study results.sqlite`: what the points of a sweep say. */
+/* `tlmalloc study results.sqlite`: the conclusions from the points of a sweep. */
 #include "cli/commands.h"
 #include "cli/json_writer.h"
 #include "cli/message.h"

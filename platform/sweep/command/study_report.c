@@ -1,4 +1,4 @@
-/* What a study says: for a person, as JSON and as CSV. */
+/* The report of a study: as text, as JSON and as CSV. */
 #include "sweep/command/study_report.h"
 
 #include "cli/config_json.h"
@@ -19,7 +19,7 @@ static double gain_pct(const study *s, double goal) {
     return s->base_goal != 0 ? 100 * gain / fabs(s->base_goal) : 0;
 }
 
-/* What is left of rounding is no effect. */
+/* Removes the rest of rounding, which is no effect. */
 static double without_rounding(double percent) {
     return fabs(percent) < 1e-9 ? 0 : percent;
 }

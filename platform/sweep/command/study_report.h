@@ -1,4 +1,4 @@
-/* What a study says: for a person, as JSON, as CSV, and as a picture. */
+/* The report of a study: as text, as JSON, as CSV, and as a picture. */
 #ifndef TLMALLOC_PLATFORM_SWEEP_COMMAND_STUDY_REPORT_H
 #define TLMALLOC_PLATFORM_SWEEP_COMMAND_STUDY_REPORT_H
 
@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* The figures of the Pareto front; count 0: there is none. */
+/* The figures of the Pareto front; count 0: no front. */
 typedef struct study_front {
     study_goal goals[SWEEP_FIGURES_MAX];
     size_t count;

@@ -37,7 +37,7 @@ typedef struct running {
     point_ranges points; /* to run; of all of them, without --points */
     size_t range;
     uint64_t next;            /* point, once it is in the range */
-    uint64_t before, skipped; /* in the file already; refused by a constraint */
+    uint64_t before, skipped; /* already in the file; excluded by a constraint */
     uint64_t done, failed;    /* by this process, without the base */
     double begun;
     char note[400];
@@ -252,7 +252,7 @@ static uint64_t point_at(const point_ranges *points, uint64_t position) {
     return points->at[points->count - 1].last;
 }
 
-/* Some points here, with the base: how long they take, and whether their figures are there. */
+/* Runs some points here, with the base, to measure their times and to check their figures. */
 static tla_status measure(running *r, size_t *figure, tla_error *error) {
     enum { MEASURED = 8 };
     const point_ranges all = r->points;
@@ -303,7 +303,7 @@ static tla_status merge_only(running *r, tla_error *error) {
     return status;
 }
 
-/* What would be handed in; of results that are there, without what they have. */
+/* Prints the script for the missing points. */
 static tla_status print_script(running *r, tla_error *error) {
     point_ranges missing = {0};
     tla_status status = TLA_OK;

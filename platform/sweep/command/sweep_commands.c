@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of "profile DIR" and "platform CONFIG + LAW". */
+/* Finds the paths in "profile DIR" and "platform CONFIG + LAW". */
 static size_t paths_of_law(const char *value, sweep_path paths[SWEEP_PATHS_MAX]) {
     static const char profile[] = "profile ";
     const char *config;

@@ -1,4 +1,4 @@
-/* Keys that are swept in vain: at no point that is looked at do they have an effect. */
+/* Swept keys without effect: they have an effect at none of the checked points. */
 #include "sweep/command/sweep_idle.h"
 
 #include "cli/message.h"

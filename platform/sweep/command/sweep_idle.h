@@ -4,8 +4,8 @@
 
 #include "sweep/sweep.h"
 
-/* Warns on stderr of every swept key of the configuration that has an effect at none of the points, of which up to 257
- * are looked at, spread over all of them. What the kernel does is not looked at. */
+/* Warns on stderr of every swept key of the configuration without effect at the checked points: up to 257 points,
+ * spread over all points. The effects of kernels are not checked. */
 void sweep_warn_of_idle_keys(const sweep *s);
 
 #endif

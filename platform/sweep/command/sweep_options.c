@@ -1,4 +1,4 @@
-/* What `tlmalloc sweep` was asked. */
+/* The options of `tlmalloc sweep`. */
 #include "sweep/command/sweep_options.h"
 
 #include "sweep/command/sweep_pool.h"

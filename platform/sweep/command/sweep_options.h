@@ -1,4 +1,4 @@
-/* What `tlmalloc sweep` was asked. */
+/* The options of `tlmalloc sweep`. */
 #ifndef TLMALLOC_PLATFORM_SWEEP_COMMAND_SWEEP_OPTIONS_H
 #define TLMALLOC_PLATFORM_SWEEP_COMMAND_SWEEP_OPTIONS_H
 
@@ -11,7 +11,7 @@ typedef struct sweep_options {
     bool resume, retry, ranged, seeded, slurm, dry_run, merge;
     point_ranges points; /* to run, if ranged */
     slurm_options cluster;
-    uint64_t jobs;         /* 0: not said */
+    uint64_t jobs;         /* 0: not given */
     uint64_t budget, seed; /* of the search; budget 0: a twentieth of the points */
 } sweep_options;
 

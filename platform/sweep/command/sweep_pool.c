@@ -1,5 +1,5 @@
 /* A pool of processes: one is forked for each point, so that each has a simulation of its own, and no program is
- * started and linked anew. */
+ * started and linked again. */
 #define _GNU_SOURCE /* memfd_create */
 #include "sweep/command/sweep_pool.h"
 
@@ -90,7 +90,7 @@ static tla_status begin(pool *p, worker *w, tla_error *error) {
     return TLA_OK;
 }
 
-/* ---- what a worker has left ---- */
+/* ---- results of workers ---- */
 
 /* The first line that is no warning, without the name of the command. */
 static void read_message(const worker *w, const char *command, char *message, size_t room) {
@@ -185,7 +185,7 @@ static tla_status fill(pool *p, bool *ended, tla_error *error) {
 /* Kills what takes too long; how long to wait for the next that might, in milliseconds. */
 static int watch_time(pool *p) {
     const double limit = 1e-12 * (double)p->work->s->time_limit_ps, now = host_seconds();
-    double wait = 0.2; /* for the line that says how far it is */
+    double wait = 0.2; /* for the progress line */
     for (unsigned i = 0; i < p->work->jobs && limit > 0; i++) {
         worker *w = &p->workers[i];
         if (!w->child) continue;
@@ -236,7 +236,7 @@ tla_status pool_run(const pool_work *work, size_t *figure, tla_error *error) {
     tla_status status = make(&p, error);
     while (!status && (!ended || p.busy)) {
         status = fill(&p, &ended, error);
-        /* Workers run while what has ended before is written. */
+        /* Workers run while earlier results are written. */
         if (!status) status = work->settle(work->context, error);
         if (!status) status = wait_and_take(&p, figure, error);
     }

@@ -12,7 +12,7 @@ typedef enum pool_answer {
     POOL_END
 } pool_answer;
 
-/* What is to run, and what becomes of it. */
+/* The points to run, and the functions for their results. */
 typedef struct pool_work {
     const sweep *s;
     unsigned jobs; /* 1 .. SWEEP_JOBS_MAX */
@@ -24,11 +24,11 @@ typedef struct pool_work {
     void *context;
 } pool_work;
 
-/* Runs points until there is none, by forks of this process, which must not have begun a simulation or a thread. The
- * first report that comes must have every figure: TLA_NOT_FOUND where one lacks, with *figure, its number. TLA_BUSY
- * when a worker was ended by a signal from outside (SIGINT, SIGTERM, SIGHUP, SIGQUIT): somebody wants the end. TLA_IO
- * when no process can be made, TLA_NO_HOST_MEMORY. A worker that is killed by SIGKILL gets a second try: the killer may
- * be after this process too, or memory was short for a moment. */
+/* Runs all points by forks of this process, which must not have begun a simulation or a thread. The first report must
+ * have every figure: TLA_NOT_FOUND for a missing figure, with its number in *figure. TLA_BUSY when a signal from
+ * outside (SIGINT, SIGTERM, SIGHUP, SIGQUIT) has ended a worker: the user wants to stop. TLA_IO when no process can be
+ * made, TLA_NO_HOST_MEMORY. A worker that is killed by SIGKILL gets a second try: memory may have been short for a
+ * moment. */
 tla_status pool_run(const pool_work *work, size_t *figure, tla_error *error);
 
 #endif

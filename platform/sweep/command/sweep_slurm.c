@@ -20,7 +20,7 @@ static tla_status path_in_folder(const slurm_work *work, const char *name, char 
     return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: the name is too long", work->results_path);
 }
 
-/* A file of the folder, to be written anew; NULL with errno, also for what is no regular file. */
+/* Opens a file of the folder for rewriting; NULL with errno, also for a file that is not regular. */
 static FILE *open_own(const char *path) {
     struct stat found;
     const int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
@@ -123,7 +123,7 @@ static tla_status hand_in(const slurm_work *work, const point_ranges *missing, c
     return status ? status : write_text(job_path, job, error);
 }
 
-/* Waits for a job and takes what it has left. */
+/* Waits for a job and merges its results. */
 static tla_status finish(const slurm_work *work, const char *job, uint64_t *rows, tla_error *error) {
     char path[PATH_MAX];
     size_t in_use = 0;
@@ -154,7 +154,7 @@ static void remove_folder(const slurm_work *work) {
         free(entries[i]);
     }
     if (count >= 0) free(entries);
-    rmdir(folder); /* stays where somebody has put something else there */
+    rmdir(folder); /* fails if the folder has other files */
 }
 
 tla_status slurm_run(const slurm_work *work, tla_error *error) {

@@ -27,17 +27,17 @@ typedef struct slurm_work {
     void *context;
 } slurm_work;
 
-/* Writes the script of a job for points that are missing: at least SLURM_TASK_POINTS_MIN a task, so many that a task
- * takes 100 s, SLURM_TASKS_MAX tasks at most. What is left over is for another job. TLA_INVALID_ARGUMENT for
- * names that no script can have, TLA_IO when it cannot be written. */
+/* Writes the script of a job for missing points: at least SLURM_TASK_POINTS_MIN in a task, enough for 100 s in a task,
+ * at most SLURM_TASKS_MAX tasks. Remaining points are for another job. TLA_INVALID_ARGUMENT for names that a script
+ * cannot have, TLA_IO when it cannot be written. */
 tla_status slurm_write_script(const slurm_work *work, const point_ranges *missing, FILE *out, tla_error *error);
 
 /* Takes what tasks have left into the results, and removes their files; those that are being written to stay, and are
  * counted. *rows: how many were new. */
 tla_status slurm_merge(const slurm_work *work, uint64_t *rows, size_t *in_use, tla_error *error);
 
-/* Hands in jobs, waits for them and merges, until every point has a row; goes on with a job that an earlier process has
- * handed in. TLA_BUSY when that does not lead on: a job brought no row, or is held. Errors as above. */
+/* Submits jobs, waits for them and merges, until every point has a row; continues a job that an earlier process has
+ * submitted. TLA_BUSY without progress: a job brought no row, or is held. Errors as above. */
 tla_status slurm_run(const slurm_work *work, tla_error *error);
 
 #endif

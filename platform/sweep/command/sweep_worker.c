@@ -138,7 +138,8 @@ static void redirect(int messages) {
 
 void sweep_work(const sweep *s, int64_t point, const sweep_streams *streams, sweep_outcome *outcome) {
     redirect(streams->messages);
-    if (sweep_hash(s, point, outcome->configuration)) *outcome->configuration = '\0'; /* the command tells why */
+    if (sweep_hash(s, point, outcome->configuration))
+        *outcome->configuration = '\0'; /* the command reports the cause */
     command_words w = {.s = s};
     char number[16];
     add(&w, "tlmalloc %s%s", s->command->name, "");

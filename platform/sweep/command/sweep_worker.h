@@ -5,10 +5,10 @@
 #include "sweep/figure_path.h"
 #include "sweep/sweep.h"
 
-/* What a worker leaves behind, in memory that it shares with the pool. */
+/* The results of a worker, in memory that it shares with the pool. */
 typedef struct sweep_outcome {
     char configuration[17]; /* "" : there is no such configuration */
-    bool reported;          /* the command wrote a report; else the figures say nothing */
+    bool reported;          /* the command wrote a report; otherwise the figures are undefined */
     figure_state states[SWEEP_FIGURES_MAX];
     double figures[SWEEP_FIGURES_MAX];
 } sweep_outcome;
