@@ -45,7 +45,7 @@ const command_line parser = {
     {"CONFIG", 0, nullptr, argument_once, offsetof(options, config)},
     check_arguments};
 
-// A case, and what it took.
+// A case, and its times.
 struct measured {
     probe_case what;
     std::uint64_t ps = 0;
@@ -57,7 +57,7 @@ double utilisation(const measured &m, std::uint64_t nbytes, std::uint64_t ps) {
            static_cast<double>(ps) * 100;
 }
 
-// Chooses the cases; false, and a message, for a name that is none.
+// Selects the cases; false, and a message, for an unknown name.
 bool choose(const char *only, std::vector<probe_case> &cases) {
     if (!only || std::strcmp(only, "all") == 0) return true;
     tla_nearest nearest = tla_nearest_to(only);
@@ -136,7 +136,8 @@ std::vector<check> check_all(const std::vector<measured> &all) {
     return checks;
 }
 
-// --- what is said ----------------------------------------------------------------------------------------------------
+// --- the report
+// ---------------------------------------------------------------------------------------------------------
 
 double ns(std::uint64_t ps) {
     return static_cast<double>(ps) / 1e3;

@@ -82,7 +82,7 @@ class ways {
     std::unique_ptr<tla_fabric, destroy_fabric> fabric_;
 };
 
-// Of the slices of a SIP's cubes from `first` on the nearest to a PE, or the farthest; ties: the first.
+// Returns the slice of a SIP's cubes from `first` on that is the nearest to a PE, or the farthest; ties: the first.
 pe_location choose(const ways &paths, const tla_config &c, const pe_location &from, unsigned sip, unsigned first,
                    bool farthest) {
     pe_location best{sip, first, 0};
@@ -151,7 +151,7 @@ tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases)
 
 namespace {
 
-// What modules report goes to stderr; an error ends the measurement, and is told with its result.
+// Modules' reports go to stderr; an error ends the measurement, and is reported with its result.
 void report(const sc_core::sc_report &r, const sc_core::sc_actions &actions) {
     if (actions & sc_core::SC_THROW) throw r;
     if (r.get_severity() >= sc_core::SC_WARNING)
@@ -209,7 +209,7 @@ class measurement {
         return status;
     }
 
-    // In no time: a guard lets nobody read what was never written.
+    // In no time: a guard rejects reads of bytes that were never written.
     void fill(std::uint64_t pa, std::vector<std::uint8_t> &bytes) {
         tlm::tlm_generic_payload payload;
         payload.set_command(tlm::TLM_WRITE_COMMAND);

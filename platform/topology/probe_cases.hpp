@@ -1,4 +1,4 @@
-// What `tlmalloc probe` measures: single transfers over an idle platform, and what a formula says of them.
+// The measurements of `tlmalloc probe`: single transfers over an idle platform, and their times by a formula.
 #ifndef TLMALLOC_PLATFORM_TOPOLOGY_PROBE_CASES_HPP
 #define TLMALLOC_PLATFORM_TOPOLOGY_PROBE_CASES_HPP
 
@@ -22,7 +22,7 @@ struct probe_case {
     std::string skipped;              // why the platform has no such case; empty: it has
     bool inside_a_sip = true;
 
-    // Of the way, from KernBench's formula (ADR-0049): the latency of wires, the overhead of every node, and all bytes
+    // By KernBench's formula for the path (ADR-0049): the latency of wires, the overhead of every node, and all bytes
     // over the slowest link, each once.
     std::uint64_t wire_ps = 0, overhead_ps = 0, bandwidth = 0;
     std::uint32_t links = 0;
@@ -30,9 +30,9 @@ struct probe_case {
     std::string target_name() const; // "sip0.cube0.pe1", "host.memory"
 };
 
-// The cases in KernBench's order, what the platform lacks among them as skipped: host to device and back; PE 0 of cube
-// 0 to its own slice, to PE 1's, to that of the first PE of the other half of the cube, to the nearest and the farthest
-// slice of other cubes, and to the nearest one of another SIP; and it to the host's memory. TLA_NO_HOST_MEMORY.
+// Returns the cases in KernBench's order; cases that the platform lacks are skipped. They are: host to device and back;
+// PE 0 of cube 0 to its own slice, to PE 1's, to that of the first PE of the other half of the cube, to the nearest and
+// the farthest slice of other cubes, to the nearest slice of another SIP, and to the host's memory. TLA_NO_HOST_MEMORY.
 tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases);
 
 struct probe_result {

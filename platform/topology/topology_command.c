@@ -85,7 +85,7 @@ static tla_status print(const topology_options *o, const tla_config *config, con
     FILE *const out = output_table();
     if (o->from) return topology_path_print(out, topology, path, config->topology.flit, o->nbytes, error);
     if (o->yaml)
-        tla_topology_print(topology, out); /* a stream that fails is told at the end of every command */
+        tla_topology_print(topology, out); /* every command reports a stream with an error at its end */
     else
         topology_print_totals(out, config, topology);
     return TLA_OK;

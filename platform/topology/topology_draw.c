@@ -49,9 +49,9 @@ static void print_node(FILE *out, const tla_topology_node *node) {
     fprintf(out, ", label=\"%s\"];\n", !how->named ? "" : last ? last + 1 : node->name);
 }
 
-/* How links are drawn that carried something. Each colour but the last goes from half of the load where the one before
- * begins, the first from half of the busiest link's. They go from dark to light (of the map "plasma"), so that they are
- * told apart without their hue too. */
+/* The drawing of links with traffic. Each colour but the last covers half of the loads below the previous colour, the
+ * first half of the busiest link's. They go from dark to light (of the map "plasma"), so that they differ also without
+ * their hue. */
 static const char *const colours[] = {"#2c0594", "#7e03a8", "#bd3786", "#e16462", "#fb9f3a", "#f4c92a"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
@@ -80,7 +80,7 @@ static double percent(uint64_t part, uint64_t whole) {
     return 100 * (double)part / (double)whole;
 }
 
-/* Of the direction that has more of it; link is the number of the one that leads there. */
+/* Returns the load of the busier direction; link is the number of the link in one direction. */
 static tla_fabric_load load_of(const topology_load *load, uint32_t link) {
     const tla_fabric_load *there = &load->links[link], *back = &load->links[link + 1];
     return (tla_fabric_load){.messages = there->messages + back->messages,
@@ -95,7 +95,7 @@ static uint64_t busiest_ps(const tla_topology *topology, const topology_load *lo
     return most_ps;
 }
 
-/* For whoever points at the link. */
+/* Prints the tooltip of a link. */
 static void print_direction(FILE *out, const tla_topology *topology, const topology_load *load, uint32_t number) {
     const tla_topology_link *link = &tla_topology_links(topology)[number];
     const tla_fabric_load *l = &load->links[number];
@@ -187,7 +187,7 @@ static void print_graph(FILE *out, const tla_topology *topology, const topology_
     fputs("}\n", out);
 }
 
-/* What Graphviz makes of the graph; it reads a file by its descriptor and writes to a pipe. */
+/* Runs Graphviz on the graph; it reads a file by its descriptor and writes to a pipe. */
 static tla_status run_graphviz(FILE *graph, FILE *svg, tla_error *error) {
     char command[64];
     fflush(graph);

@@ -21,7 +21,7 @@ typedef struct reader {
 
 #define WRONG(r, format, ...) tla_error_set((r)->error, TLA_SYNTAX, "--load: %.200s: " format, (r)->path, __VA_ARGS__)
 
-/* A value as it stands in the report, cut where it is long; "nothing" where there is none. */
+/* Prints a value as in the report, cut if it is long; "nothing" for a missing value. */
 static void print_value(const json_t *value, char *text, size_t size) {
     char *dump = json_compact_text(value);
     snprintf(text, size, "%s", dump ? dump : "nothing");

@@ -1,4 +1,4 @@
-/* What `tlmalloc topology` prints and draws. */
+/* The output of `tlmalloc topology`: texts and drawings. */
 #ifndef TLMALLOC_PLATFORM_TOPOLOGY_TOPOLOGY_OUTPUT_H
 #define TLMALLOC_PLATFORM_TOPOLOGY_TOPOLOGY_OUTPUT_H
 
@@ -17,14 +17,14 @@ tla_status topology_path_find(const tla_topology *topology, uint32_t from, uint3
                               tla_error *error);
 void topology_path_clear(topology_path *path);
 
-/* Every term of what nbytes take over the path where nobody else is. TLA_NO_HOST_MEMORY, with a text. */
+/* Prints every term of the time of nbytes over the path without other traffic. TLA_NO_HOST_MEMORY, with a text. */
 tla_status topology_path_print(FILE *out, const tla_topology *topology, const topology_path *path, uint64_t flit,
                                uint64_t nbytes, tla_error *error);
 
 /* Nodes and links by kind. */
 void topology_print_totals(FILE *out, const tla_config *config, const tla_topology *topology);
 
-/* What the links carried in a run. */
+/* The load of the links in a run. */
 typedef struct topology_load {
     tla_fabric_load *links; /* by their numbers, from malloc */
     uint64_t run_ps;        /* > 0 */
