@@ -1,5 +1,5 @@
-/* Address traces: what was read and written, and when. Comment lines that begin with # may stand first, one of them
- * "# window=N"; then the header line time_ps,op,addr,bytes, then one access a line, op R or W. Plain or gzip. */
+/* Address traces: accesses and their times. Comment lines that begin with # may precede, one of them "# window=N". The
+ * header line time_ps,op,addr,bytes follows, and then one access in each line, op R or W. Plain or gzip. */
 #ifndef TLMALLOC_PLATFORM_TRACE_ADDRESS_TRACE_H
 #define TLMALLOC_PLATFORM_TRACE_ADDRESS_TRACE_H
 
@@ -11,7 +11,7 @@ typedef struct address_trace {
 } address_trace;
 
 /* Reads a trace whose accesses lie below capacity. All times 0 = as fast as accepted, else arrivals in order. TLA_IO,
- * TLA_NO_HOST_MEMORY; TLA_SYNTAX or TLA_OUT_OF_RANGE with file, line and column, what was found and what was expected.
+ * TLA_NO_HOST_MEMORY; TLA_SYNTAX or TLA_OUT_OF_RANGE with file, line and column, the found and the expected value.
  * *trace is empty then. */
 tla_status address_trace_load(const char *path, uint64_t capacity, address_trace *trace, tla_error *error);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the checks need to know about an allocation besides what the trace says. */
+/* The data that the checks need about an allocation beside the trace. */
 typedef struct origin {
     uint64_t allocated_at, freed_at; /* freed_at 0: it lives */
 } origin;

@@ -1,5 +1,5 @@
-/* Builds a trace event by event and refuses what cannot have happened: time that goes backwards, a free of something
- * that does not live. Every reader of a format goes through it. */
+/* Builds a trace event by event, and rejects impossible events: time that goes backwards, a free of a dead allocation.
+ * Every reader of a format uses it. */
 #ifndef TLMALLOC_PLATFORM_TRACE_BUILDER_H
 #define TLMALLOC_PLATFORM_TRACE_BUILDER_H
 
@@ -11,14 +11,14 @@ typedef struct trace_builder trace_builder;
 tla_status trace_builder_create(trace_builder **builder);
 void trace_builder_destroy(trace_builder *builder);
 
-/* Appends an event. `place` is where it stands in the file, for the messages about later events. The error's text says
- * what is wrong, without a place; after an error the builder can only be destroyed. */
+/* Appends an event. `place` is its place in the file, for messages about later events. The error's text has the cause,
+ * without a place; after an error the builder can only be destroyed. */
 tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                                tla_error *error);
 tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                               tla_error *error);
 
-/* What a place is: "line" (until this is called), "byte". */
+/* Sets the unit of a place: "line" (the default), "byte". */
 void trace_builder_place_unit(trace_builder *builder, const char *unit);
 
 /* Names the allocation appended last; the text must be kept by the builder or live for ever. */
@@ -36,10 +36,10 @@ void trace_builder_settings(trace_builder *builder, const char *settings);
 /* Takes over text from malloc that names point into; once. */
 void trace_builder_keep(trace_builder *builder, char *text);
 
-/* A remark for the user about what was read. */
+/* Adds a remark for the user about the read file. */
 void trace_builder_remark(trace_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Moves what was built into *trace; the builder is empty afterwards. */
+/* Moves the built trace into *trace; the builder is empty afterwards. */
 void trace_builder_finish(trace_builder *builder, alloc_trace *trace);
 
 /* The largest size of an allocation: 2^63 bytes. */

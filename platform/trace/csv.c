@@ -1,8 +1,8 @@
 /* Reads the recorder's own format: the header line time_ns,op,id,bytes, then one event a line in time order.
  *
- * What `tlmalloc run --record` writes has four columns more: references, format, stream, offset. Format and stream are
- * those of the request; how many references a block has, and where the run put it, are for whoever looks: lines of ref
- * and unref, which leave a block with that many, are checked and say nothing to a replay. */
+ * A file of `tlmalloc run --record` has four more columns: references, format, stream, offset. Format and stream are
+ * those of the request. The references of a block, and its offset in the run, are for readers: lines of ref and unref,
+ * which leave a block with that many references, are checked and have no effect on a replay. */
 #include "tlmalloc/cache/buffer_pools.h"
 #include "trace/builder.h"
 #include "trace/table.h"

@@ -13,14 +13,14 @@ enum { BUFFER_BYTES = 1 << 16 };
 struct trace_file {
     char *name;
     gzip_file *file;        /* NULL: a text in memory */
-    const char *text, *end; /* of it, what has not been copied */
-    uint64_t taken;         /* bytes that came out of it so far */
+    const char *text, *end; /* its bytes that are not copied yet */
+    uint64_t taken;         /* bytes that were read from it so far */
     uint64_t line_number;
     bool ended;          /* nothing is left behind the buffer */
     bool cut;            /* the last line had no end */
-    size_t first, count; /* what the buffer holds */
+    size_t first, count; /* the contents of the buffer */
     char buffer[BUFFER_BYTES];
-    char line[TRACE_LINE_MAX]; /* the last one: filling the buffer moves what is in it */
+    char line[TRACE_LINE_MAX]; /* the last one: filling the buffer moves its contents */
 };
 
 /* Copies at most `room` bytes that come next; *got is 0 at the end. */

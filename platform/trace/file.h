@@ -15,8 +15,8 @@ enum { TRACE_LINE_MAX = 4096 };
 
 typedef struct trace_file trace_file;
 
-/* Opens a file, decompressed if it is gzip. TLA_IO, TLA_NO_HOST_MEMORY, TLA_SYNTAX for an empty file or what is no gzip
- * from its beginning; the text names the file. */
+/* Opens a file, decompressed if it is gzip. TLA_IO, TLA_NO_HOST_MEMORY, TLA_SYNTAX for an empty file or a gzip file
+ * with a damaged beginning; the text names the file. */
 tla_status trace_file_open(const char *path, trace_file **file, tla_error *error);
 
 /* A text that stays the caller's; `name` stands for the file in messages. TLA_NO_HOST_MEMORY. */
@@ -27,7 +27,7 @@ void trace_file_close(trace_file *file);
 
 const char *trace_file_name(const trace_file *file);
 
-/* The first bytes of what has not been read, 4096 or as many as there are. They are read still. */
+/* Returns the first unread bytes, 4096 or as many as exist, without reading them. */
 const char *trace_file_peek(const trace_file *file, size_t *length);
 
 /* The next line [*begin, *end) without LF or CR LF, valid until the next call; *more is false at the end. The last line

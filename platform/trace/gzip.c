@@ -20,7 +20,7 @@ struct gzip_file {
     bool at_end;             /* of the file: nothing more can be read */
     tla_error failure;       /* what ended it, for good */
     uint64_t taken, decoded; /* bytes of the file, and of the text */
-    z_stream stream;         /* next_in, avail_in: what has been read of the file and not been taken */
+    z_stream stream;         /* next_in, avail_in: bytes of the file that are read and not used yet */
     unsigned char input[INPUT_BYTES];
 };
 
@@ -102,7 +102,7 @@ static tla_status begin_member(gzip_file *f, bool *more, tla_error *error) {
                          f->name, end);
 }
 
-/* The status of an inflate that came no further. */
+/* Returns the status of an inflate that has stopped. */
 static tla_status refuse(const gzip_file *f, int code, tla_error *error) {
     if (code == Z_MEM_ERROR) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", f->name);
     if (code == Z_OK || code == Z_BUF_ERROR)
@@ -114,7 +114,7 @@ static tla_status refuse(const gzip_file *f, int code, tla_error *error) {
                          f->decoded, f->stream.msg ? f->stream.msg : "a preset dictionary is needed");
 }
 
-/* Some of the member that is under way. */
+/* Inflates some of the current member. */
 static tla_status inflate_some(gzip_file *f, char *to, size_t room, size_t *got, tla_error *error) {
     const unsigned most = room < (1u << 30) ? (unsigned)room : 1u << 30;
     tla_status status = fill(f, 1, error);

@@ -192,7 +192,7 @@ static tla_status read_escape(json_text *j, char *to, size_t *length) {
     return TLA_OK;
 }
 
-/* Goes on to the closing quote; *escapes says whether there are any. */
+/* Skips to the closing quote; *escapes is whether the text has any. */
 static tla_status skip_text(json_text *j, bool *escapes) {
     const size_t begin = j->at;
     bool ascii = true;

@@ -1,4 +1,4 @@
-/* What the readers of lifetimes share. */
+/* The common part of the readers of lifetimes. */
 #ifndef TLMALLOC_PLATFORM_TRACE_LIFETIME_READERS_H
 #define TLMALLOC_PLATFORM_TRACE_LIFETIME_READERS_H
 

@@ -27,9 +27,9 @@ typedef struct lifetime_list {
     size_t *slots, slot_count;               /* ids by hash, likewise */
 } lifetime_list;
 
-/* Reads MiniMalloc's table, or any other trace with lifetimes as they happened: the table is id,lower,upper,size then,
- * ids count the allocations, and times count the events, so that everything keeps its order. What is never freed lives
- * to the end. Errors as trace_load_device; *list is empty then. */
+/* Reads MiniMalloc's table, or any other trace with its actual lifetimes: the table is id,lower,upper,size then, ids
+ * count the allocations, and times count the events, so that everything keeps its order. An allocation that is never
+ * freed lives to the end. Errors as trace_load_device; *list is empty then. */
 tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla_error *error);
 void lifetimes_clear(lifetime_list *list);
 

@@ -89,7 +89,7 @@ static tla_status read_header(reader *r, trace_file *file, tla_error *error) {
     return r->list->header ? TLA_OK : TLA_NO_HOST_MEMORY;
 }
 
-/* The field of a column; an empty one where there is none. */
+/* Returns the field of a column; an empty one for a missing column. */
 static table_field field_of(const reader *r, column c) {
     static const char none[] = "";
     return r->at[c] < 0 ? (table_field){none, none} : r->table.fields[r->at[c]];
@@ -141,7 +141,7 @@ static tla_status read_place(const reader *r, uint64_t *alignment, uint64_t *off
     return TLA_OK;
 }
 
-/* The planner that had hints has no use for them; what is no number was not meant as one. */
+/* Hints of the planner are not used; a text that is not a number was not meant as a hint. */
 static tla_status read_hint(const reader *r, tla_error *error) {
     table_field hint = field_of(r, HINT);
     uint64_t number;

@@ -20,14 +20,14 @@ typedef struct trace_table {
     table_field fields[TABLE_COLUMNS_MAX];
 } trace_table;
 
-/* Begins at the next line of the file, which must be the header; TLA_SYNTAX, and what trace_file_line says. */
+/* Begins at the next line of the file, which must be the header; TLA_SYNTAX, and the errors of trace_file_line. */
 tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error);
 
 /* The same with whatever columns the next line names, which are the fields then. */
 tla_status table_begin_any(trace_table *table, trace_file *file, tla_error *error);
 
 /* Splits the next line, whose fields are valid until the next call; *more is false at the end. TLA_SYNTAX for another
- * number of columns, and what trace_file_line says. */
+ * number of columns, and the errors of trace_file_line. */
 tla_status table_next(trace_table *table, bool *more, tla_error *error);
 
 /* Errors at a field of the current line: "file:line:column: found '...', expected ...", or any text. */
@@ -40,7 +40,7 @@ bool table_number(table_field field, uint64_t *number);
 
 bool table_equals(table_field field, const char *word);
 
-/* Text of a file for a message: at most 40 characters, what is not printable ASCII as '?'. */
+/* Text of a file for a message: at most 40 characters, with '?' for characters other than printable ASCII. */
 typedef struct table_quote {
     char text[44];
 } table_quote;

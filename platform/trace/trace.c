@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who reads recordings; NULL: nobody. */
+/* The reader of recordings; NULL: none. */
 static trace_recording_reader *read_recording;
 
 void trace_read_recordings_by(trace_recording_reader *reader) {
@@ -99,7 +99,8 @@ tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla
     tla_status status = trace_file_open(path, &file, error);
     size_t length;
     const char *first = status ? NULL : trace_file_peek(file, &length);
-    /* What is neither a recording nor a trace is meant to be a table of buffers, and its reader says what it lacks. */
+    /* A file that is neither a recording nor a trace is treated as a table of buffers, whose reader reports what is
+     * missing. */
     if (!status && device == TRACE_FIRST_DEVICE && !is_recording(first, length) && !trace_csv_begins(first, length)) {
         status = minimalloc_read(file, true, list, error);
         if (status) status = trace_file_blame(file, status, error);

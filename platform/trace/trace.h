@@ -33,20 +33,20 @@ typedef struct trace_event {
     bool is_free;
 } trace_event;
 
-/* Allocations are in the order of their alloc events. What is never freed has no free event. */
+/* Allocations are in the order of their alloc events. An allocation that is never freed has no free event. */
 typedef struct alloc_trace {
     trace_event *events;
     size_t event_count;
     trace_allocation *allocations;
     size_t allocation_count;
     char *id_texts;                /* behind id_text, or NULL */
-    char remark[TRACE_REMARK_MAX]; /* what a user should know about how the file was read; may be empty */
+    char remark[TRACE_REMARK_MAX]; /* a remark for the user about the reading of the file; may be empty */
     char settings[200];            /* those that PyTorch's allocator had (segment_cache.h); may be empty */
 } alloc_trace;
 
-/* Reads a trace file. TLA_IO when it cannot be read; TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of something that does not
- * live), TLA_SIZE_MISMATCH, TLA_OVERLAP (an alloc of a living id), TLA_LIMIT (too long) when it is not a trace, and the
- * text then names file, line and column, what was found and what was expected. *trace is empty after a failure. */
+/* Reads a trace file. TLA_IO when it cannot be read. When it is not a trace: TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of a
+ * dead allocation), TLA_SIZE_MISMATCH, TLA_OVERLAP (an alloc of a living id), TLA_LIMIT (too long); the text names
+ * file, line and column, the found and the expected value. *trace is empty after a failure. */
 tla_status trace_load(const char *path, alloc_trace *trace, tla_error *error);
 
 /* The same for one device of a recording that may have several; TRACE_FIRST_DEVICE as above. TLA_OUT_OF_RANGE when it

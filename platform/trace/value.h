@@ -34,15 +34,15 @@ struct data_value {
     };
 };
 
-/* The memory that the values of a file of this length may need, in bytes: 16 MiB and 24 for each of its bytes, and 4
- * GiB at most. Recordings without any stack frames, the densest ones, need 10 for a byte. A value may be mentioned many
- * times: whoever copies what it finds must count the copies. */
+/* Returns the memory that the values of a file of this length may need, in bytes: 16 MiB and 24 for each of its bytes,
+ * and 4 GiB at most. Recordings without stack frames, the densest ones, need 10 for a byte. A value may be mentioned
+ * many times: a caller that copies values must count the copies. */
 uint64_t data_memory_max(size_t length);
 
 /* The value of a text key; NULL when `dict` is no dictionary or has no such key. */
 const data_value *data_get(const data_value *dict, const char *key);
 
-/* What a value is, for messages: "a list". */
+/* Returns the kind of a value, for messages: "a list". */
 const char *data_kind_name(data_kind kind);
 
 #ifdef __cplusplus

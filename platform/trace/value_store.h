@@ -1,4 +1,5 @@
-/* Memory for the values of a file that is read as data: taken piece by piece, with a limit, given back as a whole. */
+/* Memory for the values of a file that is read as data: allocated piece by piece, with a limit, and released as a
+ * whole. */
 #ifndef TLMALLOC_PLATFORM_TRACE_VALUE_STORE_H
 #define TLMALLOC_PLATFORM_TRACE_VALUE_STORE_H
 
@@ -20,7 +21,7 @@ typedef struct value_store {
 /* Bytes aligned for anything; NULL without host memory, or when more than `most` would be taken. */
 void *value_store_take(value_store *store, size_t nbytes);
 
-/* Everything that was taken is gone; some memory is kept for what comes next. */
+/* Releases everything; some memory is kept for later values. */
 void value_store_reset(value_store *store);
 void value_store_clear(value_store *store);
 
