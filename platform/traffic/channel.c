@@ -10,7 +10,7 @@ struct traffic_channel {
     tla_flat_channels *flat;
     tla_hbm_listener listener;
     uint64_t clock_ps;
-    /* Without banks: the ends of the reads under way, a ring of as many as the window lets there be, oldest first. */
+    /* Without banks: the ends of the reads in flight, a ring for as many as the window allows, oldest first. */
     uint64_t *reads;
     uint32_t window, first, count;
     tla_hbm_stats stats;

@@ -1,5 +1,5 @@
-/* What traffic drives: one pseudo-channel with banks, or the two that share a row-command bus (channels.h),
- * or a channel without banks whose reads under way a window limits. */
+/* The target of traffic: one pseudo-channel with banks, or the two that share a row-command bus (channels.h), or a
+ * channel without banks whose reads in flight a window limits. */
 #ifndef TLMALLOC_PLATFORM_TRAFFIC_CHANNEL_H
 #define TLMALLOC_PLATFORM_TRAFFIC_CHANNEL_H
 
@@ -7,7 +7,7 @@
 
 typedef struct traffic_channel traffic_channel;
 
-/* listener->done is told of every burst, from inside the calls. Errors as tla_hbm_create; *channel is NULL then. */
+/* listener->done is called for every burst, from inside the calls. Errors as tla_hbm_create; *channel is NULL then. */
 tla_status traffic_channel_create(const tla_hbm_config *timing, const tla_hbm_listener *listener,
                                   traffic_channel **channel, tla_error *error);
 void traffic_channel_destroy(traffic_channel *channel);
@@ -16,7 +16,7 @@ void traffic_channel_destroy(traffic_channel *channel);
  * address is in range. */
 tla_status traffic_channel_offer(traffic_channel *channel, const tla_hbm_request *request, uint64_t *accepted_ps);
 
-/* Works off what is queued; returns when the last data of all is through. */
+/* Executes the queued bursts; returns the end of the last data. */
 uint64_t traffic_channel_drain(traffic_channel *channel);
 
 tla_hbm_stats traffic_channel_stats(const traffic_channel *channel);

@@ -27,7 +27,7 @@ typedef enum tla_traffic_pattern {
     TLA_TRAFFIC_PATTERN_COUNT
 } tla_traffic_pattern;
 
-/* Name as on the command line, "seq_rd"; NULL for a value that is none. */
+/* Returns the name as on the command line, "seq_rd"; NULL for an unknown value. */
 const char *tla_traffic_pattern_name(tla_traffic_pattern pattern);
 
 /* TLA_INVALID_ARGUMENT when no pattern has that name. */
@@ -78,10 +78,10 @@ typedef struct tla_traffic_result {
 /* Addresses that a timing, which tla_hbm_check has accepted, reaches lie below: those of its banks, or 2^63. */
 uint64_t tla_traffic_capacity(const tla_hbm_config *timing);
 
-/* Drives a fresh channel of this timing with the traffic: each access as the bursts it touches, in order, at most one a
- * clock, with the traffic's window in place of the timing's. Two pseudo-channels (row_bus_sharers) are driven at the
- * same time, each with the bursts that the address map gives it. TLA_OUT_OF_RANGE for an access past the capacity
- * or TLA_TRAFFIC_PS_MAX (its number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_check or for an access of 0 bytes (its
+/* Drives a fresh channel of this timing with the traffic: each access as its bursts, in order, at most one in each
+ * clock, with the traffic's window instead of the timing's. Two pseudo-channels (row_bus_sharers) are driven at the
+ * same time, each with its bursts by the address map. TLA_OUT_OF_RANGE for an access past the capacity or
+ * TLA_TRAFFIC_PS_MAX (its number in *bad), TLA_INVALID_ARGUMENT as tla_hbm_check or for an access of 0 bytes (its
  * number likewise), TLA_LIMIT when a burst would end at TLA_TRAFFIC_PS_MAX or later, TLA_NO_HOST_MEMORY; *result is
  * empty then. */
 tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traffic, tla_traffic_result *result,

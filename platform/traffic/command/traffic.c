@@ -192,7 +192,7 @@ static double peak_gb_s(const tla_hbm_config *timing) {
 
 /* The traffic */
 
-/* Where nothing says what a row is, patterns have the geometry of the reference traces. */
+/* Without a row size, patterns have the geometry of the reference traces. */
 static tla_traffic_geometry geometry_of(const tla_hbm_config *timing, uint64_t capacity) {
     enum { SPAN_BYTES = 1 << 28, ROW_BYTES = 1024, BANKS = 16 };
     const bool banks = timing->model == TLA_HBM_BANKS;
