@@ -1,4 +1,4 @@
-/* What the entries ahead say of what was not recorded: on a copy of the cache it is tried out. */
+/* Finds unrecorded facts from the later entries, by trying them on a copy of the cache. */
 #include "torch/replayer.h"
 
 bool torch_can_serve(const torch_replayer *r, const tla_segment_cache *cache, const torch_entry *request) {
@@ -25,7 +25,7 @@ static void free_probe(torch_replayer *probe) {
     tla_segment_cache_abandon(probe->cache);
 }
 
-/* Whether the entries up to a request are what the cache does for it, during a capture or not. */
+/* Returns whether the entries up to a request agree with the cache's actions for it, during a capture or not. */
 tla_status torch_would_agree(const torch_replayer *r, const torch_entry *e, bool capture, bool *agrees) {
     torch_replayer probe;
     torch_recorded result;
@@ -37,14 +37,14 @@ tla_status torch_would_agree(const torch_replayer *r, const torch_entry *e, bool
     return status == TLA_NO_HOST_MEMORY ? status : TLA_OK;
 }
 
-/* Whether a request that fails finds nothing to give back and no block, so that it fails however it was made. */
+/* Returns whether a failing request can release nothing and finds no block, so that it fails with every course. */
 static bool is_bare(const torch_replayer *r, const torch_entry *e) {
     tla_segment_cache_stats s = tla_segment_cache_get_stats(r->cache);
     return s.ranges == 0 && s.reserved == s.allocated + s.inactive_split && !torch_can_serve(r, r->cache, e);
 }
 
-/* Of which pool a request was that failed is not recorded, and neither are captures of graphs, during which nothing is
- * given back before: the first that fails as it was recorded. */
+/* The pool of a failed request is not recorded, and neither are captures of graphs, during which nothing is released
+ * before. Selects the first combination that fails as it was recorded. */
 tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured) {
     *captured = false;
     if (torch_replayer_next(r) != e || is_bare(r, e)) return TLA_OK;
@@ -85,7 +85,8 @@ static tla_status play_course(torch_replayer *probe, torch_course course, size_t
     return torch_replayer_serve(probe, e);
 }
 
-/* Whether the driver may have refused so many bytes: not if the device had as much at another time. */
+/* Returns whether the driver may have failed a request of so many bytes: not if the device had as much at another time.
+ * */
 static bool may_have_been_refused(const torch_replayer *r, uint64_t nbytes) {
     const torch_start *start = r->start;
     const uint64_t had = start->capacity > start->peak_reserved ? start->capacity : start->peak_reserved;

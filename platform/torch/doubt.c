@@ -1,15 +1,15 @@
-/* What nothing but a difference tells: sizes of blocks and pools of segments. A large block keeps up to 1 MiB more than
- * was asked for; of a block that was taken before the trace and freed in it that is not recorded. If the cache finds
- * room right behind its rounded end where the recording did not, the block reached further: so far that the request no
- * longer fits. */
+/* Facts that only a difference shows: sizes of blocks and pools of segments. A large block keeps up to 1 MiB more than
+ * the requested bytes; for a block that was allocated before the trace and freed in it, this is not recorded. If the
+ * cache finds room directly after the block's rounded end where the recording did not, the block was longer: so long
+ * that the request no longer fits. */
 #include "torch/replayer.h"
 
 #include <stdlib.h>
 
 enum { LARGEST_SLACK = 1 << 20, UNIT = 512, ABOUT = 24 /* entries */ };
 
-/* Whether what is free behind a block goes on to the end of its range, so that how far it can grow depends on the
- * length of the range. */
+/* Returns whether the free bytes after a block extend to the end of its range, so that its possible growth depends on
+ * the length of the range. */
 static bool is_last(const tla_segment_block_info *blocks, size_t count, size_t i) {
     const uint64_t segment = blocks[i].segment;
     for (i++; i < count && blocks[i].segment == segment && blocks[i].state == TLA_SEGMENT_FREE; i++)

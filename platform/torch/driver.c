@@ -1,5 +1,5 @@
-/* The driver of a replay as recorded: it answers as it did then, which the next entries say, and what the cache does
- * with it is compared with them. */
+/* The driver of a replay as recorded: it answers as in the recording, which the next entries show, and compares the
+ * actions of the cache with them. */
 #include "torch/replayer.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 /* Entries */
 
-/* A snapshot tells the active bytes at its moment; of older blocks a little may not be known. */
+/* A snapshot has the active bytes at its moment; a few bytes of older blocks may be unknown. */
 static void check_snapshot(torch_replayer *r, const torch_entry *e) {
     const uint64_t active = tla_segment_cache_get_stats(r->cache).active - r->taken;
     if (e->nbytes >= active && e->nbytes - active <= r->uncertain) return;
@@ -41,7 +41,7 @@ static void print_entry(const torch_entry *e, char *text, size_t room) {
                  e->address);
 }
 
-/* Which segments are involved; of what the cache did, whoever knows it says it. */
+/* Records the involved segments. */
 static void doubt(torch_replayer *r) {
     const torch_entry *next = next_unchecked(r), *request = torch_request_ahead(r);
     r->doubt.entry = next ? (size_t)(next - r->device->entries) : r->device->entry_count;
@@ -68,7 +68,7 @@ void torch_replayer_agree(torch_replayer *r) {
     r->result->equal++;
 }
 
-/* The cache did something: the next entry must say so. */
+/* The cache has acted: the next entry must agree. */
 static tla_status expect(torch_replayer *r, torch_action action, uint64_t address, uint64_t nbytes) {
     const torch_entry *e = torch_replayer_next(r);
     if (e && e->action == action && e->address == address && e->nbytes == nbytes) {
@@ -108,8 +108,7 @@ static tla_status driver_free(void *context, uint32_t device, uint64_t address, 
     return expect(context, TORCH_SEGMENT_FREE, address, nbytes);
 }
 
-/* A new range begins where the next map is; without one the driver would map nothing of it: it refuses what the request
- * needs. */
+/* A new range begins at the next map; without a map the driver would map nothing of it: it fails the request. */
 static tla_status range_reserve(void *context, uint32_t device, uint64_t nbytes, uint64_t granule, uint64_t *address,
                                 tla_work *work) {
     torch_replayer *r = context;

@@ -1,4 +1,4 @@
-/* What is left at the end, block for block. */
+/* The state at the end, block for block. */
 #include "torch/replayer.h"
 
 #include <inttypes.h>

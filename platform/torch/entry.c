@@ -48,7 +48,8 @@ static tla_status missing(const torch_reader *r, const data_value *dict, const c
 
 /* Values */
 
-/* What torch_frames finds a dictionary by: itself, or its text, as the values of JSON are gone when it is wanted. */
+/* Returns the key by which torch_frames finds a dictionary: itself, or its text, because JSON values no longer exist at
+ * that time. */
 static const void *source_of(const torch_reader *r, const data_value *dict) {
     const torch_snapshot *s = r->snapshot;
     return s->pickle ? (const void *)dict : s->text + dict->position;
@@ -107,14 +108,14 @@ static tla_status get_action(const torch_reader *r, const data_value *entry, con
     return TLA_OK;
 }
 
-/* An action of another version of PyTorch, counted and told by name. */
+/* Counts an action of another version of PyTorch, and records its name. */
 static void count_unknown(torch_device *device, const data_value *name) {
     if (device->unknown++ == 0)
         snprintf(device->unknown_name, sizeof device->unknown_name, "%.31s",
                  table_show(name->text, name->text + name->count).text);
 }
 
-/* What the device had left when memory was out; 0 when it is not told. */
+/* Reads the free bytes of the device at an oom; 0 if the file lacks them. */
 static tla_status get_device_free(const torch_reader *r, const data_value *entry, uint64_t *nbytes) {
     const data_value *value = data_get(entry, "device_free");
     tla_status status = value ? get_number(r, entry, "device_free", nbytes) : TLA_OK;
@@ -122,8 +123,8 @@ static tla_status get_device_free(const torch_reader *r, const data_value *entry
     return wrong(r, value, "device_free", "0 .. 2^63 bytes");
 }
 
-/* Of an oom the address is absent, of a snapshot it is 0. Without time_us (before PyTorch 2.1) the place in the trace
- * stands for the time. */
+/* The address of an oom is missing, that of a snapshot is 0. Without time_us (before PyTorch 2.1) the place in the
+ * trace replaces the time. */
 tla_status torch_read_entry(torch_reader *r, size_t number, const data_value *entry) {
     torch_device *device = &r->snapshot->devices[number];
     const data_value *name;
@@ -191,7 +192,7 @@ static const data_value *history_of(const data_value *block) {
     return some && history->items[0]->kind == DATA_DICT ? history->items[0] : NULL;
 }
 
-/* What the history says of a block that is still the one that it was taken as. */
+/* Reads the history of a block that still has its first owner. */
 static tla_status get_history(const torch_reader *r, const data_value *history, torch_block *block) {
     uint64_t address = block->address;
     if (!history || !data_get(history, "real_size")) return TLA_OK;
@@ -201,7 +202,7 @@ static tla_status get_history(const torch_reader *r, const data_value *history, 
     return get_number(r, history, "real_size", &block->requested);
 }
 
-/* What cannot be, but does not keep the rest from being read. */
+/* Records an impossible state that does not prevent further reading. */
 static void contradict(torch_device *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void contradict(torch_device *device, const char *format, ...) {
@@ -345,8 +346,8 @@ static tla_status read_limits(const torch_reader *r, const data_value *dict, tla
     return status;
 }
 
-/* What the allocator said of its settings when the snapshot was written; the text of PYTORCH_CUDA_ALLOC_CONF first, for
- * what the dictionary does not name. */
+/* Reads the allocator's settings at the time of the snapshot; the text of PYTORCH_CUDA_ALLOC_CONF first, for settings
+ * that the dictionary lacks. */
 tla_status torch_read_settings(torch_reader *r, const data_value *dict) {
     torch_snapshot *s = r->snapshot;
     if (dict->kind == DATA_NONE) return TLA_OK;
@@ -356,7 +357,7 @@ tla_status torch_read_settings(torch_reader *r, const data_value *dict) {
     if (conf && conf->kind == DATA_TEXT) {
         snprintf(s->conf, sizeof s->conf, "%.*s",
                  (int)(conf->count < sizeof s->conf ? conf->count : sizeof s->conf - 1), conf->text);
-        tla_segment_settings_parse(s->conf, &s->settings, NULL); /* of another version: what follows counts */
+        tla_segment_settings_parse(s->conf, &s->settings, NULL); /* of another version: the dictionary below counts */
     }
     tla_segment_cache_config *c = &s->settings;
     tla_status status = get_boolean(r, dict, "expandable_segments", &c->expandable);

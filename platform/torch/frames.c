@@ -1,4 +1,4 @@
-/* Who asked for a block: the call stack that was recorded, read when it is wanted. */
+/* The owner of a block: the recorded call stack, read on demand. */
 #define _GNU_SOURCE /* memmem, memrchr */
 #include "torch/parts.h"
 #include "trace/json_text.h"

@@ -1,5 +1,5 @@
-/* A snapshot in JSON, one entry, one segment at a time, so that a file of any length needs memory for what is kept of
- * it only. */
+/* A snapshot in JSON, one entry, one segment at a time, so that a file of any length needs memory only for its results.
+ * */
 #include "torch/parts.h"
 #include "trace/json_text.h"
 
@@ -13,7 +13,7 @@ typedef struct walker {
     bool has_settings;
 } walker;
 
-/* What to do with a value. */
+/* The function for a value. */
 typedef tla_status (*visitor)(walker *w, const data_value *value);
 
 /* The text for an error of the reader of JSON. */

@@ -10,12 +10,12 @@
 typedef struct torch_reader {
     torch_snapshot *snapshot;
     bool has_traces;
-    uint64_t read; /* bytes of memory for what was read so far */
+    uint64_t read; /* bytes of memory for the results so far */
     tla_error *error;
 } torch_reader;
 
-/* The device of this number, made if there is none. TLA_LIMIT for a number that is none, with the place of `position`;
- * TLA_NO_HOST_MEMORY; *device is NULL then. */
+/* Returns the device of this number, and makes a missing device. TLA_LIMIT for an invalid number, with the place of
+ * `position`; TLA_NO_HOST_MEMORY; *device is NULL then. */
 tla_status torch_reader_device(torch_reader *reader, uint64_t number, size_t position, torch_device **device);
 
 /* Counts a dictionary that is read, into a record of `record` bytes. A pickle may mention one dictionary, or one list
@@ -23,12 +23,12 @@ tla_status torch_reader_device(torch_reader *reader, uint64_t number, size_t pos
  * pickle of that length may. */
 tla_status torch_reader_count(torch_reader *reader, const data_value *dict, size_t record);
 
-/* Appends what a dictionary says. */
+/* Appends the entry of a dictionary. */
 tla_status torch_read_entry(torch_reader *reader, size_t device, const data_value *entry);
 tla_status torch_read_segment(torch_reader *reader, const data_value *segment);
 tla_status torch_read_settings(torch_reader *reader, const data_value *settings);
 
-/* An event of a profiler trace; what is no "[memory]" event is read over. */
+/* Reads an event of a profiler trace; events other than "[memory]" are skipped. */
 tla_status torch_read_profile_event(torch_reader *reader, const data_value *event);
 
 /* The whole of a JSON text. */

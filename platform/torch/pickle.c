@@ -73,7 +73,7 @@ static tla_status wrong(machine *m, const char *text) {
     return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: %s", m->name, m->opcode_at, text);
 }
 
-/* " 'module name'" of what an import asks for, if it can be told. */
+/* Returns " 'module name'" of an import, if it is known. */
 static table_quote show_global(const machine *m, unsigned char opcode) {
     char text[sizeof(table_quote)] = "";
     const char *rest = (const char *)m->bytes + m->at, *end = (const char *)m->bytes + m->length;
@@ -179,8 +179,8 @@ static tla_status push_real(machine *m) {
 
 /* Lists, tuples, dictionaries. A list grows in a new array of twice the room; the room is the next power of two. */
 
-/* Where the items after the last mark begin, that mark taken away; or where the top `count` items begin. Items below a
- * mark belong to somebody else. */
+/* Finds the beginning of the items after the last mark, and removes that mark; or the beginning of the top `count`
+ * items. Items below a mark belong to another construct. */
 static bool pop_to_mark(machine *m, size_t *begin) {
     if (m->mark_count == 0) {
         wrong(m, "found an instruction that needs a mark, but the stack has no mark");

@@ -1,4 +1,4 @@
-/* Names for what is refused. */
+/* Names of rejected opcodes. */
 #include "torch/pickle_opcodes.h"
 
 #include <stddef.h>

@@ -38,7 +38,8 @@ enum {
     FRAME = 0x95
 };
 
-/* The name of one that is refused, as plain data does not need it; NULL for those above and for what is no opcode. */
+/* Returns the name of a rejected opcode, which plain data do not need; NULL for the opcodes above and for unknown ones.
+ * */
 const char *pickle_refused_name(unsigned char opcode);
 
 #endif

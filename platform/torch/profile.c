@@ -1,5 +1,5 @@
-/* Memory events of PyTorch's profiler (Chrome JSON): block sizes and addresses, when frees were requested. They give
- * peaks; what the allocator did with its segments they do not tell. */
+/* Memory events of PyTorch's profiler (Chrome JSON): block sizes and addresses, and the times of requested frees. They
+ * show peaks, but not the actions of the allocator on its segments. */
 #include "model/base/grow.h"
 #include "torch/parts.h"
 #include "trace/builder.h"

@@ -216,7 +216,7 @@ typedef struct player {
     uint32_t waits;      /* how often the cache has waited for all streams */
 } player;
 
-/* The cache waits for all streams and completes what is pending itself. */
+/* The cache waits for all streams, and completes pending frees itself. */
 static void forget_pending(void *context) {
     ((player *)context)->waits++;
 }
@@ -274,7 +274,7 @@ static bool play_op(player *p, const torch_op *op, tla_status *status) {
         else if (wants_memory(*status))
             *status = TLA_OK;
         break;
-    case TORCH_OP_PENDING: /* on one stream nobody else uses it */
+    case TORCH_OP_PENDING: /* on one stream no other stream uses it */
         if (!p->how->one_stream) *status = tla_segment_cache_begin_use(p->cache, address);
         if (!*status) *status = tla_segment_cache_free(p->cache, address, NULL);
         if (!p->how->one_stream) p->pending[op->block] = p->waits + 1;
@@ -317,8 +317,8 @@ tla_status torch_program_play(const torch_program *program, const torch_what_if 
     return TLA_OK;
 }
 
-/* Bytes that are asked for at once: with less no allocator serves the program. What failed when it was recorded may
- * fail again. */
+/* Returns the most bytes requested at once: with less memory no allocator serves the program. Requests that failed in
+ * the recording may fail again. */
 static uint64_t most_requested(const torch_program *program) {
     uint64_t live = 0, most = 0;
     for (size_t i = 0; i < program->op_count; i++) {
@@ -337,8 +337,8 @@ tla_status torch_program_least_capacity(const torch_program *program, const torc
     *capacity = 0;
     tla_status status = torch_program_play(program, how, 0, &outcome, NULL, error);
     if (status || !outcome.served) return status;
-    /* In steps: with `fails` it is not served, with `serves` it was. A smaller device has shorter ranges too, so that
-     * what was reserved without a limit need not be enough. */
+    /* In steps: with `fails` the program is not served, with `serves` it was. A smaller device has shorter ranges too,
+     * so that the bytes that were reserved without a limit need not be enough. */
     uint64_t most = most_requested(program), fails = most ? (most - 1) / step : 0, serves;
     serves = (outcome.stats.peak_reserved + step - 1) / step;
     if (served_by && served_by / step < serves) serves = (served_by + step - 1) / step;

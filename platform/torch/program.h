@@ -1,6 +1,6 @@
-/* What a recorded program asked of its allocator, up to a request, to be played under other settings: "would this have
- * helped?" The driver is a device with so much memory and ascending addresses. What lived before the trace is allocated
- * first, by address, so that a recording that begins late gives an estimate. */
+/* The requests of a recorded program to its allocator, up to a request, for replays with other settings: "would this
+ * have helped?" The driver is a device with so much memory and ascending addresses. Blocks that lived before the trace
+ * are allocated first, by address, so that a recording that begins late gives an estimate. */
 #ifndef TLMALLOC_PLATFORM_TORCH_PROGRAM_H
 #define TLMALLOC_PLATFORM_TORCH_PROGRAM_H
 
@@ -12,8 +12,8 @@ extern "C" {
 
 typedef enum torch_op_kind {
     TORCH_OP_ALLOC,
-    TORCH_OP_TRY,      /* a request that failed when it was recorded; given back at once if it is served */
-    TORCH_OP_FREE,     /* and nobody else uses it */
+    TORCH_OP_TRY,      /* a request that failed in the recording; released at once if it is served */
+    TORCH_OP_FREE,     /* and no other stream uses it */
     TORCH_OP_PENDING,  /* another stream still uses it */
     TORCH_OP_COMPLETE, /* no longer */
     TORCH_OP_EMPTY     /* empty_cache */
@@ -51,7 +51,7 @@ typedef struct torch_what_if {
 typedef struct torch_outcome {
     bool served;                   /* every request, the last among them */
     tla_segment_cache_stats stats; /* to the request that failed, or the end */
-    uint64_t driver_calls;         /* segments and mapped pieces, taken and given back */
+    uint64_t driver_calls;         /* segments and mapped pieces, allocated and released */
 } torch_outcome;
 
 /* Plays the program on a device with `capacity` bytes (0: no limit), to the first request that fails. `cache` NULL, or
@@ -60,10 +60,10 @@ typedef struct torch_outcome {
 tla_status torch_program_play(const torch_program *program, const torch_what_if *how, uint64_t capacity,
                               torch_outcome *outcome, tla_segment_cache **cache, tla_error *error);
 
-/* The least capacity, a multiple of 2 MiB, with which the program is served: it was played with it, and with 2 MiB less
- * it was not served. Found by bisection below what was reserved at most without a limit, or below `served_by`, a
- * capacity that is known to do (0: none is). Success need not be monotone: a still smaller one may do too. *capacity is
- * 0 when no device is large enough. */
+/* Finds the least capacity, a multiple of 2 MiB, with which the program is served: the program was replayed with it,
+ * and was not served with 2 MiB less. The bisection begins below the peak of reserved bytes without a limit, or below
+ * `served_by`, a capacity that is known to serve it (0: none). Success need not be monotone: a smaller capacity may
+ * serve it too. *capacity is 0 when no device is large enough. */
 tla_status torch_program_least_capacity(const torch_program *program, const torch_what_if *how, uint64_t served_by,
                                         uint64_t *capacity, tla_error *error);
 

@@ -1,4 +1,4 @@
-/* What the readers of a snapshot share: its devices, what was read so far, and where things stand in the file. */
+/* The common part of the readers of a snapshot: its devices, the used memory, and places in the file. */
 #include "torch/parts.h"
 
 #include <inttypes.h>

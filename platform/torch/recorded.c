@@ -1,5 +1,5 @@
-/* The replay as recorded. What the program did drives it; what the cache does is compared with the entries one by one.
- */
+/* The replay as recorded. The actions of the program drive it; the actions of the cache are compared with the entries
+ * one by one. */
 #include "torch/replayer.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static tla_status empty(torch_replayer *r) {
     return r->at > before ? TLA_OK : torch_replayer_differ(r, "no memory to release");
 }
 
-/* What goes back of a graph's pool, other than by oversize rules, says that the graph is gone. */
+/* A release of a graph's pool, other than by oversize rules, shows that the graph is destroyed. */
 static void retire_pools(torch_replayer *r) {
     for (size_t i = r->at; i < r->device->entry_count && !r->config.max_split_size; i++) {
         const uint8_t action = r->device->entries[i].action;
@@ -110,7 +110,7 @@ tla_status torch_replayer_play(torch_replayer *r) {
     while (!status && !r->result->differs && r->at < r->device->entry_count)
         status = play_entry(r, &r->device->entries[r->at]);
     if (status == TLA_NO_HOST_MEMORY) return status;
-    if (r->result->differs || status == TORCH_ABANDONED) return TLA_OK; /* or whoever watched has seen enough */
+    if (r->result->differs || status == TORCH_ABANDONED) return TLA_OK; /* or the observer has ended the replay */
     if (status) return status;
     watched(r, r->device->entry_count, false);
     return torch_compare_end(r);

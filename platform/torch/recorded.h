@@ -1,5 +1,5 @@
-/* A recording replayed as it was recorded: the program's own requests and frees, and the driver's answers; everything
- * else must come out of segment_cache as it did out of PyTorch, entry by entry. */
+/* A recording replayed as it was recorded: the program's own requests and frees, and the driver's answers. All other
+ * actions must follow from segment_cache as they did from PyTorch, entry by entry. */
 #ifndef TLMALLOC_PLATFORM_TORCH_RECORDED_H
 #define TLMALLOC_PLATFORM_TORCH_RECORDED_H
 
@@ -28,14 +28,14 @@ typedef struct torch_recorded {
 /* The cache before a request of the recording, behind it, or at the end. */
 typedef struct torch_moment {
     tla_segment_cache *cache; /* valid during the call */
-    bool behind;              /* the request was served, or refused as it was recorded */
+    bool behind;              /* the request was served, or has failed as recorded */
     size_t entry;             /* of the request: index into the entries of the device; their number: the end */
     uint64_t index;           /* of the request as torch_difference counts */
 } torch_moment;
 
 typedef struct torch_recorded_options {
     const tla_segment_cache_config *settings; /* NULL: those of the recording */
-    /* Called before and behind every request and at the end; true ends the replay. NULL: nobody is interested. */
+    /* Called before and after every request and at the end; true ends the replay. NULL: no observer. */
     bool (*watch)(void *context, const torch_moment *moment);
     void *context;
     uint8_t
@@ -56,8 +56,8 @@ tla_status torch_start_restore(const torch_snapshot *snapshot, const torch_start
 tla_status torch_cache_copy(const torch_snapshot *snapshot, const tla_segment_cache *from,
                             const tla_segment_cache_config *config, tla_segment_cache **copy);
 
-/* The same, but of the range whose last addresses without memory begin at `address` no more than `room` of them;
- * *length is what is left of it, UINT64_MAX when there is no such range that is longer. */
+/* The same, but at most `room` of the addresses without memory stay at the end of the range in which they begin at
+ * `address`; *length is the remaining length, UINT64_MAX when no longer range has this address. */
 tla_status torch_cache_copy_shortened(const torch_snapshot *snapshot, const tla_segment_cache *from,
                                       const tla_segment_cache_config *config, uint64_t address, uint64_t room,
                                       uint64_t *length, tla_segment_cache **copy);

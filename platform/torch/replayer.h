@@ -1,30 +1,29 @@
-/* The replay as recorded, its parts: the driver that answers as it did then, what the entries ahead say of what was not
- * recorded, the requests, the end. */
+/* The parts of the replay as recorded: the driver that answers as in the recording, the unrecorded facts from later
+ * entries, the requests, the end. */
 #ifndef TLMALLOC_PLATFORM_TORCH_REPLAYER_H
 #define TLMALLOC_PLATFORM_TORCH_REPLAYER_H
 
 #include "torch/recorded.h"
 
-/* What the driver's calls return after a difference: nothing that makes the cache try again. */
+/* The result of the driver's calls after a difference: it does not make the cache try again. */
 #define TORCH_ABANDONED TLA_BUS_ERROR
 
-/* What there is to doubt at a difference: where the cache took a block that the recording has elsewhere, and which
- * segments are involved. */
+/* The doubts at a difference: the block of the cache, which the recording has elsewhere, and the involved segments. */
 typedef struct torch_doubt {
     uint64_t address;
-    uint64_t room;        /* bytes that were free there; 0: the difference is of another kind */
-    uint64_t rounded;     /* bytes that the request takes */
-    size_t entry;         /* the next one */
-    int longer;           /* 1: ranges are longer than they are taken for, or the cache would have chosen as recorded;
-                             -1: they are shorter; 0: nothing says so */
-    uint64_t involved[3]; /* addresses: of what the cache did, of the next entry, of the next request; 0: none */
+    uint64_t room;    /* bytes that were free there; 0: the difference is of another kind */
+    uint64_t rounded; /* bytes that the request takes */
+    size_t entry;     /* the next one */
+    int longer; /* 1: with longer ranges the cache would have chosen as recorded; -1: with shorter ranges; 0: neither is
+                   indicated */
+    uint64_t involved[3]; /* addresses: of the action of the cache, of the next entry, of the next request; 0: none */
 } torch_doubt;
 
-/* How the entries before a request came about. All false: its frees completed before, and what memory goes back does so
- * for the request. */
+/* The course of the entries before a request. All false: its frees completed before, and releases occur for the
+ * request. */
 typedef struct torch_course {
     bool waited;  /* the cache waited for all streams on the request's behalf: the frees completed then */
-    bool limited; /* a memory limit, which is not recorded, refused the request at first */
+    bool limited; /* a memory limit, which is not recorded, failed the request at first */
     bool emptied; /* the program emptied the cache */
 } torch_course;
 
@@ -48,20 +47,21 @@ typedef struct torch_replayer {
     bool is_short;
     uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
     torch_doubt doubt;
-    bool is_probe;    /* nobody asks for its doubts */
-    uint64_t refused; /* bytes that the driver refused first; 0: none */
+    bool is_probe;    /* its doubts are not needed */
+    uint64_t refused; /* bytes that the driver failed first; 0: none */
 } torch_replayer;
 
 /* ---- torch_stretch.c ---- */
 
-/* What stands before the next request: completed frees and segment events. */
+/* The entries before the next request: completed frees and segment events. */
 typedef struct torch_stretch {
     const torch_entry *request; /* NULL: something else comes first */
     size_t end;                 /* the entry of the request, or of what else comes */
     bool gives, takes;          /* memory went back, was taken */
 } torch_stretch;
 
-/* A snapshot is no part of what a request or an empty_cache does; behind what was taken it is passed over. */
+/* A snapshot is not part of the actions of a request or an empty_cache; it is skipped after the entries of the stretch.
+ * */
 torch_stretch torch_look_ahead(const torch_replayer *r);
 
 /* The next request behind segment events and completed frees; NULL when something else comes first. */
@@ -73,7 +73,7 @@ const torch_entry *torch_request_ahead(const torch_replayer *r);
  * with the active bytes of the cache. */
 const torch_entry *torch_replayer_next(torch_replayer *r);
 
-/* The cache did something else than the next entry says: the first time, that is the difference. TORCH_ABANDONED. */
+/* The action of the cache differs from the next entry: the first time, this is the difference. TORCH_ABANDONED. */
 tla_status torch_replayer_differ(torch_replayer *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The next entry is equal. */
@@ -82,7 +82,7 @@ void torch_replayer_agree(torch_replayer *r);
 /* Makes r->config's drivers answer from the entries of r. */
 void torch_replayer_connect(torch_replayer *r);
 
-/* Whether a free, the next entry, says as many bytes as were asked for; otherwise it differs. */
+/* Checks that a free, the next entry, has as many bytes as were requested; otherwise it differs. */
 tla_status torch_replayer_check_size(torch_replayer *r, const torch_entry *e);
 
 /* The streams are done with the block of a completed free, the next entry. */
@@ -96,7 +96,7 @@ uint64_t torch_replayer_pending(const torch_replayer *r);
 
 /* ---- torch_request.c ---- */
 
-/* Makes the request, compares what comes of it, and goes behind it. */
+/* Makes the request, compares its results, and skips its entry. */
 tla_status torch_replayer_serve(torch_replayer *r, const torch_entry *e);
 
 /* ---- torch_ahead.c: all return TLA_OK or TLA_NO_HOST_MEMORY ---- */
@@ -110,10 +110,10 @@ tla_status torch_find_course(torch_replayer *r);
 /* Whether a request may have waited for the free that completes next, though it stands beside the program's. */
 bool torch_may_have_waited(const torch_replayer *r);
 
-/* Whether the entries up to a request are what the cache does for it, during a capture or not. */
+/* Returns whether the entries up to a request agree with the cache's actions for it, during a capture or not. */
 tla_status torch_would_agree(const torch_replayer *r, const torch_entry *e, bool capture, bool *agrees);
 
-/* How an oom came to be: sets the pool of the request, and whether a graph was captured. */
+/* Finds the cause of an oom: sets the pool of the request, and whether a graph was captured. */
 tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured);
 
 /* ---- torch_doubt.c ---- */
@@ -121,13 +121,13 @@ tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured)
 /* Fills r->doubt: the cache has just taken this block. TLA_OK or TLA_NO_HOST_MEMORY. */
 tla_status torch_doubt_block(torch_replayer *r, const torch_entry *e, tla_block block);
 
-/* The block older than the trace that has to be larger for the doubt not to arise, and how large; NULL when there is
- * none. */
+/* Returns the block older than the trace that must be larger for the doubt not to arise, and its size; NULL without
+ * such a block. */
 torch_start_block *torch_doubt_mend(const torch_snapshot *snapshot, const torch_start *start, const torch_doubt *doubt,
                                     uint64_t *nbytes);
 
-/* The next segment of unknown pool behind one (NULL: the first) that is involved, or went back about then; NULL when
- * there is none. */
+/* Returns the next segment of unknown pool after a segment (NULL: the first) that is involved, or was released about
+ * then; NULL if none follows. */
 torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, const torch_lot *behind);
 
 /* The segment of unknown pool that goes back at an entry. */
@@ -150,7 +150,7 @@ tla_status torch_replayer_play(torch_replayer *r);
 
 /* ---- torch_end.c ---- */
 
-/* Compares what is left with the segments; the result is in r->result. TLA_NO_HOST_MEMORY. */
+/* Compares the remaining blocks with the segments; the result is in r->result. TLA_NO_HOST_MEMORY. */
 tla_status torch_compare_end(torch_replayer *r);
 
 #endif

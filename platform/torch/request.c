@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* The cache again with the end of a range cut off; *cut says whether there was one to cut. */
+/* Rebuilds the cache with the end of a range cut off; *cut is whether a range could be cut. */
 static tla_status shorten_range(torch_replayer *r, bool *cut) {
     tla_segment_cache *shorter = NULL;
     uint64_t length;

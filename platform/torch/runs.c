@@ -1,4 +1,4 @@
-/* Segment events undone. Which range an unmapped piece belonged to is not recorded: its neighbours tell. */
+/* Undoes segment events. The range of an unmapped piece is not recorded: its neighbours identify it. */
 #include "torch/runs.h"
 #include "model/base/grow.h"
 #include "torch/parts.h"
@@ -113,7 +113,7 @@ static bool overlaps(const torch_runs *r, const torch_entry *e) {
     return below < r->count && r->runs[below].address - e->address < e->nbytes;
 }
 
-/* Which pool it was in is not recorded: everybody's. */
+/* Its pool is not recorded: the common pools. */
 static const char *undo_segment_free(torch_runs *r, const torch_entry *e, bool *good) {
     if (overlaps(r, e)) return "it releases memory that exists afterwards";
     *good = insert(r, (torch_run){e->address, e->nbytes, e->stream, 0, e->nbytes == SMALL_SEGMENT, false, 0});

@@ -32,11 +32,11 @@ bool torch_runs_begin(torch_runs *runs, const torch_device *device, const tla_se
                       uint64_t device_bytes);
 void torch_runs_clear(torch_runs *runs);
 
-/* The run that contains an address; NULL when there is none. */
+/* Returns the run that contains an address; NULL if no run does. */
 const torch_run *torch_runs_find(const torch_runs *runs, uint64_t address);
 
-/* Undo one event. A text says what contradicts, NULL: nothing; *good is false without host memory. `is_small` is asked
- * whether an unmapped piece belonged to the small pool: 1 yes, 0 no, -1 not known. */
+/* Undoes one event. Returns a text about a contradiction, or NULL; *good is false without host memory. `is_small` is
+ * whether an unmapped piece belonged to the small pool: 1 yes, 0 no, -1 unknown. */
 const char *torch_runs_undo(torch_runs *runs, const torch_entry *entry, int is_small, bool *good);
 
 #endif

@@ -1,11 +1,11 @@
-/* What is not recorded, sought: the recording is replayed again with another length of ranges, other sizes of older
- * blocks, other pools of segments, as long as it differs and that brings the difference further. */
+/* A search for unrecorded facts: the recording is replayed again with another length of ranges, other sizes of older
+ * blocks, other pools of segments, as long as it differs and the difference moves to a later entry. */
 #include "torch/replayer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* What one replay found out. */
+/* The result of one replay. */
 typedef struct attempt {
     uint64_t shortest; /* range that had no room for a request as it was recorded; UINT64_MAX: none */
     torch_doubt doubt;
@@ -42,12 +42,12 @@ static bool is_better(const torch_recorded *a, const torch_recorded *b) {
     return a->equal > b->equal || (!a->differs && a->end_state_equal);
 }
 
-/* Entries that are replayed in all to find out what was not recorded. */
+/* The limit of replayed entries for this search. */
 static const uint64_t entries_max = 20000000;
 
-/* Again with all ranges shorter, the device being the same for all, when one was found to be: from the longest that it
- * can have been down in steps of the small granule, until a length agrees with the whole recording. Of none the best
- * one counts. */
+/* Replays with all ranges shorter, the device being the same for all, if a range was found to be shorter: from the
+ * longest possible length down in steps of the small granule, until a length agrees with the whole recording. If no
+ * length does, the best one counts. */
 static tla_status play_until_ranges_fit(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                                         const torch_recorded_options *options, tla_segment_cache_config *config,
                                         uint64_t *replayed, torch_recorded *result, attempt *found) {
@@ -75,7 +75,7 @@ static tla_status play_until_ranges_fit(const torch_snapshot *snapshot, size_t d
     return TLA_OK;
 }
 
-/* The sizes between which the device's is, as differences say. */
+/* The bounds of the device's size, from the differences. */
 typedef struct bounds {
     uint64_t low, high; /* ranges of a device of `low` bytes are too short, of `high` bytes too long */
 } bounds;
@@ -119,7 +119,7 @@ static tla_status play_until_device_fits(const torch_snapshot *snapshot, size_t 
     return TLA_OK;
 }
 
-/* A recording that differs, and what may be wrong about what is not recorded. */
+/* A recording that differs, and the possible errors about unrecorded facts. */
 typedef struct search {
     const torch_snapshot *snapshot;
     size_t device;
@@ -175,8 +175,8 @@ static tla_status try_other_pools(search *s, torch_lot *lot, bool sideways, bool
     return status;
 }
 
-/* Again with other sizes of older blocks and other pools, as long as that brings the difference further. Nobody watches
- * but the last replay. */
+/* Replays with other sizes of older blocks and other pools, as long as the difference moves to a later entry. Only the
+ * last replay has an observer. */
 static tla_status play_until_all_fits(const torch_snapshot *snapshot, size_t device, const torch_start *start,
                                       const torch_recorded_options *options, tla_segment_cache_config *config,
                                       torch_recorded *result) {
@@ -211,7 +211,7 @@ tla_status torch_replay_recorded(const torch_snapshot *snapshot, size_t device, 
                              "torch.cuda.memory._dump_snapshot()",
                              snapshot->name);
     tla_segment_cache_config config = options->settings ? *options->settings : snapshot->settings;
-    if (!options->settings) config.memory_fraction = 0; /* of what is not recorded; the driver's answers imply it */
+    if (!options->settings) config.memory_fraction = 0; /* an unrecorded setting; the driver's answers imply it */
     tla_status status = play_until_all_fits(snapshot, device, start, options, &config, result);
     if (status)
         return tla_error_set(error, status, "%s: device %zu cannot be replayed: %s", snapshot->name, device,

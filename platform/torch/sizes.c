@@ -1,4 +1,4 @@
-/* How much memory a device has: not recorded, but it had what was reserved, and what an oom says was free besides. */
+/* The memory of a device: not recorded, but at least the reserved bytes plus the free bytes of an oom. */
 #include "torch/parts.h"
 #include "torch/replayer.h"
 
@@ -10,7 +10,7 @@ enum { USUAL_COUNT = sizeof usual / sizeof usual[0] };
 
 static_assert(USUAL_COUNT + 2 == TORCH_SIZES_MAX, "torch_likely_sizes has room for all");
 
-/* What was reserved before an entry, from what was behind it. */
+/* Returns the reserved bytes before an entry, from those after it. */
 static uint64_t undo(const torch_entry *e, uint64_t reserved) {
     if (e->action == TORCH_SEGMENT_ALLOC || e->action == TORCH_SEGMENT_MAP)
         return reserved - (e->nbytes < reserved ? e->nbytes : reserved);
@@ -35,7 +35,7 @@ uint64_t torch_capacity_at(const torch_device *d, size_t oom) {
     return capacity_of(&d->entries[oom], reserved);
 }
 
-/* What a device had reserved at most, and what it had at its last oom (0: none). */
+/* Returns the peak of reserved bytes of a device, and its memory at its last oom (0: none). */
 static uint64_t peak_of(const torch_device *d, uint64_t *capacity) {
     uint64_t reserved = reserved_at_end(d), peak = reserved;
     *capacity = 0;

@@ -59,7 +59,7 @@ static tla_status read_pickle(torch_reader *r) {
 
 /* Both */
 
-/* Older files do not say their settings: that a segment is expandable does. */
+/* Older files lack their settings: expandable segments imply one. */
 static void guess_settings(torch_snapshot *s) {
     for (size_t i = 0; i < s->device_count; i++)
         for (size_t k = 0; k < s->devices[i].segment_count; k++)

@@ -1,6 +1,6 @@
-/* What lived when the first entry was written. Blocks: the first entry of an address says whether it was taken, and
- * what no entry names lives in the segments at the end. Segments: the end, undone event by event. What was freed in the
- * trace has no size but the one that was asked for: the neighbours say how much more it took. */
+/* The blocks and segments that existed at the first entry. Blocks: the first entry of an address shows whether it was
+ * allocated, and addresses without an entry live in the segments at the end. Segments: the end, undone event by event.
+ * A block that was freed in the trace has only its requested size: the neighbours show its additional bytes. */
 #include "model/base/grow.h"
 #include "torch/parts.h"
 #include "torch/runs.h"
@@ -80,7 +80,7 @@ static bool add_block(finder *f, torch_start_block block) {
 
 /* Blocks */
 
-/* What an address holds after an entry; says what the entry contradicts. */
+/* Returns the state of an address after an entry; records a contradiction of the entry. */
 static torch_state follow(finder *f, const torch_entry *e, size_t index, torch_state state) {
     static const torch_state before[] = {TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING};
     static const torch_state after[] = {TORCH_ALLOCATED, TORCH_PENDING, TORCH_INACTIVE};
@@ -99,7 +99,7 @@ static void compare_with_end(finder *f, uint64_t address, torch_state state, con
                names[found]);
 }
 
-/* All entries of one address: whether a block lived there before, and what is left at the end. */
+/* Follows all entries of one address: whether a block lived there before, and the state at the end. */
 static bool follow_address(finder *f, const mention *mentions, size_t count, const torch_block *end) {
     static const torch_state needed[] = {TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING};
     const torch_entry *entries = f->device->entries, *first = &entries[mentions[0].entry];
@@ -290,7 +290,7 @@ static bool keep_segments(finder *f) {
     return true;
 }
 
-/* Segments that went back, with what is known of them: everybody's, until a replay says otherwise. */
+/* Finds released segments: in the common pools, until a replay shows another pool. */
 static bool find_lots(finder *f) {
     const torch_device *d = f->device;
     size_t count = 0, room = 0;

@@ -1,4 +1,4 @@
-/* What stands before the next request. */
+/* The entries before the next request. */
 #include "torch/replayer.h"
 
 torch_stretch torch_look_ahead(const torch_replayer *r) {

@@ -1,6 +1,6 @@
-/* A memory snapshot of PyTorch as a trace: what lived before the first entry is allocated at its moment, by address;
- * then the allocations and frees in device_traces become events. A block is free when free_completed says so;
- * free_requested comes earlier when a stream still uses it. */
+/* A memory snapshot of PyTorch as a trace: blocks that lived before the first entry are allocated at its moment, by
+ * address; then the allocations and frees in device_traces become events. A block is free at free_completed;
+ * free_requested is earlier when a stream still uses it. */
 #include "torch/parts.h"
 #include "trace/builder.h"
 

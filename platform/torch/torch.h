@@ -1,5 +1,5 @@
-/* A memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): what the allocator holds when it was written, and a
- * ring of what happened before, device by device. Pickle or JSON; names of keys and actions as in
+/* A memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): the allocator's state when it was written, and a
+ * ring of earlier events, device by device. Pickle or JSON; names of keys and actions as in
  * torch/csrc/cuda/memory_snapshot.cpp. */
 #ifndef TLMALLOC_PLATFORM_TORCH_H
 #define TLMALLOC_PLATFORM_TORCH_H
@@ -33,11 +33,11 @@ const char *torch_action_name(torch_action action);
 
 typedef struct torch_entry {
     uint64_t address; /* of an oom: the bytes that the device had free */
-    uint64_t nbytes;  /* of blocks as asked for, of segments what the driver gave, of an oom the rounded request */
+    uint64_t nbytes;  /* of blocks as requested, of segments as the driver provided, of an oom the rounded request */
     uint64_t stream;
     uint64_t time_us;   /* its place in the trace where no time was recorded (before PyTorch 2.1) */
     const void *source; /* for torch_frames and torch_place */
-    uint32_t pool;      /* of an alloc, or an oom as far as its replay tells: index into the pools of the snapshot */
+    uint32_t pool;      /* of an alloc, or of an oom if its replay finds it: index into the pools of the snapshot */
     uint8_t action;
 } torch_entry;
 
@@ -46,7 +46,7 @@ typedef enum torch_state { TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING } torc
 typedef struct torch_block {
     uint64_t address, nbytes;
     uint64_t requested;     /* of an inactive block it means nothing */
-    bool requested_is_size; /* the file does not tell it: nbytes stands for it */
+    bool requested_is_size; /* the file lacks it: nbytes replaces it */
     const void *source;
     torch_state state;
 } torch_block;
@@ -68,7 +68,7 @@ typedef struct torch_device {
     size_t segment_count, segment_room;
     torch_block *blocks;
     size_t block_count, block_room;
-    uint64_t contradictions; /* of segments with themselves: blocks that do not fill them, sums that are none */
+    uint64_t contradictions; /* of segments with themselves: blocks that do not fill them, wrong sums */
     char contradiction[300]; /* the first of them */
     uint64_t unknown;        /* entries whose action this program does not know */
     char unknown_name[32];
@@ -78,13 +78,13 @@ typedef struct torch_device {
 typedef struct torch_profile_event {
     double time_us;
     uint64_t address, nbytes;
-    uint64_t allocated, reserved; /* what the allocator said of itself behind it; 0: not told */
+    uint64_t allocated, reserved; /* the allocator's own figures after it; 0: unknown */
     uint32_t device;
     bool on_gpu, is_free;
 } torch_profile_event;
 
-/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool; the first is (0, 0), everybody's; the last has no number
- * and stands for those whose graphs and whose last segment were gone when the snapshot was written. */
+/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool. The first is (0, 0), the common pools. The last has no
+ * number, and is for graphs that were destroyed, with their last segments released, before the snapshot was written. */
 typedef tla_segment_pool_id torch_pool;
 
 typedef struct torch_snapshot {
@@ -95,8 +95,8 @@ typedef struct torch_snapshot {
     bool is_profile;              /* a trace of the profiler, which has nothing but: */
     torch_profile_event *profile; /* in the order of the file */
     size_t profile_count, profile_room;
-    bool has_segments;                 /* else only the traces are there */
-    bool has_settings;                 /* allocator_settings is there; else what the segments tell */
+    bool has_segments;                 /* otherwise the file has only traces */
+    bool has_settings;                 /* allocator_settings exists; otherwise the settings follow from the segments */
     tla_segment_cache_config settings; /* those of the dump */
     char conf[400];                    /* PYTORCH_CUDA_ALLOC_CONF as written, cut; may be empty */
     const char *name;                  /* of the file, for messages; the caller's */
@@ -106,10 +106,10 @@ typedef struct torch_snapshot {
     void *pickle;   /* NULL: the file is JSON */
 } torch_snapshot;
 
-/* Reads a snapshot from memory that must outlive it, and `name` too. TLA_SYNTAX with the place, what was found and what
- * was expected; TLA_UNSUPPORTED for a pickle that is no plain data; TLA_LIMIT for one whose values, or what is read out
- * of them, need more memory than they may (value.h), and for a device that is none; TLA_NO_HOST_MEMORY. *snapshot is
- * empty then. */
+/* Reads a snapshot from memory that must outlive it, as must `name`. TLA_SYNTAX with the place, the found and the
+ * expected value; TLA_UNSUPPORTED for a pickle that is not plain data; TLA_LIMIT for a snapshot whose values, or
+ * results, need more memory than the limit (value.h), and for an invalid device; TLA_NO_HOST_MEMORY. *snapshot is empty
+ * then. */
 tla_status torch_snapshot_read(const char *text, size_t length, const char *name, torch_snapshot *snapshot,
                                tla_error *error);
 void torch_snapshot_clear(torch_snapshot *snapshot);
@@ -122,16 +122,17 @@ tla_status torch_read_trace(const char *text, size_t length, const char *name, i
 /* As torch_snapshot_read, of a file, plain or gzip; also TLA_IO. */
 tla_status torch_snapshot_load(const char *path, torch_snapshot *snapshot, tla_error *error);
 
-/* The device to read: `device`, or with -1 the first that recorded at least two entries, else one. TLA_SYNTAX when no
- * device recorded any, TLA_OUT_OF_RANGE for a device that is none or recorded nothing; with a text. */
+/* Selects the device to read: `device`, or with -1 the first with at least two entries, else the first with one.
+ * TLA_SYNTAX when no device recorded any entry, TLA_OUT_OF_RANGE for an unknown device or one without entries; with a
+ * text. */
 tla_status torch_choose_device(const torch_snapshot *snapshot, int device, size_t *chosen, tla_error *error);
 
 /* Where an entry, a segment or a block stands: the byte of the file. */
 size_t torch_place(const torch_snapshot *snapshot, const void *source);
 
-/* Who asked for it, "name (file:line)", `count` calls from the innermost that is the program's own, " < " between them;
- * "" when nothing was recorded. `text` is terminated; names are escaped and cut, a call that has no room is left out.
- */
+/* Writes the owner, "name (file:line)": `count` calls from the innermost call of the program itself, with " < " between
+ * them; "" when nothing was recorded. `text` is terminated; names are escaped and cut, and a call without room is left
+ * out. */
 void torch_frames(const torch_snapshot *snapshot, const void *source, int count, char *text, size_t room);
 
 /* What lived when the first entry was written: the end, and the trace undone from its last entry to its first. */
@@ -171,21 +172,21 @@ typedef struct torch_start {
     uint64_t *range_bases; /* the lowest address that is known of a range */
     size_t range_count;
     uint64_t peak_reserved;  /* the most that the recording had reserved */
-    uint64_t capacity;       /* what was reserved at the last oom and what the device had free then; 0: no oom */
+    uint64_t capacity;       /* reserved bytes at the last oom plus the free bytes of the device then; 0: no oom */
     uint64_t device_bytes;   /* of the device: the next usual size above capacity or peak_reserved */
     uint64_t older;          /* blocks that lived before the trace */
-    uint64_t uncertain;      /* of them may be up to 1 MiB larger than they are taken for: nothing in the trace tells */
+    uint64_t uncertain;      /* blocks that may be up to 1 MiB larger than assumed: the trace does not show it */
     uint64_t contradictions; /* events that are missing, or segments that contradict the trace */
     char contradiction[300]; /* the first of them */
 } torch_start;
 
-/* The state before the first entry of a device, and the pool of every alloc. The settings say how sizes round. Entries
- * that contradict each other or the segments are counted and the first is told. TLA_NO_HOST_MEMORY; *start is empty
- * then. */
+/* Finds the state before the first entry of a device, and the pool of every alloc. The settings determine how sizes
+ * round. Entries that contradict each other or the segments are counted, and the first is reported. TLA_NO_HOST_MEMORY;
+ * *start is empty then. */
 tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error);
 void torch_start_clear(torch_start *start);
 
-/* What the device had at an oom entry: the bytes that were reserved then, and those that it had free. */
+/* Returns the memory of the device at an oom entry: the reserved bytes plus the free bytes. */
 uint64_t torch_capacity_at(const torch_device *device, size_t oom);
 
 #ifdef __cplusplus

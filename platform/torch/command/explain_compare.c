@@ -27,7 +27,7 @@ static const variant variants[] = {
     {"expandable_segments:True,max_split_size_mb:128", "with #193400", false, false, true},
 };
 
-/* What decides how a program is played, as text: plays of the same text are equal. */
+/* The settings of a play, as text: plays with the same text are equal. */
 typedef struct play_key {
     char text[512];
 } play_key;
@@ -58,7 +58,7 @@ static tla_status make_what_if(const explained *e, const variant *v, bool stream
     return status;
 }
 
-/* Whether a what-if, which ends at the moment, came out as the whole recording did. */
+/* Returns whether a what-if, which ends at the moment, agrees with the whole recording. */
 static bool is_as_recorded(const explained *e, const torch_outcome *outcome) {
     const bool served = !e->request || e->request->action != TORCH_OOM;
     return outcome->served == served && outcome->stats.retries == e->whole.retries &&

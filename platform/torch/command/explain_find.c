@@ -37,7 +37,7 @@ static tla_status no_range(void *context, uint32_t device, uint64_t nbytes, uint
     return TLA_EXHAUSTED;
 }
 
-/* What is left when everything was given back that can be. */
+/* Computes the state after all possible releases. */
 static tla_status explain_after(explained *e, const tla_segment_cache *cache) {
     tla_segment_cache_config c = e->snapshot->settings;
     c.memory_fraction = 0;
@@ -104,7 +104,7 @@ static bool find_oom(const torch_device *d, size_t *entry) {
     return false;
 }
 
-/* What the allocator could have reserved, and whether that could ever have been enough. */
+/* Finds the bytes that the allocator could have reserved, and whether they could ever have been enough. */
 static void find_capacity(explained *e, uint64_t capacity) {
     bool oom = e->request && e->request->action == TORCH_OOM;
     const char *from = "the peak of reserved memory: memory never ran out";

@@ -9,7 +9,7 @@
 
 enum { BLOCKERS_TOLD = 5 };
 
-/* A segment whose free bytes cannot be given back, and the largest block that keeps them. */
+/* A segment whose free bytes cannot be released, and the largest block that keeps them. */
 typedef struct blocker {
     uint64_t segment, free, live;
     size_t blocks;
@@ -49,7 +49,7 @@ static size_t find_blockers(const explained *e, blocker *told) {
     return few;
 }
 
-/* Who took the block at an address: the last entry before the moment, or what stands in the segments. */
+/* Finds the owner of the block at an address: the last entry before the moment, or the block in the segments. */
 static void owner_of(const explained *e, uint64_t address, char *text, size_t room) {
     const torch_device *d = &e->snapshot->devices[e->device];
     text[0] = 0;
@@ -153,7 +153,7 @@ static void print_settings(FILE *out, const explained *e, const explain_setting 
                      "an estimate\n");
 }
 
-/* What to do about it, in one sentence or two. */
+/* Prints the advice, in one or two sentences. */
 static void print_verdict(FILE *out, const explained *e, const explain_setting *rows, size_t count) {
     fputs("\n", out);
     if (e->impossible) {

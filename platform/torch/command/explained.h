@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-/* The moment, and what was in the cache. */
+/* The moment, and the contents of the cache. */
 typedef struct explained {
     const torch_snapshot *snapshot;
     size_t device;
@@ -25,7 +25,7 @@ typedef struct explained {
     tla_segment_cache_stats stats; /* at the moment */
     tla_segment_cache_stats whole; /* of the whole recording, or up to a difference */
     tla_gap_request gap_request;
-    tla_gap before, after; /* the request; what the retry would leave */
+    tla_gap before, after; /* the request; the state after the retry */
     tla_segment_block_info *blocks;
     size_t block_count;
     bool impossible; /* for every allocator */
@@ -33,8 +33,8 @@ typedef struct explained {
     bool found;
 } explained;
 
-/* Replays the recording to the moment. `entry` is for EXPLAIN_ENTRY; capacity 0: what the recording tells. TLA_SYNTAX
- * when the recording has no such moment or cannot be replayed to it. The caller clears. */
+/* Replays the recording to the moment. `entry` is for EXPLAIN_ENTRY; capacity 0: the recording's. TLA_SYNTAX when the
+ * recording has no such moment or cannot be replayed to it. The caller clears. */
 tla_status explain_find(const torch_snapshot *snapshot, size_t device, const torch_start *start, explain_when when,
                         uint64_t entry, uint64_t capacity, uint8_t *empties, explained *out, tla_error *error);
 void explain_clear(explained *e);
