@@ -188,9 +188,9 @@ static tla_status make_room(void *state, size_t n) {
     return status ? status : tla_size_bins_make_room(&b->bins, n);
 }
 
-/* Of the blocks that halving leaves, at most one of every order exists at a time, since the next alloc uses it. A block
- * leaves a list entry, which may be left in two; but the entries are no more than the blocks, and a leaf of the list
- * keeps at least 8 of them on average. */
+/* Halving leaves at most one block of every order at a time, since the next alloc uses it. A block leaves a list entry,
+ * which may be left in two; but the entries are no more than the blocks, and a leaf of the list keeps at least 8 of
+ * them on average. */
 static tla_status make_alloc_room(void *state, size_t n) {
     buddies *b = state;
     size_t most = 2 * ((size_t)b->bins.count + 64);
