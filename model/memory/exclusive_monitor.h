@@ -2,9 +2,9 @@
  *
  * An exclusive read reserves its bytes for its initiator, and replaces the earlier reservation of that initiator. Any
  * write to a reserved byte breaks the reservation. An exclusive write is executed while its reservation stands, and
- * breaks it. Of two initiators that read the same bytes exclusively at most one can therefore write: neither write is
- * lost. An exclusive write that is not executed also ends the reservation of its initiator (RISC-V's SC): the module
- * that rejects the write releases the reservation. Internal to the model. */
+ * breaks it. If two initiators read the same bytes exclusively, at most one can therefore write: neither write is lost.
+ * An exclusive write that is not executed also ends the reservation of its initiator (RISC-V's SC): the module that
+ * rejects the write releases the reservation. Internal to the model. */
 #ifndef TLMALLOC_MODEL_MEMORY_EXCLUSIVE_MONITOR_H
 #define TLMALLOC_MODEL_MEMORY_EXCLUSIVE_MONITOR_H
 
