@@ -36,7 +36,7 @@ tla_status pe_ipcq::end_kernel(sc_core::sc_time &delay, tla_error *error) {
         if (active_) {
             active_ = false;
             drop_all(at_ps);
-            make_next_slots(at_ps); // tells programs that still ask that the unit allocates no slots
+            make_next_slots(at_ps); // answers programs that still ask: the unit allocates no slots
         }
         if (!is_settled()) return;
         for (const auto &[from, queue] : incoming_)
