@@ -1,10 +1,10 @@
-// Timelines in the Trace Event Format (model/SOURCES.md). What it leaves open, viewers decide, and this is what all of
-// them take:
-// - Slices are pairs of B and E, in the order of time. An X has a duration, and where it ends a viewer has a sum of
-//   fractions of us, which is not the same number as the begin of what comes next: speedscope then loses the slice.
+// Timelines in the Trace Event Format (model/SOURCES.md). Viewers decide the open points of the
+// format. These rules suit all viewers:
+// - Slices are pairs of B and E, in the order of time. An X has a duration: the viewer computes its end as a sum of
+//   fractions of us, which differs from the begin of the next slice; speedscope then loses the slice.
 // - On a thread slices are one after the other, or within each other.
-// - "ts" comes first: Perfetto looks for it before it reads anything else.
-// - An arrow is found again by its category, name and number, and touches what is open at its time.
+// - "ts" is the first member: Perfetto searches for it before it reads others.
+// - Category, name and number identify an arrow; it touches the slice that is open at its time.
 #include "events/chrome_trace.hpp"
 
 #include <algorithm>
@@ -137,7 +137,7 @@ void chrome_trace::assign_threads() {
     }
 }
 
-// Of values at one time the last counts; repeated values are left out, and so are counters that are always 0.
+// The last of several values at one time counts; repeated values are left out, and so are counters that are always 0.
 void chrome_trace::settle_counters() {
     for (counter_data &c : counters_) {
         std::stable_sort(c.values.begin(), c.values.end(), [](const value &a, const value &b) { return a.ps < b.ps; });

@@ -1,4 +1,4 @@
-// A line of JSON, and where lines go: a file, compressed or not, whose bytes depend on nothing but what is written.
+// A line of JSON, and the destinations of lines: a file, compressed or not, whose bytes depend only on the lines.
 #ifndef TLMALLOC_PLATFORM_EVENTS_JSON_LINE_HPP
 #define TLMALLOC_PLATFORM_EVENTS_JSON_LINE_HPP
 

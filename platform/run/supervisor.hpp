@@ -7,10 +7,10 @@
 
 namespace tlmalloc {
 
-// A kernel that comes from a file can do anything to its process: end it by exit or _exit, replace it, copy it, close
-// its files, block its signals. So `work` runs in a child, and this process waits for it, removes what the child leaves
-// unfinished, and knows whether it has come to its end. Both processes return: the child with what `work` returned,
-// this one with the exit status of the command:
+// A kernel from a file can do anything to its process: end it by exit or _exit, replace it, copy it, close its files,
+// block its signals. Therefore `work` runs in a child. This process waits for the child, removes its unfinished
+// outputs, and knows whether it has completed. Both processes return: the child with the result of `work`, this one
+// with the exit status of the command:
 //
 // - that of `work`, where the child has finished it;
 // - 1, with a message, where the child has ended before, has run past pe.host_limit and cannot be ended from within,

@@ -1,8 +1,8 @@
 /* Measurements of a serving engine, and the deviation of a simulated run from them. Two tables, plain or gzip:
  *
- *   until_s,prompt_tokens,generated_tokens,running,waiting,kv_cache_pct    a row for each second: what it saw, and how
- *                                                                          things stood after its last step
- *   id,queued_s,scheduled_s,first_token_s,last_token_s                     a row for each request, in the trace's order
+ *   until_s,prompt_tokens,generated_tokens,running,waiting,kv_cache_pct    a row for each second: its counts, and the
+ * state after its last step id,queued_s,scheduled_s,first_token_s,last_token_s                     a row for each
+ * request, in the trace's order
  */
 #ifndef TLMALLOC_PLATFORM_SERVING_MEASURED_RUN_H
 #define TLMALLOC_PLATFORM_SERVING_MEASURED_RUN_H

@@ -1,16 +1,16 @@
-/* Requests to a serving system: when each comes, how many tokens it has and makes, and which blocks of tokens it shares
- * with others. Files plain or gzip, whose form is recognised by what they begin with:
+/* Requests to a serving system: arrival, tokens of the prompt and of the output, and blocks of tokens that requests
+ * share. Files plain or gzip; the beginning of a file identifies its form:
  *
  * - the measured run's JSON lines: {"id": 0, "arrival_s": 0.5, "input": 40, "output": 9, "blocks": [0, 1, 2]}, a number
- *   for each full block of prompt followed by output; the tokens of a block are the power of two that fits all lines,
- *   of several 16, else the smallest;
+ *   for each full block of prompt followed by output. A block has 16 tokens if that fits all lines, else the smallest
+ *   power of two that fits;
  * - Mooncake's JSON lines: {"timestamp": 27000, "input_length": 700, "output_length": 52, "hash_ids": [46, 47]}, times
  *   in ms, a number for each 512 tokens of the prompt, the last block partial;
  * - Azure's tables: TIMESTAMP,ContextTokens,GeneratedTokens, times such as 2023-11-16 18:15:46.6805900, of UTC;
- * - lengths alone: input,output. All requests come at once.
+ * - lengths alone: input,output. All requests arrive at once.
  *
- * Of JSON lines other keys are read over. Lengths are of at least one token: a request without output is an error. A
- * file that is cut in the middle of a line is one too, but for a plain table that ends inside its very last number. */
+ * Other keys of JSON lines are ignored. Lengths are at least one token: a request without output is an error. A file
+ * that is cut in the middle of a line is an error too, except for a plain table that ends inside its last number. */
 #ifndef TLMALLOC_PLATFORM_SERVING_REQUESTS_H
 #define TLMALLOC_PLATFORM_SERVING_REQUESTS_H
 

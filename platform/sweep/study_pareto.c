@@ -25,8 +25,8 @@ static int compare(const void *a, const void *b) {
     return (x->point > y->point) - (x->point < y->point);
 }
 
-/* Adds a candidate to the front unless a member covers it, and removes the members that it covers. Of two that are
- * equal in all figures the earlier stays. */
+/* Adds a candidate to the front unless a member covers it, and removes the members that it covers. If two are equal in
+ * all figures, the earlier stays. */
 static size_t take(candidate *front, size_t count, const candidate *c, size_t figures) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)

@@ -30,9 +30,10 @@ struct probe_case {
     std::string target_name() const; // "sip0.cube0.pe1", "host.memory"
 };
 
-// Returns the cases in KernBench's order; cases that the platform lacks are skipped. They are: host to device and back;
-// PE 0 of cube 0 to its own slice, to PE 1's, to that of the first PE of the other half of the cube, to the nearest and
-// the farthest slice of other cubes, to the nearest slice of another SIP, and to the host's memory. TLA_NO_HOST_MEMORY.
+// Returns the cases in KernBench's order; cases that the platform lacks are skipped. The first are host to device and
+// back. The others start at PE 0 of cube 0: to its own slice, to PE 1's, to that of the first PE of the other half of
+// the cube, to the nearest and the farthest slice of other cubes, to the nearest slice of another SIP, and to the
+// host's memory. TLA_NO_HOST_MEMORY.
 tla_status probe_cases(const tla_config &config, std::vector<probe_case> &cases);
 
 struct probe_result {

@@ -63,7 +63,7 @@ static tla_status append_entries(converter *c) {
     return status;
 }
 
-/* What of the recording a replay uses, and what it cannot. */
+/* The parts of the recording that a replay uses, and its other parts. */
 
 typedef struct remark {
     char text[TRACE_REMARK_MAX];

@@ -83,7 +83,7 @@ typedef struct torch_profile_event {
     bool on_gpu, is_free;
 } torch_profile_event;
 
-/* Of `segment_pool_id`: the pool of a CUDA graph or a MemPool. The first is (0, 0), the common pools. The last has no
+/* A `segment_pool_id`: the pool of a CUDA graph or a MemPool. The first is (0, 0), the common pools. The last has no
  * number, and is for graphs that were destroyed, with their last segments released, before the snapshot was written. */
 typedef tla_segment_pool_id torch_pool;
 
@@ -135,7 +135,8 @@ size_t torch_place(const torch_snapshot *snapshot, const void *source);
  * out. */
 void torch_frames(const torch_snapshot *snapshot, const void *source, int count, char *text, size_t room);
 
-/* What lived when the first entry was written: the end, and the trace undone from its last entry to its first. */
+/* The blocks and segments that existed at the first entry: the end, with the trace undone from its last entry to its
+ * first. */
 
 typedef struct torch_start_block {
     uint64_t address, nbytes; /* as the cache gave it */

@@ -4,10 +4,10 @@
  * Why not a library: the reader must return single entries, know the byte of each of their values, keep 64 bits, and
  * name the expected text. A recording of 200 MB with 1.12e6 entries, all entries made and dropped, takes here 0.70 s of
  * CPU.
- * - yajl 2.1.0: 0.68 s for its calls alone. Values, numbers, the limit of depth, places and messages would be ours
- * still, two thirds of this reader; the byte behind an unexpected one is told, half a surrogate pair becomes '?'. Its
- * last release is of 2014, three vulnerabilities have been mended by distributions since.
- * - json-c 0.16: 3.2 s; no places; takes NaN, 1e400, control characters in texts, and clamps what has more than 64
+ * - yajl 2.1.0: 0.68 s for its calls alone. Values, numbers, the limit of depth, places and messages would still be
+ * own code, two thirds of this reader. It reports the byte after an unexpected one, and half a surrogate pair becomes
+ * '?'. Its last release is of 2014; distributions have fixed three vulnerabilities since.
+ * - json-c 0.16: 3.2 s; no places; accepts NaN, 1e400, control characters in texts, and clamps numbers of more than 64
  * bits.
  * - jansson 2.14: 5.7 s; no places; no whole number from 2^63 on. The tests compare with it. */
 #ifndef TLMALLOC_PLATFORM_TRACE_JSON_TEXT_H

@@ -1,5 +1,5 @@
-/* Allocation traces: what was asked for, and when. A file tells its format by its content, is plain or
- * compressed with gzip; what comes out is checked, so that a replay need not doubt it. Three formats:
+/* Allocation traces: requests and their times. The content of a file identifies its format; a file is plain or
+ * compressed with gzip. The reader checks the events, so that a replay need not check them. Three formats:
  *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project; further columns as csv.c has them
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
  *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed;
