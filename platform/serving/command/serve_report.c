@@ -35,7 +35,7 @@ static double external_fragmentation(const serve_report *r) {
     return rules->has_memory && tla_kv_memory_reserves(rules->memory.kind) ? r->result->mean_unused_waiting : 0;
 }
 
-/* Of the second tier. Content that left the first tier was moved out, kept or lost. */
+/* The second tier. Content that left the first tier was moved out, kept or lost. */
 static json_t *host_to_json(const serve_report *r) {
     const tla_host_tier_stats *h = &r->result->host;
     const uint64_t block_bytes = r->settings->host_link.block_bytes;
@@ -53,7 +53,7 @@ static json_t *host_to_json(const serve_report *r) {
     return json;
 }
 
-/* Of the one simulated layer. */
+/* The one simulated layer. */
 static json_t *attention_to_json(const platform_attention_totals *a) {
     json_t *json = json_object();
     json_object_set_new(json, "bytes", json_from_u64(a->bytes));
