@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_single_move_takes_its_closed_form) {
             return now_ps() - begin_ps;
         };
         std::uint64_t copies_ps = 0;
-        for (const std::uint64_t length : {1024, 1024, 1024, 1024, 904}) {
+        for (const std::uint64_t length : {1024u, 1024u, 1024u, 1024u, 904u}) {
             copies_ps += took(pa, length);
             const std::uint64_t begin_ps = now_ps();
             b.observer.write(tcm_base, bytes(length));

@@ -359,3 +359,9 @@ BOOST_AUTO_TEST_CASE(tensors_of_an_address_space_are_not_there_in_another) {
         sc_core::wait(delay);
     });
 }
+
+BOOST_AUTO_TEST_CASE(a_host_with_no_transaction_in_flight_cannot_be_built) {
+    host::config config;
+    config.outstanding = 0;
+    check_refused([&] { host h("host", config); }, "/tlmalloc/host/config: outstanding must be above 0");
+}

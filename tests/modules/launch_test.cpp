@@ -418,3 +418,9 @@ BOOST_AUTO_TEST_CASE(as_many_launches_as_ports_are_under_way) {
     });
     BOOST_CHECK(reports().empty());
 }
+
+BOOST_AUTO_TEST_CASE(a_way_along_a_route_that_does_not_exist_is_rejected) {
+    command_processor processor{"processor", {}};
+    check_refused([&] { processor.expect_way(0, 1, 1); },
+                  "/tlmalloc/command_processor/config: expect_way: dispatch route 0 must be below 0");
+}

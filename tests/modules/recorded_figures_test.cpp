@@ -383,3 +383,12 @@ BOOST_AUTO_TEST_CASE(statistics_are_printed_with_units_and_meaning) {
         out.str(), std::regex("controller.hbm +used_bytes +256 bytes +allocated now\n.*peak_used_bytes +256 bytes")));
     BOOST_CHECK(out.str().find("controller.tcm") == std::string::npos); // it has none
 }
+
+BOOST_AUTO_TEST_CASE(a_closed_waveform_declares_no_signal) {
+    scratch_directory scratch;
+    waveform wave(scratch.path("closed.vcd"));
+    BOOST_REQUIRE_EQUAL(wave.close(), TLA_OK);
+    const tla_wave_signal signal = wave.declare("scope", "signal", 8);
+    wave.set(signal, 0, 1);
+    BOOST_CHECK(wave.unmatched().empty());
+}

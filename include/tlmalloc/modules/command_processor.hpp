@@ -82,8 +82,8 @@ class command_processor : public instrumented, public resettable, private comman
     ~command_processor() override;
 
     // Sets way_ps and spacing_ps, in ps, of a dispatch route (tla_dispatch_route) when the fabric determines them.
-    // `route` is an index into config::dispatch_routes; the call does not check it, and an invalid index is undefined
-    // behaviour. Call it before the simulation runs. A later call affects only launches that the processor forwards
+    // `route` is an index into config::dispatch_routes; another index is a configuration error. Call it before the
+    // simulation runs. A later call affects only launches that the processor forwards
     // after it. A reset keeps the values.
     void expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps);
 

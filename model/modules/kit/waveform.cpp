@@ -39,6 +39,7 @@ std::string waveform::unmatched() const {
 tla_wave_signal waveform::declare(const std::string &scope, const std::string &name, unsigned bits) {
     tla_wave_signal signal = 0;
     tla_error error;
+    if (!wave_) return TLA_WAVE_HIDDEN;
     if (tla_wave_declare(wave_, scope.c_str(), name.c_str(), bits, &signal, &error))
         SC_REPORT_ERROR("/tlmalloc/waveform/declare", error.text);
     return signal;

@@ -57,6 +57,10 @@ void command_processor::start_of_simulation() {
 }
 
 void command_processor::expect_way(std::size_t route, std::uint64_t way_ps, std::uint64_t spacing_ps) {
+    const std::size_t routes = config_.dispatch_routes.size();
+    if (route >= routes)
+        refuse_config("expect_way: dispatch route " + std::to_string(route) + " must be below " +
+                      std::to_string(routes));
     tla_dispatcher_set_way(dispatcher_.get(), route, way_ps, spacing_ps);
 }
 

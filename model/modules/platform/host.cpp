@@ -20,6 +20,7 @@ host::host(sc_core::sc_module_name name, config settings)
     require_ps_resolution();
     requester_.waits = true;
     if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
+    if (config_.outstanding == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "outstanding must be above 0");
     for (const pe_location &pe : config_.pes) {
         tla_paddr pa{};
         if (tla_paddr_pe_control(pe.sip, pe.cube, pe.pe, TLA_CONTROL_MEMORY_CONTROLLER, 0, &pa))

@@ -9,11 +9,16 @@
 
 namespace tlmalloc {
 
+// Of a number that the address map has; the host rejects others.
+static std::uint32_t bit(std::uint32_t number) {
+    return number < 32 ? 1u << number : 0;
+}
+
 runtime::runtime(config settings) : settings_(std::move(settings)), pads_(std::make_unique<launch_pads>(settings_)) {
     for (const pe_location &pe : settings_.pes) {
-        scope_.sip_mask |= 1u << pe.sip;
-        scope_.die_mask |= 1u << pe.cube;
-        scope_.pe_mask |= 1u << pe.pe;
+        scope_.sip_mask |= bit(pe.sip);
+        scope_.die_mask |= bit(pe.cube);
+        scope_.pe_mask |= bit(pe.pe);
     }
     if (settings_.pool != TLA_HOST_POOL_NONE) pool_ = std::make_unique<pool>(*this);
 }
