@@ -135,7 +135,9 @@ BOOST_AUTO_TEST_CASE(traffic_rejects_contradictions_and_bad_command_lines) {
         {{hbm2, "--pattern", "seq_rd", "--window", "many"}, "--window: found 'many'"},
         {{hbm2, "--pattern", "seq_rd", "--count", "0"}, "--count: found '0'"},
         {{hbm2, "--pattern", "chase", "--count", "7"}, "--count is too small"},
-        {{hbm2}, "expected a TRACE or --pattern NAME"},
+        {{"a.csv"},
+         "'a.csv' is read as CONFIG, but a TRACE is missing: add a TRACE or --pattern NAME after it; if it is the "
+         "TRACE, put a CONFIG before it"},
         {{hbm2, "a.csv", "--seed", "3"}, "--seed and --count need --pattern"},
         {{hbm2, "a.csv", "--pattern", "seq_rd"}, "TRACE and --pattern exclude"},
         {{}, "expected a CONFIG"},

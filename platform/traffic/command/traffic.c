@@ -79,7 +79,11 @@ static void check_arguments(const struct argp_state *state, const void *read) {
     const traffic_options *o = read;
     if (o->reference) return;
     if (!o->config_path) argument_error(state, "expected a CONFIG");
-    if (!o->trace_path && !o->pattern_name) argument_error(state, "expected a TRACE or --pattern NAME");
+    if (!o->trace_path && !o->pattern_name)
+        argument_error(state,
+                       "'%s' is read as CONFIG, but a TRACE is missing: add a TRACE or --pattern NAME after it; if it "
+                       "is the TRACE, put a CONFIG before it",
+                       o->config_path);
     if (o->trace_path && o->pattern_name) argument_error(state, "TRACE and --pattern exclude each other");
     if (!o->pattern_name && (o->seed_given || o->count_given))
         argument_error(state, "--seed and --count need --pattern");
