@@ -69,16 +69,19 @@ void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *va
         memcpy(member, &value->number, sizeof value->number);
 }
 
+tla_phrase tla_schema_range(const tla_schema_key *key) {
+    return tla_phrase_of("%s .. %s%s", tla_number_print(key->form.type, key->min).text,
+                         tla_number_print(key->form.type, key->max).text, key->power_of_two ? ", a power of two" : "");
+}
+
 tla_status tla_schema_store(const tla_schema_key *key, void *config, const char *text, tla_error *error) {
     tla_value value;
     const tla_status status = tla_value_parse(&key->form, text, &value, error);
     if (status != TLA_OK) return status;
-    if (tla_schema_is_number(key) && (value.number < key->min || value.number > key->max))
-        return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s .. %s", tla_quote(text).text,
-                             tla_number_print(key->form.type, key->min).text,
-                             tla_number_print(key->form.type, key->max).text);
-    if (key->power_of_two && (value.number & (value.number - 1)) != 0)
-        return tla_error_set(error, TLA_SYNTAX, "found %s, expected a power of two", tla_quote(text).text);
+    if (tla_schema_is_number(key) && (value.number < key->min || value.number > key->max ||
+                                      (key->power_of_two && (value.number & (value.number - 1)) != 0)))
+        return tla_error_set(error, TLA_SYNTAX, "found %s, expected %s", tla_quote(text).text,
+                             tla_schema_range(key).text);
     tla_schema_set(key, config, &value);
     return TLA_OK;
 }

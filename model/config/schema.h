@@ -64,6 +64,9 @@ bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *
 /* Whether the values of a key are numbers with a range. */
 bool tla_schema_is_number(const tla_schema_key *key);
 
+/* The values of such a key, as a message states them: "4 KiB .. 1 GiB, a power of two". */
+tla_phrase tla_schema_range(const tla_schema_key *key);
+
 /* Reads and writes the member of a key in the struct that the schema describes. */
 tla_value tla_schema_get(const tla_schema_key *key, const void *config);
 void tla_schema_set(const tla_schema_key *key, void *config, const tla_value *value);

@@ -212,6 +212,10 @@ static tla_status parse_quantity(tla_value_type type, const char *text, uint64_t
                              noun);
     if (d.end == text) return refuse(error, text, number_expected(type).text);
     const char *name = d.end + strspn(d.end, " ");
+    if (!*name && d.too_long)
+        return tla_error_set(error, TLA_SYNTAX,
+                             "found %s, which is out of range and has no unit, expected %s, less than 2^64 %s",
+                             tla_quote(text).text, number_expected(type).text, quantities[type].base);
     if (!*name)
         return tla_error_set(error, TLA_SYNTAX, "found %s, which has no unit, expected %s", tla_quote(text).text,
                              number_expected(type).text);

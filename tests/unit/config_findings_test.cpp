@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_key_written_twice_is_found) {
                     "f:5:1: hbm: found the key again, expected it once (line 1)"});
     // A value that was bad has still been written.
     check_findings("hbm:\n  burst: 3 B\n  burst: 512 B\n",
-                   {"f:2:10: hbm.burst: found \"3 B\", expected a power of two",
+                   {"f:2:10: hbm.burst: found \"3 B\", expected 1 B .. 64 KiB, a power of two",
                     "f:3:3: hbm.burst: found the key again, expected it once (line 2)"});
 }
 
@@ -131,13 +131,13 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_found) {
         "workload: {seed: 18446744073709551616}\n",
         {"f:1:24: system.pes_per_cube: found \"0\", expected 1 .. 16",
          "f:1:33: system.sips: found \"17\", expected 1 .. 16",
-         "f:2:14: hbm.burst: found \"100 B\", expected a power of two",
+         "f:2:14: hbm.burst: found \"100 B\", expected 1 B .. 64 KiB, a power of two",
          "f:2:40: hbm.capacity_per_cube: found \"129 GiB\", expected 4 KiB .. 128 GiB",
          "f:2:75: hbm.pseudo_channel_bandwidth: found \"0 B/s\", expected 1 MB/s .. 1000 TB/s",
-         "f:2:99: hbm.pseudo_channels: found \"6\", expected a power of two",
+         "f:2:99: hbm.pseudo_channels: found \"6\", expected 1 .. 256, a power of two",
          "f:3:17: tcm.capacity: found \"513 MiB\", expected 1 KiB .. 512 MiB",
          "f:3:35: tcm.latency: found \"-1 ns\", expected a time that is not negative",
-         "f:4:18: mmu.page_size: found \"2 KiB\", expected 4 KiB .. 1 GiB",
+         "f:4:18: mmu.page_size: found \"2 KiB\", expected 4 KiB .. 1 GiB, a power of two",
          "f:5:14: dma.chunk: found \"0 B\", expected 1 B .. 1 GiB",
          "f:5:32: dma.outstanding: found \"0\", expected 1 .. 65536",
          "f:6:18: workload.seed: found \"18446744073709551616\", expected an integer below 2^64"});
@@ -211,10 +211,10 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings(
         "host_memory: {capacity: 3 TiB, channels: 6, latency: 33, interleave: 100 B}\n",
         {"f:1:25: host_memory.capacity: found \"3 TiB\", expected 0 B .. 2 TiB",
-         "f:1:42: host_memory.channels: found \"6\", expected a power of two",
+         "f:1:42: host_memory.channels: found \"6\", expected 1 .. 256, a power of two",
          "f:1:54: host_memory.latency: found \"33\", which has no unit, expected a time with a unit (ps, ns, us, "
          "ms, s)",
-         "f:1:70: host_memory.interleave: found \"100 B\", expected a power of two"});
+         "f:1:70: host_memory.interleave: found \"100 B\", expected 1 B .. 64 KiB, a power of two"});
     check_findings(
         "controller: {host_policy: lazy/tlsf, free_list: sram}\n",
         {"f:1:49: a free list in memory does not support lazy/tlsf: use first_fit, best_fit, next_fit or worst_fit"});
@@ -314,14 +314,14 @@ BOOST_AUTO_TEST_CASE(hostile_texts_are_shown_on_one_short_line) {
 
 BOOST_AUTO_TEST_CASE(a_byte_order_mark_and_crlf_do_not_shift_places) {
     check_findings("\xef\xbb\xbfhbm:\r\n  burst: 3 B\r\n",
-                   {"f:2:10: hbm.burst: found \"3 B\", expected a power of two"});
+                   {"f:2:10: hbm.burst: found \"3 B\", expected 1 B .. 64 KiB, a power of two"});
     check_findings("\xef\xbb\xbfhmb:\n", {"f:1:1: unknown key \"hmb\", did you mean \"hbm\"?"});
 }
 
 BOOST_AUTO_TEST_CASE(bad_overrides_are_found_and_quoted) {
     check_findings(
         "",
-        {"--set:0:0: \"hbm.burst=100 B\": hbm.burst: found \"100 B\", expected a power of two",
+        {"--set:0:0: \"hbm.burst=100 B\": hbm.burst: found \"100 B\", expected 1 B .. 64 KiB, a power of two",
          "--set:0:0: \"hbm.burst\": expected KEY=VALUE, such as \"hbm.burst=256 B\"",
          "--set:0:0: \"hbm=1\": found a section, expected one of its keys, such as hbm.capacity_per_cube",
          "--set:0:0: \"=\": unknown key \"\"",

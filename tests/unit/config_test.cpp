@@ -80,6 +80,9 @@ BOOST_AUTO_TEST_CASE(the_error_of_an_invalid_size_names_the_expected_form) {
         {"0.0001 KB", "found \"0.0001 KB\", expected a whole number of bytes"},
         {"18446744073709551616 B",
          "found \"18446744073709551616 B\", expected at most 20 digits and less than 2^64 bytes"},
+        {"99999999999999999999999",
+         "found \"99999999999999999999999\", which is out of range and has no unit, expected a size with a unit (B, "
+         "KiB, MiB, GiB, TiB, KB, MB, GB, TB), less than 2^64 bytes"},
         {"16777216 TiB", "found \"16777216 TiB\", expected at most 20 digits and less than 2^64 bytes"},
         {"B", "found \"B\", expected a size with a unit (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)"}};
     for (const auto &[text, message] : bad) {
