@@ -27,3 +27,7 @@ tla_phrase tla_quote(const char *text) {
     snprintf(phrase.text, sizeof phrase.text, "\"%s%s\"", shown, text[length] ? "..." : "");
     return phrase;
 }
+
+tla_phrase tla_cannot_read(int reason) {
+    return tla_phrase_of("cannot be read: %s", strerror(reason));
+}

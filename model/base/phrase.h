@@ -16,6 +16,9 @@ tla_phrase tla_phrase_of(const char *format, ...) __attribute__((format(printf, 
 /* The text in quotes on one line, escaped (escape.h), a long text cut. */
 tla_phrase tla_quote(const char *text);
 
+/* What a message says after the name of a file that cannot be read, with the errno of the failure. */
+tla_phrase tla_cannot_read(int reason);
+
 #ifdef __cplusplus
 }
 #endif

@@ -137,7 +137,7 @@ tla_status tla_loader_load(const tla_schema *schema, const char *path, const cha
     int problem = read_file(path, &text, &length);
     if (problem == ENOMEM) return TLA_NO_HOST_MEMORY;
     if (problem) {
-        tla_phrase why = tla_phrase_of("cannot be read: %s", strerror(problem));
+        tla_phrase why = tla_cannot_read(problem);
         if (report) report(context, &(tla_config_finding){path, 0, 0, why.text});
         return TLA_IO;
     }

@@ -1,6 +1,7 @@
 /* A text file in memory. */
 #include "cli/read_text.h"
 #include "model/base/grow.h"
+#include "model/base/phrase.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static tla_status read_all(const char *path, size_t limit, FILE *in, char **text
         if (*length > limit)
             return tla_error_set(error, TLA_LIMIT, "%s: larger than the limit of %zu bytes", path, limit);
     } while (*length == room - BEHIND);
-    return ferror(in) ? tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno)) : TLA_OK;
+    return ferror(in) ? tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text) : TLA_OK;
 }
 
 /* Normalizes in place; there is room for a newline and a 0. */
@@ -38,7 +39,7 @@ tla_status read_text(const char *path, size_t limit, char **text, size_t *length
     *text = NULL;
     *length = 0;
     FILE *in = fopen(path, "r");
-    if (!in) return tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno));
+    if (!in) return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
     tla_status status = read_all(path, limit, in, text, length, error);
     fclose(in);
     if (status) {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "kernel_file.h"
 
+#include "model/base/phrase.h"
 #include "object_check.h"
 #include "program.h"
 
@@ -15,6 +16,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -257,9 +259,13 @@ static tla_status open_object(const char *object, const char *path, tl_kernel_fi
 tla_status tl_kernel_file_prepare(const char *path, const char *include, const char *kernels, unsigned limit_ms,
                                   tl_kernel_file *file, tla_error *error) {
     *file = (tl_kernel_file){.path = path};
-    if (!realpath(path, file->code)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    if (!realpath(path, file->code)) return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
     if (!ends_with(path, ".c")) return tl_object_check(file->code, path, error);
-    if (access(file->code, R_OK)) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    struct stat found;
+    const int reason = stat(file->code, &found) || access(file->code, R_OK) ? errno
+                       : S_ISDIR(found.st_mode)                             ? EISDIR
+                                                                            : 0;
+    if (reason) return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(reason).text);
     tla_status status = make_scratch(error);
     if (!status) status = compile(path, include, kernels, limit_ms, error);
     if (status) tl_kernel_file_remove_scratch();
@@ -285,11 +291,14 @@ tla_status tl_kernel_file_read(const char *kernel_path, const tl_kernel_tensor *
     char path[2 * PATH_MAX];
     snprintf(path, sizeof path, "%.*s%s", folder, kernel_path, tensor->file);
     FILE *file = fopen(path, "rb");
-    if (!file) return tla_error_set(error, TLA_IO, "tensor %s: %s: %s", tensor->name, path, strerror(errno));
+    if (!file)
+        return tla_error_set(error, TLA_IO, "tensor %s: %s: %s", tensor->name, path, tla_cannot_read(errno).text);
     const size_t got = fread(bytes, 1, nbytes, file);
-    const bool more = got == nbytes && fgetc(file) != EOF, failed = ferror(file);
+    const bool more = got == nbytes && fgetc(file) != EOF;
+    const int failed = ferror(file) ? errno : 0;
     fclose(file);
-    if (failed) return tla_error_set(error, TLA_IO, "tensor %s: %s: cannot be read", tensor->name, path);
+    if (failed)
+        return tla_error_set(error, TLA_IO, "tensor %s: %s: %s", tensor->name, path, tla_cannot_read(failed).text);
     if (got < nbytes || more)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "tensor %s: %s: found %s%zu bytes, expected %llu",
                              tensor->name, path, more ? "more than " : "", got, (unsigned long long)nbytes);

@@ -1,6 +1,8 @@
 /* Looks for writable static variables in an ELF object. */
 #include "object_check.h"
 
+#include "model/base/phrase.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -21,7 +23,7 @@ typedef struct object {
 
 static tla_status read_whole(const char *path, object *read, tla_error *error) {
     FILE *file = fopen(path, "rb");
-    if (!file) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    if (!file) return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
     tla_status status = TLA_OK;
     size_t capacity = 0, got = 1;
     while (!status && got) {
@@ -29,7 +31,10 @@ static tla_status read_whole(const char *path, object *read, tla_error *error) {
             capacity = capacity ? 2 * capacity : 1 << 16;
             uint8_t *larger = capacity <= OBJECT_BYTES_MAX ? realloc(read->bytes, capacity) : NULL;
             if (!larger) {
-                status = tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: too large for an object", path);
+                status = capacity > OBJECT_BYTES_MAX
+                             ? tla_error_set(error, TLA_LIMIT, "%s: larger than the limit of %d bytes for an object",
+                                             path, OBJECT_BYTES_MAX)
+                             : tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it", path);
                 break;
             }
             read->bytes = larger;
@@ -37,7 +42,7 @@ static tla_status read_whole(const char *path, object *read, tla_error *error) {
         got = fread(read->bytes + read->length, 1, capacity - read->length, file);
         read->length += got;
     }
-    if (!status && ferror(file)) status = tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    if (!status && ferror(file)) status = tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
     fclose(file);
     return status;
 }

@@ -266,9 +266,9 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
             print_message("tlmalloc run: --parameter: %s", error.text);
             return CLI_BAD_INPUT;
         }
-    if (read_files(options.kernel ? options.kernel : "", size, choice, error)) {
+    if (const tla_status status = read_files(options.kernel ? options.kernel : "", size, choice, error)) {
         print_message("tlmalloc run: --kernel: %s", error.text);
-        return CLI_BAD_INPUT;
+        return cli_exit_status(status);
     }
     workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
     if (files.json || files.events || files.trace) work.keep_accounts();
@@ -341,9 +341,9 @@ int run_kernel(const run_options &options, run_files &files, const tla_config &c
 int run_file(const run_options &options, run_files &files, tla_config &config, opened_kernel &own) {
     kernel_choice choice;
     tla_error error{};
-    if (open_kernel(own, choice, error)) {
+    if (const tla_status status = open_kernel(own, choice, error)) {
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
-        return CLI_BAD_INPUT;
+        return cli_exit_status(status);
     }
     // The effects of keys on the kernel are known only now. A pipe cannot be read twice.
     if (std::filesystem::is_regular_file(options.config)) {
@@ -368,7 +368,7 @@ int run_command(const run_options &options) {
         chosen = choose_kernel(options.kernel, choice, error);
     if (chosen) {
         std::fprintf(stderr, "tlmalloc run: --kernel: %s\n", error.text);
-        return CLI_BAD_INPUT;
+        return cli_exit_status(chosen);
     }
     // The uses of a file's kernel are known when it has been opened, in its own process.
     const tla_status loaded = is_file ? overrides_load(&options.set, options.config, &config)

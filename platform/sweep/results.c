@@ -1,6 +1,7 @@
 /* The results of a sweep in a file of SQLite. */
 #include "results.h"
 
+#include "model/base/phrase.h"
 #include "results_check.h"
 #include "tlmalloc/version.h"
 
@@ -147,7 +148,7 @@ tla_status results_open_to_read(const char *path, sqlite3 **database, tla_error 
     *database = NULL;
     tla_status status = results_check_place(path, &exists, error);
     if (!status && access(path, R_OK) != 0)
-        status = tla_error_set(error, TLA_IO, "%s: cannot be read: %s", path, strerror(errno));
+        status = tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
     if (status) return status;
     if (sqlite3_open_v2(path, database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) /* a journal may be left */
         status = results_told(*database, path, error);

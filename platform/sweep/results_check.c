@@ -1,6 +1,7 @@
 /* Whether a file can be the results of a sweep. */
 #include "results_check.h"
 
+#include "model/base/phrase.h"
 #include "results.h"
 #include "tlmalloc/version.h"
 
@@ -46,7 +47,9 @@ static tla_status check_journals(const char *path, bool exists, tla_error *error
 tla_status results_check_place(const char *path, bool *exists, tla_error *error) {
     struct stat found;
     *exists = stat(path, &found) == 0;
-    if (!*exists && errno != ENOENT) return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    if (!*exists && errno != ENOENT) return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
+    if (*exists && S_ISDIR(found.st_mode))
+        return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(EISDIR).text);
     if (*exists && !S_ISREG(found.st_mode))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found %s, expected a regular file for results", path,
                              kind_of(found.st_mode));

@@ -7,8 +7,8 @@
 #include <sqlite3.h>
 
 /* Checks the place of the file: only a regular file is opened, or made if missing; *exists: it exists.
- * TLA_INVALID_ARGUMENT for a device, a pipe, a socket or a directory, also behind symbolic links, and if a journal that
- * SQLite makes and removes beside the file would be another file. Nothing is changed. */
+ * TLA_IO for a directory; TLA_INVALID_ARGUMENT for a device, a pipe or a socket, also behind symbolic links, and if a
+ * journal that SQLite makes and removes beside the file would be another file. Nothing is changed. */
 tla_status results_check_place(const char *path, bool *exists, tla_error *error);
 
 /* Whether a database has results, all of its pages and rows agree, and this program knows its version. Reads all of it.

@@ -1,6 +1,8 @@
 /* The bytes of a file, decompressed if it is gzip. */
 #include "trace/gzip.h"
 
+#include "model/base/phrase.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,7 +34,7 @@ static tla_status fill(gzip_file *f, unsigned wanted, tla_error *error) {
     while (f->stream.avail_in < wanted && !f->at_end) {
         ssize_t count = read(f->descriptor, f->input + f->stream.avail_in, INPUT_BYTES - f->stream.avail_in);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return tla_error_set(error, TLA_IO, "%s: %s", f->name, strerror(errno));
+        if (count < 0) return tla_error_set(error, TLA_IO, "%s: %s", f->name, tla_cannot_read(errno).text);
         f->at_end = count == 0;
         f->stream.avail_in += (unsigned)count;
     }
@@ -58,7 +60,8 @@ tla_status gzip_open(const char *path, gzip_file **file, tla_error *error) {
     }
     f->descriptor = open(path, O_RDONLY | O_CLOEXEC);
     f->stream.next_in = f->input;
-    tla_status status = f->descriptor >= 0 ? TLA_OK : tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    tla_status status =
+        f->descriptor >= 0 ? TLA_OK : tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(errno).text);
     if (!status) status = fill(f, 2, error);
     if (!status && at_magic(f)) {
         f->compressed = f->in_member = inflateInit2(&f->stream, GZIP_OF_ANY_WINDOW) == Z_OK;

@@ -132,6 +132,58 @@ BOOST_AUTO_TEST_CASE(serve_names_a_header_that_it_does_not_know) {
     check_says_not(text, "found no requests");
 }
 
+BOOST_AUTO_TEST_CASE(every_reader_reports_a_missing_file_and_a_directory_alike) {
+    const file trace(events + "0,alloc,1,64\n", "t.csv");
+    const std::string settings = source + "configs/serving/small.yaml", hbm2 = source + "configs/timing/hbm2.yaml";
+    const std::string requests = trace.scratch.write("q.csv", "input,output\n1,1\n");
+    const std::string report = trace.scratch.path("r.json"), out = trace.scratch.path("out");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", small, "--kernel", "dma_read", "--json", report}).status, 0);
+    const std::vector<std::vector<std::string>> readers{
+        {"run", "FILE"},
+        {"run", small, "--from", "FILE"},
+        {"run", small, "--kernel", "FILE.c"},
+        {"run", small, "--kernel", "FILE.so"},
+        {"replay", "FILE", "--capacity", "1 KiB"},
+        {"replay", "FILE", "--as-recorded"},
+        {"replay", trace.path, "--config", "FILE"},
+        {"replay", trace.path, "--from", "FILE"},
+        {"explain", "FILE"},
+        {"explain", "FILE", "--pe", "0"},
+        {"explain", "FILE", "--request", "8"},
+        {"report", "FILE", "--output", out},
+        {"report", report, "FILE", "--output", out},
+        {"report", report, "--events", "FILE", "--output", out},
+        {"age", "FILE", "--capacity", "1 KiB", "--output", out},
+        {"plan", "FILE", "--capacity", "1 KiB"},
+        {"serve", "FILE", "--settings", settings, "--step-time", "fixed 1 ms"},
+        {"serve", requests, "--settings", "FILE", "--step-time", "fixed 1 ms"},
+        {"serve", requests, "--settings", settings, "--step-time", "platform FILE"},
+        {"traffic", "FILE", "--pattern", "chase"},
+        {"traffic", hbm2, "FILE"},
+        {"probe", "FILE"},
+        {"reproduce", "FILE.yaml"},
+        {"sweep", "FILE", "--output", out},
+        {"study", "FILE"},
+        {"topology", "FILE"},
+        {"topology", small, "--svg", out, "--load", "FILE"},
+        {"check", "FILE"},
+    };
+    for (const std::string reason : {"No such file or directory", "Is a directory"})
+        for (std::vector<std::string> words : readers) {
+            std::string path;
+            for (std::string &word : words)
+                if (const std::size_t at = word.find("FILE"); at != std::string::npos) {
+                    path = trace.scratch.path("file" + word.substr(at + 4));
+                    word.replace(at, std::string::npos, path);
+                }
+            if (reason[0] == 'I') std::filesystem::create_directory(path);
+            const std::string text = refusal(words, 1);
+            check_says(text, path + ": ");
+            check_says(text, "cannot be read: " + reason + "\n");
+            BOOST_CHECK(!std::filesystem::exists(out));
+        }
+}
+
 BOOST_AUTO_TEST_CASE(every_option_that_takes_one_of_some_names_lists_them) {
     const file trace(events + "0,alloc,1,64\n"), table("id,lower,upper,size\nA,0,6,10\n");
     const struct {

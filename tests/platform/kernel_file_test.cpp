@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(an_object_that_is_not_a_kernel_of_this_platform_is_rejected
     refused(with("{\"a b\", 3}", "4"), "the name of parameter 0 must be 1 to 63 letters, digits and underscores");
     refused(doubling("static int unused[2] = {3};", "unused[0]++;"), "that is not stripped", "-s");
     check_says(run_kernel(scratch.write("text.so", "no object")), 2, "text.so: expected an ELF object of this machine");
-    check_says(run_kernel(scratch.path("none.so")), 2, "none.so: No such file or directory");
-    check_says(run_kernel(scratch.path("none.c")), 2, "none.c: No such file or directory");
+    check_says(run_kernel(scratch.path("none.so")), 1, "none.so: cannot be read: No such file or directory");
+    check_says(run_kernel(scratch.path("none.c")), 1, "none.c: cannot be read: No such file or directory");
 }
 
 BOOST_AUTO_TEST_CASE(static_variables_that_can_be_written_are_rejected_by_name) {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_filled_from_files_and_compared_with_them) {
     scratch.write("x.bin", "short");
     check_says(run_kernel(file), 2, "x.bin: found 5 bytes, expected 256");
     std::filesystem::remove(scratch.path("x.bin"));
-    check_says(run_kernel(file), 2, "x.bin: No such file or directory");
+    check_says(run_kernel(file), 1, "x.bin: cannot be read: No such file or directory");
 }
 
 BOOST_AUTO_TEST_CASE(tensors_lie_where_their_declaration_says) {

@@ -299,10 +299,10 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_read_or_written_fail_with_status_1) {
     std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n1,alloc,1,8\n");
     command_result missing = run_tlmalloc({"replay", scratch.path("none.csv"), "--capacity", "1 KiB"});
     BOOST_CHECK_EQUAL(missing.status, 1);
-    BOOST_CHECK_MESSAGE(contains(missing.err, "none.csv: No such file or directory"), missing.err);
+    BOOST_CHECK_MESSAGE(contains(missing.err, "none.csv: cannot be read: No such file or directory"), missing.err);
     command_result directory = run_tlmalloc({"replay", scratch.path("."), "--capacity", "1 KiB"});
     BOOST_CHECK_EQUAL(directory.status, 1);
-    BOOST_CHECK_MESSAGE(contains(directory.err, "Is a directory"), directory.err);
+    BOOST_CHECK_MESSAGE(contains(directory.err, "cannot be read: Is a directory"), directory.err);
     std::string nowhere = scratch.path("none/p.csv");
     command_result unwritable = run_tlmalloc({"replay", trace, "--capacity", "1 KiB", "--placements", nowhere});
     BOOST_CHECK_EQUAL(unwritable.status, 1);

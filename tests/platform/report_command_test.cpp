@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_truncated_or_invalid_log_is_rejected_with_its_line) {
     refused(with(text, whole.end, "[\"end\",17,\"TLA_OK\",0,{},{}]\n"),
             "run.events: the log belongs to another run than ");
     std::filesystem::remove(file);
-    run.refuses({"--events", file}, 1, "run.events: No such file or directory");
+    run.refuses({"--events", file}, 1, "run.events: cannot be read: No such file or directory");
     std::ofstream(file) << text;
     run.refuses({"--events", file, "--events", file}, 2, "--events: expected at most one log for each REPORT");
     BOOST_REQUIRE_EQUAL(run_shell("gzip '" + file + "' && head -c 200 '" + file + ".gz' >'" + file + "'").status, 0);

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(events_that_cannot_repeat_as_a_step_are_rejected_at_their_r
             trace + " has 12 events: a step of 4 events from event 10 on must lie inside them and not be empty");
     refused("calls: 0",
             trace + " has 12 events: a step of 0 events from event 4 on must lie inside them and not be empty");
-    refused("trace: none.csv", scratch.path("none.csv") + ": No such file or directory");
+    refused("trace: none.csv", scratch.path("none.csv") + ": cannot be read: No such file or directory");
     refused("steps: 0", "warm_up is 1 and steps is 0: each must be at least 1");
     refused("alone: 7 us", "alone is 0.007 ms, less than the driver needs for the 4 calls of a step, 0.008 ms");
 }

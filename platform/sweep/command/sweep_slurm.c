@@ -1,6 +1,7 @@
 /* A sweep as jobs of Slurm: handed in, waited for, merged. */
 #include "sweep/command/sweep_slurm.h"
 
+#include "model/base/phrase.h"
 #include "sweep/command/slurm_job.h"
 
 #include <dirent.h>
@@ -53,7 +54,7 @@ tla_status slurm_merge(const slurm_work *work, uint64_t *rows, size_t *in_use, t
     if (status) return status;
     const int count = scandir(folder, &entries, is_results, alphasort);
     if (count < 0 && errno == ENOENT) return TLA_OK; /* no job has been */
-    if (count < 0) return tla_error_set(error, TLA_IO, "%s: %s", folder, strerror(errno));
+    if (count < 0) return tla_error_set(error, TLA_IO, "%s: %s", folder, tla_cannot_read(errno).text);
     for (int i = 0; i < count; i++) {
         uint64_t new_rows = 0;
         bool used = false;
@@ -73,7 +74,7 @@ tla_status slurm_merge(const slurm_work *work, uint64_t *rows, size_t *in_use, t
 static tla_status write_text(const char *path, const char *text, tla_error *error) {
     FILE *file = open_own(path);
     if (file && fputs(text, file) >= 0 && fclose(file) == 0) return TLA_OK;
-    return tla_error_set(error, TLA_IO, "%s: %s", path, strerror(errno));
+    return tla_error_set(error, TLA_IO, "%s: cannot write: %s", path, strerror(errno));
 }
 
 static bool read_job(const char *path, char job[32]) {
@@ -114,11 +115,12 @@ static tla_status hand_in(const slurm_work *work, const point_ranges *missing, c
     if (!status) status = path_in_folder(work, "job", job_path, error);
     if (status) return status;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return tla_error_set(error, TLA_IO, "%s: %s", folder, strerror(errno));
+        return tla_error_set(error, TLA_IO, "%s: cannot create the folder: %s", folder, strerror(errno));
     FILE *out = open_own(script);
-    if (!out) return tla_error_set(error, TLA_IO, "%s: %s", script, strerror(errno));
+    if (!out) return tla_error_set(error, TLA_IO, "%s: cannot write: %s", script, strerror(errno));
     status = slurm_write_script(work, missing, out, error);
-    if (fclose(out) != 0 && !status) status = tla_error_set(error, TLA_IO, "%s: %s", script, strerror(errno));
+    if (fclose(out) != 0 && !status)
+        status = tla_error_set(error, TLA_IO, "%s: cannot write: %s", script, strerror(errno));
     if (!status) status = slurm_submit(script, job, error);
     return status ? status : write_text(job_path, job, error);
 }
