@@ -5,7 +5,11 @@
 #include "stacks.hpp"
 #include "tlmalloc/base/work.h"
 
+#include <algorithm>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -236,4 +240,47 @@ BOOST_AUTO_TEST_CASE(every_command_with_an_address_rejects_an_address_outside_al
     BOOST_CHECK_EQUAL(c.about(TLA_OP_PLACE, 0, 8).status, TLA_UNSUPPORTED);
     BOOST_CHECK_EQUAL(c.about(TLA_OP_MAP, 0, 8).status, TLA_BAD_COMMAND);
     BOOST_CHECK_EQUAL(tla_controller_get_counts(c.controller, TLA_HBM).frees, 2u);
+}
+
+BOOST_AUTO_TEST_CASE(memories_that_grow_at_one_time_grow_in_the_order_of_their_kinds) {
+    commander c(with_front(tla_stack_policy_of(TLA_FRONT_LAZY, TLA_FIRST_FIT)));
+    std::vector<std::pair<std::uint64_t, int>> grown;
+    std::uint64_t at_ps = 0;
+    while (!tla_controller_commit(c.controller, UINT64_MAX, &at_ps, &c.outcome))
+        grown.emplace_back(at_ps, c.outcome.memory);
+    BOOST_CHECK(std::is_sorted(grown.begin(), grown.end()));
+    const auto of_one_time =
+        std::adjacent_find(grown.begin(), grown.end(), [](const auto &a, const auto &b) { return a.first == b.first; });
+    BOOST_CHECK(of_one_time != grown.end());
+}
+
+// As many blocks are free as then, and as many bytes, but they lie elsewhere.
+BOOST_AUTO_TEST_CASE(a_restored_memory_is_as_at_the_beginning_when_its_largest_free_block_is) {
+    const auto nbytes = [](std::uint64_t n) { return tla_stack_request{n, 0, TLA_FORMAT_UNDEFINED}; };
+    commander before;
+    const std::uint64_t first = before.alloc(TLA_HBM, nbytes(100)).value,
+                        live = before.alloc(TLA_HBM, nbytes(100)).value;
+    BOOST_CHECK_EQUAL(before.about(TLA_OP_FREE, first, 100).status, TLA_OK);
+    std::size_t length = 0;
+    std::string text(1 << 16, 0);
+    BOOST_REQUIRE_EQUAL(
+        tla_arena_snapshot(tla_pe_memory_arena(before.memory, TLA_HBM), text.data(), text.size(), &length), TLA_OK);
+    commander c;
+    tla_error error{};
+    BOOST_REQUIRE_MESSAGE(tla_controller_restore(c.controller, TLA_HBM, "c", text.data(), length, &error) == TLA_OK,
+                          error.text);
+    const auto as_then = [&] { return tla_controller_is_as_at_the_beginning(c.controller, TLA_HBM); };
+    BOOST_CHECK(as_then());
+    BOOST_CHECK_EQUAL(c.alloc(TLA_HBM, nbytes(100)).value, first);
+    const std::uint64_t behind = c.alloc(TLA_HBM, nbytes(100)).value;
+    BOOST_CHECK_EQUAL(behind, live + 100);
+    BOOST_CHECK_EQUAL(c.about(TLA_OP_FREE, first, 100).status, TLA_OK);
+    BOOST_CHECK(!as_then());
+    BOOST_CHECK_EQUAL(c.about(TLA_OP_FREE, live, 100).status, TLA_OK);
+    BOOST_CHECK(!as_then());
+    BOOST_CHECK_EQUAL(c.alloc(TLA_HBM, nbytes(100)).value, first);
+    BOOST_CHECK_EQUAL(c.alloc(TLA_HBM, nbytes(100)).value, live);
+    BOOST_CHECK_EQUAL(c.about(TLA_OP_FREE, first, 100).status, TLA_OK);
+    BOOST_CHECK_EQUAL(c.about(TLA_OP_FREE, behind, 100).status, TLA_OK);
+    BOOST_CHECK(as_then());
 }

@@ -8,6 +8,7 @@
 #include "tlmalloc/config.h"
 #include "tlmalloc/dram/channels.h"
 #include "tlmalloc/fabric/fabric.h"
+#include "tlmalloc/memory/controller.h"
 #include "tlmalloc/memory/object_store.h"
 #include "tlmalloc/memory/pe_memory.h"
 #include "tlmalloc/plan/plan.h"
@@ -212,6 +213,36 @@ BOOST_AUTO_TEST_CASE(a_store_of_objects_counts_or_has_done_nothing) {
     takes("put", put);
     takes("unref of a block that is not counted",
           [](objects &o) { return tla_object_unref(o.store.made, o.blocks[4], tla_who(1, 0), nullptr, &o.work); });
+}
+
+BOOST_AUTO_TEST_CASE(a_controller_has_all_its_memories_or_none) {
+    tla_controller_config config{};
+    config.memory = guarded();
+    config.free_list = TLA_LIST_SRAM;
+    config.list_reserve = 4096;
+    config.node_cache = 4;
+    config.owner_port = TLA_CONTROLLER_NO_OWNER;
+    using controller = owner<tla_controller, tla_controller_destroy>;
+    const auto create = [&](tla_controller **made) { return tla_controller_create(&config, made); };
+    check_creation<controller>("controller", create);
+    const auto make = [&] {
+        auto c = std::make_unique<controller>();
+        BOOST_REQUIRE_EQUAL(create(&c->made), TLA_OK);
+        return c;
+    };
+    const auto memories = [](controller &c) {
+        return std::string(tla_controller_memory(c.made) ? "memories" : "no memory");
+    };
+    BOOST_CHECK_GT(exhaust(
+                       "begin", make, [](controller &c) { return tla_controller_begin(c.made); }, memories),
+                   0u);
+    const auto check = [&](controller &) {
+        tla_error error{};
+        const tla_status status = tla_controller_check_config(&config, &error);
+        BOOST_CHECK_EQUAL(error.status, status);
+        return status;
+    };
+    BOOST_CHECK_GT(exhaust("check", make, check, memories), 0u);
 }
 
 BOOST_AUTO_TEST_CASE(memories_and_channels_that_cannot_be_made_are_none) {

@@ -1,7 +1,9 @@
-// Dispatchers on a host without memory: a launch that cannot be made has not begun, and can be made again.
+// Dispatchers and owners of slices on a host without memory: a launch that cannot be made has not begun, and can be
+// made again.
 #include "host_memory/owner.hpp"
 
 #include "model/command/dispatch.h"
+#include "model/command/slice_owner.h"
 
 using namespace host_memory;
 
@@ -48,4 +50,12 @@ BOOST_AUTO_TEST_CASE(a_launch_without_host_memory_begins_nowhere) {
                           "begin", [] { return std::make_unique<launching>(); }, [](launching &l) { return l.begin(); },
                           [](launching &l) { return l.look(); }),
                       3u);
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_of_slices_without_host_memory_is_none) {
+    const tla_owned_slice slices[] = {{0x1000, {1ull << 32}, {TLA_LOCATION_PE, 0, 0, 0}},
+                                      {0x2000, {2ull << 32}, {TLA_LOCATION_PE, 0, 0, 1}}};
+    const tla_lockstep_config config{2, 0, 1 << 20, 64, TLA_BOTTOM_UP};
+    check_creation<owner<tla_slice_owner, tla_slice_owner_destroy>>(
+        "slice_owner", [&](tla_slice_owner **made) { return tla_slice_owner_create(slices, &config, made); });
 }
