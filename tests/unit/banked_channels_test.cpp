@@ -118,6 +118,28 @@ BOOST_AUTO_TEST_CASE(accesses_end_when_their_bursts_on_pseudo_channels_alone_do)
     BOOST_CHECK_GT(waited, 1000u);
 }
 
+BOOST_AUTO_TEST_CASE(a_read_that_a_buffered_write_answers_does_not_occupy_the_bus) {
+    tla_banked_channels_config config{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);
+    config.count = 1;
+    config.capacity = 1 << 20;
+    tla_banked_channels *made = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_create(&config, &made, nullptr), TLA_OK);
+    const channels_pointer channels(made, tla_banked_channels_destroy);
+    told t;
+    uint64_t ends[3] = {0, 0, 0};
+    const uint64_t bytes = config.timing.burst_bytes;
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_WRITE, 0, bytes, 0, &ends[0]), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_READ, 0, bytes, 0, &ends[1]), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_READ, bytes, bytes, 0, &ends[2]), TLA_OK);
+    run(made, UINT64_MAX, t);
+    const tla_hbm_stats stats = tla_banked_channels_get_stats(made);
+    BOOST_CHECK_EQUAL(stats.forwarded, 1u);
+    BOOST_CHECK_EQUAL(stats.reads + stats.writes, 3u);
+    BOOST_CHECK_EQUAL(tla_banked_channels_busy_ps(made),
+                      uint64_t{2} * config.timing.burst_cycles * config.timing.tck_ps);
+}
+
 BOOST_AUTO_TEST_CASE(an_access_alone_takes_the_latency_of_a_closed_bank) {
     tla_banked_channels_config config{};
     BOOST_REQUIRE_EQUAL(tla_timing_named("hbm2", &config.timing), TLA_OK);

@@ -109,6 +109,22 @@ BOOST_AUTO_TEST_CASE(random_events_that_come_densely_and_sparsely_in_turn_come_o
         beside_a_sorted_list({1'000'000'000, 100}, 2000, seed, 1'000'000);
 }
 
+// Many events in a day halve the length of days. What was in the calendar may then lie just beyond its 16384 days, and
+// a place there is the place of today.
+BOOST_AUTO_TEST_CASE(events_around_the_end_of_a_calendar_of_shorter_days_come_in_order) {
+    const queue q = make();
+    const std::uint64_t day = 256, shorter = 128, reach = 16384;
+    std::uintptr_t name = 1;
+    for (; name <= 20'000; name++)
+        post(q, day + name % day, 0, 0, name);
+    for (const std::uint64_t ahead : {reach + 3, reach + 2, reach + 1, reach, reach / 2})
+        post(q, ahead * shorter, 0, 0, name++);
+    std::uint64_t now = 0;
+    for (tla_event event{}; tla_event_queue_take(q.get(), &event); now = event.at_ps)
+        BOOST_REQUIRE_GE(event.at_ps, now);
+    BOOST_CHECK_EQUAL(now, (reach + 3) * shorter);
+}
+
 // Two islands of two resources and one, left and caught up with at random, beside a list that is sorted by the whole
 // key: what is taken is always the first of the island, or of all that is not left behind.
 BOOST_AUTO_TEST_CASE(events_of_islands_wait_and_come_out_in_the_same_order) {

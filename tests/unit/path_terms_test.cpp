@@ -67,6 +67,13 @@ BOOST_AUTO_TEST_CASE(delays_after_the_slowest_link_are_hidden) {
     BOOST_CHECK_EQUAL(t.hidden_ps, 2000u);
 }
 
+BOOST_AUTO_TEST_CASE(a_flit_that_is_not_full_fills_links_for_its_own_bytes) {
+    const tla_path_terms t = terms_of({{0, false, 0, 256 * GB}, {2000, false, 0, 128 * GB}, {0, false, 0, 0}}, 64);
+    BOOST_CHECK_EQUAL(t.fill_ps, 250u + 500);
+    BOOST_CHECK_EQUAL(t.hidden_ps, 0u);
+    BOOST_CHECK_EQUAL(t.end_ps, 250u + 2000 + 500);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_stores_and_forwards_collects_everything_first) {
     const hops path{{0, false, 0, 256 * GB}, {5000, true, 0, 512 * GB}, {0, false, 0, 0}};
     const tla_path_terms t = terms_of(path, 16384);
