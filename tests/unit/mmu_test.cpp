@@ -320,9 +320,9 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_taken_back_leaves_everything_as_it_was) {
 
 BOOST_AUTO_TEST_CASE(an_undo_keeps_mappings_that_another_sender_has_changed_since) {
     fixture f(TLA_WALK_IDEAL, true);
-    const auto map = [&](uint32_t sender, uint64_t va, uint64_t pa) {
+    const auto map = [&](uint32_t sender, uint64_t va, uint64_t pa, uint32_t asid = 0) {
         BOOST_REQUIRE_EQUAL(tla_mmu_command(f.mmu, sender, 5), TLA_OK);
-        BOOST_REQUIRE_EQUAL(f.change(true, {{va}, {pa}, 2 * page, TLA_READ, 0}, 0, 0), TLA_OK);
+        BOOST_REQUIRE_EQUAL(f.change(true, {{va}, {pa}, 2 * page, TLA_READ, asid}, 0, 0), TLA_OK);
     };
     const auto back = [&](uint32_t sender) {
         uint64_t at = 0;
@@ -332,8 +332,10 @@ BOOST_AUTO_TEST_CASE(an_undo_keeps_mappings_that_another_sender_has_changed_sinc
     map(1, 0, 0x10000);
     map(2, 8 * page, 0x20000);
     map(3, 9 * page, 0x30000);
+    map(5, 0, 0x40000, 1);                   // in another address space
     BOOST_CHECK_EQUAL(back(2), TLA_OVERLAP); // page 9
     BOOST_CHECK_EQUAL(back(1), TLA_OK);
+    BOOST_CHECK_EQUAL(back(5), TLA_OK);
     BOOST_CHECK_EQUAL(back(3), TLA_OK);
     BOOST_CHECK_EQUAL(back(4), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(tla_mmu_get_stats(f.mmu).table.mapped_bytes, 2 * page); // what sender 2 mapped

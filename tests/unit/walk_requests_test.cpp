@@ -273,6 +273,27 @@ BOOST_AUTO_TEST_CASE(waiting_requests_get_a_walker_in_order_and_other_requests_j
     tla_walkers_destroy(walkers);
 }
 
+BOOST_AUTO_TEST_CASE(a_walker_that_is_idle_again_is_for_the_request_that_waits) {
+    table_fixture f;
+    tla_walkers_config config{};
+    config.walkers = 1;
+    tla_walkers *walkers = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_walkers_create(&config, &walkers), TLA_OK);
+    tla_walk_request requests[3] = {};
+    for (uint64_t i = 0; i < 3; i++)
+        BOOST_REQUIRE_EQUAL(tla_page_table_walk(f.table, 0, {i * page}, &requests[i].walk), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_walkers_begin(walkers, &requests[0], 0), TLA_WALK_STARTED);
+    BOOST_CHECK_EQUAL(tla_walkers_begin(walkers, &requests[1], 1), TLA_WALK_QUEUED);
+    BOOST_CHECK(!tla_walkers_finish(walkers, &requests[0], 10, true));
+    BOOST_CHECK_EQUAL(tla_walkers_begin(walkers, &requests[2], 10), TLA_WALK_QUEUED);
+    for (uint64_t i : {1u, 2u}) {
+        BOOST_REQUIRE(tla_walkers_next(walkers) == &requests[i]);
+        tla_walkers_start(walkers, &requests[i], 10 * i);
+        BOOST_CHECK(!tla_walkers_finish(walkers, &requests[i], 10 * i + 10, true));
+    }
+    tla_walkers_destroy(walkers);
+}
+
 BOOST_AUTO_TEST_CASE(a_walk_that_ends_badly_or_was_invalidated_is_not_remembered) {
     table_fixture f;
     tla_walkers_config config{};
