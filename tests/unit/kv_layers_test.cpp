@@ -68,6 +68,54 @@ BOOST_AUTO_TEST_CASE(a_sequence_keeps_to_its_own_large_pages_and_gives_them_back
     BOOST_CHECK_EQUAL(work.merges, 1u);
 }
 
+BOOST_AUTO_TEST_CASE(the_peak_stays_when_fewer_large_pages_are_in_use) {
+    const layers l = make(three_types());
+    tla_work work{};
+    const tla_kv_lengths many = tokens(0, 100), few = tokens(0, 1);
+    BOOST_CHECK_EQUAL(tla_kv_layers_grow(l.get(), 0, &many, &work), TLA_OK);
+    const std::uint64_t peak = tla_kv_layers_get_stats(l.get()).peak_large;
+    BOOST_CHECK_EQUAL(peak, 5u); // 25 small pages, 6 in each
+    BOOST_CHECK_EQUAL(tla_kv_layers_release(l.get(), 0, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_kv_layers_grow(l.get(), 0, &few, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_kv_layers_get_stats(l.get()).peak_large, peak);
+}
+
+// Sequence 0 begins the first large page, leaves it to others by its window, and ends while it is full.
+BOOST_AUTO_TEST_CASE(a_large_page_that_a_sequence_of_before_began_is_not_its_successors) {
+    tla_kv_layers_config config{};
+    config.types[0] = {1, 4, 4, 0}; // two small pages of 16 bytes in a large one
+    config.types[1] = {2, 4, 0, 1};
+    config.type_count = 2;
+    config.block_tokens = 4;
+    config.nbytes = 2 * 32;
+    config.sequences = 4;
+    const layers l = make(config);
+    tla_work work{};
+    const auto grow = [&](std::uint32_t sequence, std::uint64_t text) {
+        const tla_kv_lengths lengths = tokens(text);
+        BOOST_REQUIRE_EQUAL(tla_kv_layers_grow(l.get(), sequence, &lengths, &work), TLA_OK);
+    };
+    const auto where = [&](std::uint32_t sequence, std::uint64_t token) {
+        std::uint64_t offset = 99;
+        BOOST_CHECK_EQUAL(tla_kv_layers_find(l.get(), sequence, 0, token, &offset), TLA_OK);
+        return offset;
+    };
+    grow(0, 5);
+    grow(1, 4);
+    grow(0, 8); // its first block has left the window
+    grow(2, 4);
+    BOOST_CHECK_EQUAL(where(2, 0), 0u);
+    grow(0, 9);
+    BOOST_CHECK_EQUAL(where(0, 8), 48u); // beside sequence 1
+    grow(0, 12);
+    grow(3, 4);
+    BOOST_CHECK_EQUAL(where(3, 0), 16u);
+    for (const std::uint32_t sequence : {0u, 1u, 2u})
+        BOOST_CHECK_EQUAL(tla_kv_layers_release(l.get(), sequence, &work), TLA_OK);
+    grow(0, 4);
+    BOOST_CHECK_EQUAL(where(0, 0), 32u); // in a large page of its own, not beside sequence 3
+}
+
 BOOST_AUTO_TEST_CASE(blocks_that_have_left_a_window_are_given_back) {
     const layers l = make(three_types());
     tla_work work{};
