@@ -134,6 +134,27 @@ BOOST_AUTO_TEST_CASE(a_step_waits_for_the_blocks_that_are_moved_before_it) {
     tla_step_law_clear(&law.inner);
 }
 
+// A byte at 0.6 GB/s takes 1666.67 ps, a whole number of them; what is left of a nanosecond is waited for later.
+BOOST_AUTO_TEST_CASE(no_part_of_a_nanosecond_of_a_move_is_lost) {
+    tla_host_law law{};
+    tla_serving_settings none{};
+    BOOST_REQUIRE_EQUAL(tla_step_law_parse("fixed 1 ms", &none, &law.inner, nullptr), TLA_OK);
+    law.link = {0.6, 0, 1};
+    const tla_step_law with_moves = tla_host_law_of(&law);
+    tla_block_decision decision{};
+    decision.count = 1;
+    decision.kind = TLA_BLOCKS_MOVED_OUT;
+    const tla_step step{};
+    for (const std::uint64_t waited_ns : {1u, 2u, 2u}) { // of 1667, 667 + 1667 and 334 + 1667 ps
+        tla_step_time time{};
+        with_moves.blocks(with_moves.context, &decision);
+        BOOST_CHECK_EQUAL(with_moves.time(with_moves.context, &step, &time, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(time.transfer_ns, waited_ns);
+    }
+    BOOST_CHECK_EQUAL(law.all_moved_ps, 3 * 1667u);
+    tla_step_law_clear(&law.inner);
+}
+
 BOOST_AUTO_TEST_CASE(a_second_tier_needs_an_index_and_blocks_of_a_known_size) {
     const auto load = [](const std::string &text, tla_serving_settings &settings) {
         std::string found;

@@ -1,6 +1,7 @@
 // Requests on a host without memory: read, or refused for want of memory and for nothing else.
 #include "host_memory/failing.hpp"
 #include "scratch_directory.hpp"
+#include "serving/host_tier.h"
 #include "serving/layer_study.h"
 #include "serving/measured_run.h"
 #include "serving/memory_study.h"
@@ -97,4 +98,26 @@ BOOST_AUTO_TEST_CASE(studies_without_host_memory_complete_or_fail_at_every_alloc
                    }),
                    8u);
     tla_serving_requests_free(&requests);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_of_the_second_tier_without_host_memory_gives_its_budget_back) {
+    BOOST_CHECK_GT(exhaust([] {
+                       const std::uint64_t hashes[] = {10, 11};
+                       std::uint32_t block = 0, found[] = {0, 0, 0};
+                       tla_host_tier tier{};
+                       tla_kv_table read{};
+                       tla_status status = tla_host_tier_init(&tier, 4, 2);
+                       for (const std::uint64_t hash : hashes)
+                           if (!status) status = tla_host_tier_put(&tier, hash, &block, nullptr);
+                       if (!status) {
+                           BOOST_REQUIRE_EQUAL(tla_host_tier_find(&tier, hashes, 2, found, nullptr), 2u);
+                           status = tla_host_tier_begin_read(&tier, found, 2, &read, nullptr);
+                           BOOST_CHECK_EQUAL(tier.budget.taken, status ? 0u : 2u);
+                           if (!status) tla_host_tier_end_read(&tier, &read, nullptr);
+                       }
+                       tla_kv_table_clear(&read);
+                       tla_host_tier_clear(&tier);
+                       return status;
+                   }),
+                   4u);
 }

@@ -150,6 +150,37 @@ BOOST_AUTO_TEST_CASE(a_step_waits_for_what_was_decided_before_it) {
     BOOST_CHECK_EQUAL(mapped.priced.all_mapping_ps, (402 + 401) * us * 1000);
 }
 
+BOOST_AUTO_TEST_CASE(a_driver_takes_its_time_for_an_allocation_that_fails) {
+    tla_priced_law law{};
+    law.prices.driver_alloc_ps = 200'000;
+    law.prices.driver_free_ps = 50'000;
+    const tla_step_law with_prices = tla_priced_law_of(&law);
+    tla_block_decision decision{};
+    std::uint64_t all_ps = 0;
+    for (const auto &[kind, takes_ps] : {std::pair{TLA_BLOCKS_REFUSED, 200'000},
+                                         {TLA_BLOCKS_ALLOCATED, 200'000},
+                                         {TLA_BLOCKS_RELEASED, 50'000},
+                                         {TLA_BLOCKS_MOVED_OUT, 0}}) {
+        decision.kind = kind;
+        with_prices.blocks(with_prices.context, &decision);
+        BOOST_CHECK_EQUAL(law.all_allocation_ps, all_ps += static_cast<std::uint64_t>(takes_ps));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_manager_holds_a_request_that_is_longer_than_the_longest) {
+    for (int kind = 0; kind < TLA_KV_MEMORY_COUNT; kind++) {
+        const tla_kv_memory_config config{static_cast<tla_kv_memory_kind>(kind), 128, 60, 2, 16, 2, 1};
+        tla_kv_memory *made = nullptr;
+        BOOST_REQUIRE_EQUAL(tla_kv_memory_create(&config, &made), TLA_OK);
+        const tla_serving_request longest{0, 0, 50, 10, nullptr, 0}, longer{1, 0, 50, 11, nullptr, 0};
+        tla_work work{};
+        BOOST_CHECK_EQUAL(tla_kv_memory_hold(made, 0, &longest, 1, &work), TLA_OK);
+        BOOST_CHECK_EQUAL(tla_kv_memory_hold(made, 1, &longer, 1, &work), TLA_LIMIT);
+        BOOST_CHECK_EQUAL(tla_kv_memory_get_stats(made).too_long, 1u);
+        tla_kv_memory_destroy(made);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(settings_name_a_manager_and_pages_hold_whole_tokens) {
     const auto load = [](const std::string &text, tla_serving_settings &settings) {
         std::string found;

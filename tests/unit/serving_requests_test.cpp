@@ -182,6 +182,8 @@ BOOST_AUTO_TEST_CASE(invalid_tables_are_rejected_with_their_place) {
         {with(azure, "374", ""), "file:2:29: found '', expected the prompt's tokens, 1 .. 2^31 - 1"},
         {with(azure, "2023-12-31", "2023-02-30"),
          "file:2:1: found '2023-02-30 23:59:59.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
+        {with(azure, "2023-12-31", "2023-13-31"),
+         "file:2:1: found '2023-13-31 23:59:59.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, "23:59:59", "23:59:60"),
          "file:2:1: found '2023-12-31 23:59:60.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, ".9951690", "."),

@@ -16,7 +16,7 @@ inline void write_small_profile(const scratch_directory &scratch) {
     scratch.write("skew_fit.csv", "pc,n_label,skew_rate_label,kv_big_label,kp_label,alpha,n_samples\n"
                                   "0,n<=128,sr<=70%,kvB<=1k,kp=0,0.75,2\n0,n<=4,sr<=70%,kvB<=1k,kp=0,0.5,2\n"
                                   "0,n<=4,sr>70%,kvB<=1k,kp=0,0.25,2\n0,n<=4,sr<=15%,kvB<=1k,kp=0,,0\n"
-                                  "8,n>128,sr<=70%,kvB>1k,kp<=2k,0.125,2\n");
+                                  "8,n>128,sr<=70%,kvB>1k,kp<=2k,0.125,2\n0,n>2,sr<=70%,kvB<=1k,kp=0,1,2\n");
 }
 
 inline const std::string small_settings =

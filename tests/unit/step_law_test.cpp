@@ -73,6 +73,8 @@ BOOST_AUTO_TEST_CASE(a_fixed_law_has_a_time_for_each_step_and_for_each_token) {
     BOOST_CHECK_EQUAL(law("fixed 10 ms+100 us/token", none).us({{1, 0}}), 10100.0);
     BOOST_CHECK_EQUAL(law("fixed 1.5 us", none).us({{7, 0}}), 1.5);
     BOOST_CHECK_EQUAL(law("fixed 0 ns + 600 ps/token", none).us({{1, 0}}), 0.001); // to the nearest nanosecond
+    BOOST_CHECK_EQUAL(law("fixed 500 ps", none).us({{1, 0}}), 0.001);
+    BOOST_CHECK_EQUAL(law("fixed 499 ps", none).us({{1, 0}}), 0.0);
     for (const char *text : {"", "fixed", "fixed 10", "fixed 10 ms + 100 us", "fixed 10 ms + /token", "profile",
                              "fixed 10 ms + 1 us/token 3", "quick", "fixedly 1 ms"})
         BOOST_CHECK_MESSAGE(refusal(text, none, TLA_SYNTAX).find("found") != std::string::npos, text);
@@ -106,7 +108,8 @@ BOOST_AUTO_TEST_CASE(uneven_decodes_interpolate_between_mean_and_longest) {
     const settings_read s = read_settings(small_settings, {"skew_correction=true", "skew_alpha_default=1"});
     BOOST_REQUIRE_MESSAGE(s.status == TLA_OK, s.findings);
     law l("profile " + scratch.path("."), s.settings);
-    // The first label that holds is the narrowest: 0.5 of the way from 150 (22) to 200 (30).
+    // The first label that holds is the narrowest, and those with a limit above stand first: 0.5 of the way from 150
+    // (22) to 200 (30).
     BOOST_CHECK_CLOSE(l.us({{1, 100}, {1, 150}, {1, 200}}), 2 + 120 + 2 * (2 * 5 + (22 + 0.5 * 8)), 1e-9);
     // Four, of which the mean lies at 75 %: 0.25 of the way from 175 (30.25) to 200 (35).
     BOOST_CHECK_CLOSE(l.us({{1, 100}, {1, 200}, {1, 200}, {1, 200}}), 2 + 130 + 2 * (2 * 5 + (30.25 + 0.25 * 4.75)),
