@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <numeric>
 #include <vector>
 
 inline bool all_is_tested() {
@@ -26,6 +28,13 @@ std::vector<T> some_of_today(const std::vector<T> &all, std::size_t step) {
     for (std::size_t i = all.empty() ? 0 : today() % std::min(step, all.size()); i < all.size(); i += step)
         some.push_back(all[i]);
     return some;
+}
+
+// One of every `step` numbers from `first` to `last`.
+inline std::vector<std::uint64_t> numbers_of_today(std::uint64_t first, std::uint64_t last, std::size_t step) {
+    std::vector<std::uint64_t> all(last - first + 1);
+    std::iota(all.begin(), all.end(), first);
+    return some_of_today(all, step);
 }
 
 #endif

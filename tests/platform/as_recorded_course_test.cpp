@@ -1,6 +1,7 @@
 // What a recording does not say of the entries before a request: whether frees completed because the cache waited for
 // all streams, and whether memory went back for the request or because the program emptied the cache.
 #include "platform/as_recorded.hpp"
+#include "today.hpp"
 
 using namespace naive_torch;
 
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(memory_released_before_a_snapshot_entry_was_not_for_the_req
 // Small devices, many calls of empty_cache, many blocks that other streams use.
 BOOST_AUTO_TEST_CASE(recordings_with_many_calls_of_empty_cache_and_many_retries_are_equal) {
     u64 retries = 0;
-    for (u64 seed = 1; seed <= 150; seed++) {
+    for (const u64 seed : numbers_of_today(1, 150, 5)) {
         std::mt19937_64 random(seed);
         settings s = with(random() % 2, random() % 2 ? none : (21 + random() % 150) * MiB);
         device d = of((700 + random() % 1500) * MiB);
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(recordings_with_many_calls_of_empty_cache_and_many_retries_
         BOOST_CHECK_MESSAGE(o.equal(), "seed " << seed << o.out << o.err);
         BOOST_CHECK_EQUAL(o.number("ooms"), a.ooms);
     }
-    BOOST_CHECK_GT(retries, 300u);
+    BOOST_CHECK_GT(retries, all_is_tested() ? 300u : 0u);
 }
 
 // How long a range is, 1 1/8 of the device, decides whether the block at its end can grow to more than another one; an
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_range_follows_from_the_size_of_the_device) 
 }
 
 BOOST_AUTO_TEST_CASE(devices_of_any_size_are_equal_once_memory_was_out) {
-    for (u64 seed = 1; seed <= 60; seed++) {
+    for (const u64 seed : numbers_of_today(1, 60, 4)) {
         std::mt19937_64 random(seed);
         device d;
         d.bytes = d.capacity = (1 + random() % 40) * GiB - random() % 500 * MiB;
@@ -162,8 +163,7 @@ BOOST_AUTO_TEST_CASE(devices_of_any_size_are_equal_once_memory_was_out) {
 // Devices of no usual size: differences say whether ranges are longer or shorter. While a length is tried that is too
 // short, the range that the cache takes next can begin among addresses of others.
 BOOST_AUTO_TEST_CASE(the_size_of_any_device_is_found_by_trying) {
-    int equal = 0;
-    for (u64 seed = 5000; seed < 5040; seed++) {
+    for (const u64 seed : numbers_of_today(5000, 5039, 4)) {
         std::mt19937_64 random(seed);
         random.discard(1); // with these draws one of them crashed
         device d;
@@ -178,8 +178,6 @@ BOOST_AUTO_TEST_CASE(the_size_of_any_device_is_found_by_trying) {
         w.use_every = 2 + random() % 8;
         run(a, w, seed);
         outcome o = replay(to_json(snapshot_of({&a})));
-        BOOST_CHECK_LT(o.status, 2);
-        equal += o.equal();
+        BOOST_CHECK_MESSAGE(o.equal(), "seed " << seed << o.out << o.err);
     }
-    BOOST_CHECK_EQUAL(equal, 40);
 }
