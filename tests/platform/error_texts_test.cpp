@@ -1,6 +1,7 @@
 // Error texts name what was found, and only give advice that helps.
 #include "platform/command_line.hpp"
 #include "sanitized.hpp"
+#include "today.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -269,16 +270,22 @@ BOOST_AUTO_TEST_CASE(a_run_without_host_memory_reports_it_wherever_memory_runs_o
     if (is_sanitized()) return; // the sanitizers' own memory is counted, too
     const auto limited = [](std::uint64_t kib) {
         return run_shell("ulimit -v " + std::to_string(kib) + " && exec \"$tlmalloc\" run '" + small +
-                         "' --kernel vector_add --set workload.elements_per_pe=1000000");
+                         "' --kernel vector_add --set workload.elements_per_pe=500000");
     };
-    std::uint64_t low = 1 << 15, high = UINT64_C(1) << 26;
-    if (limited(high).status != 0) return; // the host gives no process so many addresses
-    while (high - low > 2000) {
+    const command_result plenty = limited(UINT64_C(1) << 26);
+    if (plenty.status != 0) return; // the host gives no process so many addresses
+    // From what it occupied on, which is less than its addresses.
+    std::uint64_t low = static_cast<std::uint64_t>(plenty.max_rss_kib) / 2, high = 2 * low;
+    while (limited(high).status != 0) {
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1000) {
         const std::uint64_t middle = (low + high) / 2;
         (limited(middle).status == 0 ? high : low) = middle;
     }
-    for (int i = 0; i < 16; i++) {
-        const command_result run = limited(low - static_cast<std::uint64_t>(i) * 4000);
+    for (const std::uint64_t i : numbers_of_today(0, 15, 3)) {
+        const command_result run = limited(low - i * 2000);
         BOOST_CHECK_MESSAGE(run.status == 1, run.status << ": " << run.err);
         check_says(run.err, "tlmalloc run: ");
         check_says_not(run.err, "uncaught");
