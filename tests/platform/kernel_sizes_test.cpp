@@ -68,11 +68,11 @@ BOOST_AUTO_TEST_CASE(kernels_are_right_on_8_pes) {
 BOOST_AUTO_TEST_CASE(kernels_are_right_on_64_pes_with_pages_of_4_kib) {
     check_all(npu_small,
               {"system.pes_per_cube=8", "system.cube_mesh_width=4", "system.cube_mesh_height=2", "mmu.page_size=4 KiB"},
-              "64", 3);
+              "64", 6);
 }
 
 BOOST_AUTO_TEST_CASE(kernels_are_right_on_256_pes) {
-    check_all(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", {}, "256", 5);
+    check_all(TLMALLOC_SOURCE_DIR "/configs/kernbench.yaml", {}, "256", 11);
 }
 
 // Keys split over all PEs; each but the first sends what it has seen once, and no key is seen twice.
@@ -88,19 +88,21 @@ BOOST_AUTO_TEST_CASE(a_decode_of_one_query_is_shared_by_all_pes) {
     BOOST_CHECK_EQUAL(decode("8", "5"), 4); // a key each, and nothing for three
 }
 
-// The check is no bound of the worst case: these are mistakes that it must not miss.
+// The check is no bound of the worst case: these are mistakes that it must not miss, a part of them every day.
 BOOST_AUTO_TEST_CASE(a_mistake_in_a_transformer_block_is_reported_as_a_wrong_result) {
     const std::string kernel = read_text(TLMALLOC_SOURCE_DIR "/platform/kernels/transformer_block.c");
-    const std::vector<std::pair<std::string, std::string>> mistakes = {
-        {"", ""}, // none
-        {"1 / sqrtf((float)b->depth)", "1"},
-        {"last && status", "false && status"},                                    // no mask
-        {"normalise(tl, b, 1)", "normalise(tl, b, 0)"},                           // the other norm's gamma and beta
-        {"first += PART, half = 1 - half", "first += PART + 1, half = 1 - half"}, // a hidden unit is left out
-        {"status = tl_mul(tl, &silu, &h, &gate)", "status = tl_convert(tl, &silu, &h)"},
-        {"tl_add(tl, &b->x, &b->x, &b->sum)", "tl_convert(tl, &b->x, &b->sum)"}, // no residual
-        {"first < b->keys - b->tokens; first += PART", "first + PART < b->keys - b->tokens; first += PART"},
-    };
+    std::vector<std::pair<std::string, std::string>> mistakes = some_of_today<std::pair<std::string, std::string>>(
+        {
+            {"1 / sqrtf((float)b->depth)", "1"},
+            {"last && status", "false && status"},                                    // no mask
+            {"normalise(tl, b, 1)", "normalise(tl, b, 0)"},                           // the other norm's gamma and beta
+            {"first += PART, half = 1 - half", "first += PART + 1, half = 1 - half"}, // a hidden unit is left out
+            {"status = tl_mul(tl, &silu, &h, &gate)", "status = tl_convert(tl, &silu, &h)"},
+            {"tl_add(tl, &b->x, &b->x, &b->sum)", "tl_convert(tl, &b->x, &b->sum)"}, // no residual
+            {"first < b->keys - b->tokens; first += PART", "first + PART < b->keys - b->tokens; first += PART"},
+        },
+        4);
+    mistakes.emplace_back(); // none
     scratch_directory scratch;
     for (const auto &[right, wrong] : mistakes) {
         std::string text = kernel;
