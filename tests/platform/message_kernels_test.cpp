@@ -1,5 +1,6 @@
 // `tlmalloc run` of kernels that send each other messages: results, reports, costs by KernBench's tables, deadlocks.
 #include "platform/run_report.hpp"
+#include "today.hpp"
 
 #include <map>
 
@@ -70,15 +71,18 @@ BOOST_AUTO_TEST_CASE(a_ring_of_1_8_64_and_256_pes_passes_every_byte_on) {
 BOOST_AUTO_TEST_CASE(an_all_reduce_of_1_to_256_pes_has_the_bits_of_its_order_of_additions) {
     const std::vector<std::string> one_cube = {"system.cube_mesh_width=1", "system.cube_mesh_height=1",
                                                "system.sips=1"};
+    std::vector<std::pair<std::string, std::string>> sizes;
     for (const char *pes : {"1", "2", "3", "6", "8"})
-        for (const char *elements : {"1", "5", "1000", "40001"}) {
-            std::vector<std::string> sets = one_cube;
-            sets.push_back(std::string("system.pes_per_cube=") + pes);
-            sets.push_back(std::string("workload.elements_per_pe=") + elements);
-            const report r = run(large, with({"--kernel", "all_reduce"}, sets));
-            BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
-                                pes << " PEs, " << elements << r.run.out << r.run.err);
-        }
+        for (const char *elements : {"1", "5", "1000", "40001"})
+            sizes.emplace_back(pes, elements);
+    for (const auto &[pes, elements] : some_of_today(sizes, 3)) {
+        std::vector<std::string> sets = one_cube;
+        sets.push_back("system.pes_per_cube=" + pes);
+        sets.push_back("workload.elements_per_pe=" + elements);
+        const report r = run(large, with({"--kernel", "all_reduce"}, sets));
+        BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                            pes << " PEs, " << elements << r.run.out << r.run.err);
+    }
     const report r = run(large, {"--kernel", "all_reduce", "--set", "workload.elements_per_pe=600"});
     BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "256 PEs"), r.run.out << r.run.err);
     BOOST_CHECK(contains(r.run.out, "result verified; leaks 0"));
@@ -96,19 +100,21 @@ BOOST_AUTO_TEST_CASE(every_algorithm_reduces_on_1_to_256_pes_with_as_many_messag
                           {{one, width + "5", height + "3", "system.pes_per_cube=1"}, 15, 3, 5},
                           {{one, width + "4", height + "2"}, 64, 8, 8},
                           {{}, 256, 16, 16}};
+    std::vector<std::pair<size, std::string>> all;
     for (const size &s : sizes)
-        for (const char *algorithm : {"torus_2d", "mesh_2d", "hierarchical"}) {
-            std::vector<std::string> sets = s.sets;
-            sets.push_back(std::string("collectives.algorithm=") + algorithm);
-            sets.push_back("workload.elements_per_pe=301");
-            const report r = run(large, with({"--kernel", "all_reduce"}, sets));
-            BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
-                                s.ranks << " PEs, " << algorithm << r.run.out << r.run.err);
-            if (s.ranks == 1) continue;
-            const std::int64_t around = 2 * s.ranks * (s.rows - 1 + s.columns - 1), inward = 2 * (s.ranks - 1);
-            BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"),
-                              algorithm == std::string("torus_2d") ? around : inward);
-        }
+        for (const char *algorithm : {"torus_2d", "mesh_2d", "hierarchical"})
+            all.emplace_back(s, algorithm);
+    for (const auto &[s, algorithm] : some_of_today(all, 4)) {
+        std::vector<std::string> sets = s.sets;
+        sets.push_back("collectives.algorithm=" + algorithm);
+        sets.push_back("workload.elements_per_pe=301");
+        const report r = run(large, with({"--kernel", "all_reduce"}, sets));
+        BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                            s.ranks << " PEs, " << algorithm << r.run.out << r.run.err);
+        if (s.ranks == 1) continue;
+        const std::int64_t around = 2 * s.ranks * (s.rows - 1 + s.columns - 1), inward = 2 * (s.ranks - 1);
+        BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"), algorithm == "torus_2d" ? around : inward);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_section_of_collectives_is_read_like_any_other) {
@@ -165,9 +171,10 @@ BOOST_AUTO_TEST_CASE(by_kernbenchs_tables_memories_differ_by_a_write_and_a_read_
                         {"kernbench_hop", "sram", 2 * (2000 + bytes * 1000 / 512 + bytes * 1000 / 128 - tcm)},
                         {"kernbench_hop", "hbm", 2 * (6000 + bytes * 1000 / 256 + bytes * 1000 / 256 - tcm)}};
     const auto measure = [](const std::string &costs, const std::string &memory) {
-        const report r = run(large, with({"--kernel", "pe2pe"}, {"workload.elements_per_pe=4096", "messages.slots=4",
-                                                                 "messages.slot_size=8 KiB", "messages.costs=" + costs,
-                                                                 "messages.memory=" + memory}));
+        const report r = run(large, with({"--kernel", "pe2pe"},
+                                         {"system.sips=1", "system.cube_mesh_height=2", "workload.elements_per_pe=4096",
+                                          "messages.slots=4", "messages.slot_size=8 KiB", "messages.costs=" + costs,
+                                          "messages.memory=" + memory}));
         BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.out << r.run.err);
         return least(r);
     };
