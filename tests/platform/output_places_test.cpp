@@ -84,7 +84,7 @@ void make_socket(const std::string &path) {
     close(file);
 }
 
-// All that is no regular file, in a folder each, where no command may leave anything beside it. Every day a third.
+// All that is no regular file, in a folder each, where no command may leave anything beside it. Every day a fifth.
 const std::vector<std::pair<std::string, std::function<void(const std::string &)>>> places{
     {"null", [](const std::string &p) { BOOST_REQUIRE_EQUAL(mknod(p.c_str(), S_IFCHR | 0666, makedev(1, 3)), 0); }},
     {"full", [](const std::string &p) { BOOST_REQUIRE_EQUAL(mknod(p.c_str(), S_IFCHR | 0666, makedev(1, 7)), 0); }},
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(no_option_of_any_command_removes_or_replaces_what_is_no_reg
         const std::vector<std::string> line = lines.at(command);
         for (const std::string &option : options_of(command)) {
             BOOST_TEST_CONTEXT(command << " " << option) {
-                for (const auto &place : some_of_today(places, 3)) {
+                for (const auto &place : some_of_today(places, 5)) {
                     const std::string folder = nodes.path(place.first), before = state_of(folder);
                     const command_result run = run_with(command, line, option + "=" + folder + "/node");
                     BOOST_CHECK_MESSAGE(run.status != 137 && run.status != 1000 + SIGKILL, place.first << ": hangs");
