@@ -23,7 +23,7 @@ static tla_status allocate(tla_controller *c, const tla_object_block *block, tla
 
 static tla_status check(const tla_controller *c, const tla_command *command, tla_site at) {
     const tla_memory_kind memory = command->memory;
-    if (!tla_controller_has(&c->config, memory)) return TLA_INVALID_ARGUMENT;
+    if (!tla_controller_has(&c->config, (int)memory)) return TLA_INVALID_ARGUMENT;
     if (tla_controller_is_owned(&c->config) && memory == TLA_HBM) return TLA_UNSUPPORTED;
     if (tla_pe_memory_traffic(c->memory, memory)) return TLA_UNSUPPORTED;
     if (at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory)) return TLA_UNSUPPORTED;

@@ -45,9 +45,9 @@ typedef struct sweep_results {
 
 /* Opens the file for the points of a sweep, or makes it. An existing file is accepted only with `resume`, and only if
  * it is of the same sweep (sweep_fingerprint), of this version of tlmalloc and complete (results_check.h).
- * TLA_INVALID_ARGUMENT for other files, and for a device, a pipe or a socket, with a text; TLA_IO when it cannot be read
- * or written, is a directory, or another process writes to it; TLA_NO_HOST_MEMORY. A rejected file is unchanged; *r
- * needs no results_close then. */
+ * TLA_INVALID_ARGUMENT for other files, and for a device, a pipe or a socket, with a text; TLA_IO when it cannot be
+ * read or written, is a directory, or another process writes to it; TLA_NO_HOST_MEMORY. A rejected file is unchanged;
+ * *r needs no results_close then. */
 tla_status results_open(const char *path, const sweep *s, bool resume, sweep_results *r, tla_error *error);
 
 /* Whether the file has the point. */
