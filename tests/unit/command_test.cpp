@@ -321,8 +321,8 @@ BOOST_AUTO_TEST_CASE(scalar_commands_are_decoded_as_they_were_encoded) {
 }
 
 BOOST_AUTO_TEST_CASE(maps_and_unmaps_of_every_length_are_decoded_as_they_were_encoded) {
-    for (tla_opcode opcode :
-         {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK, TLA_OP_PAUSE, TLA_OP_REMAP, TLA_OP_RESUME, TLA_OP_BIND, TLA_OP_UNBIND}) {
+    for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK, TLA_OP_PAUSE, TLA_OP_REMAP,
+                              TLA_OP_RESUME, TLA_OP_BIND, TLA_OP_UNBIND}) {
         for (uint32_t count = 1; count <= TLA_COMMAND_MAX_ENTRIES; count++) {
             auto sent = map_of(count, opcode);
             tla_command received;
@@ -548,8 +548,8 @@ BOOST_AUTO_TEST_CASE(every_opcode_has_a_name_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(an_invalid_number_of_entries_is_reported_with_its_range) {
-    for (tla_opcode opcode :
-         {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK, TLA_OP_PAUSE, TLA_OP_REMAP, TLA_OP_RESUME, TLA_OP_BIND, TLA_OP_UNBIND})
+    for (tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE, TLA_OP_TAKE_BACK, TLA_OP_PAUSE, TLA_OP_REMAP,
+                              TLA_OP_RESUME, TLA_OP_BIND, TLA_OP_UNBIND})
         for (uint32_t count : {0u, TLA_COMMAND_MAX_ENTRIES + 1u, 1000000u}) {
             tla_command command = map_of(1, opcode);
             const auto bytes = encode(command);
