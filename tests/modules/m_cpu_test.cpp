@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_command_takes_hundreds_of_instructions_and_a_look_at_its_
             taken.insert(taken.end(), {between - before, b.instructions() - between});
         }
     });
-    const std::vector<std::uint64_t> expected{800, 827, 800, 827, 800, 827};
+    const std::vector<std::uint64_t> expected{801, 828, 801, 828, 801, 828};
     BOOST_CHECK_EQUAL_COLLECTIONS(taken.begin(), taken.end(), expected.begin(), expected.end());
 }
 
