@@ -318,6 +318,34 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_taken_back_leaves_everything_as_it_was) {
     }
 }
 
+// Tables that a change has taken away must not be read again: what walkers remember of the address space ends with it.
+BOOST_AUTO_TEST_CASE(walks_after_a_change_of_their_address_space_begin_at_its_root) {
+    fixture f(TLA_WALK_MEMORY);
+    uint64_t now = 0;
+    const auto change = [&](bool map, uint64_t va, uint64_t nbytes, uint32_t asid) {
+        now += 10'000'000;
+        BOOST_REQUIRE_EQUAL(
+            f.change_at(map, {{va}, {va + page}, nbytes, map ? std::uint32_t{TLA_READ} : 0u, asid}, &now, 0), TLA_OK);
+    };
+    const auto skipped = [&](uint64_t va) { // reads of the walk to va
+        const uint64_t before = tla_mmu_get_stats(f.mmu).walkers.reads_skipped;
+        tla_mmu_piece piece{};
+        now += 10'000'000;
+        BOOST_REQUIRE_EQUAL(lone::translate(f.mmu, f.tables, {0, {va}, 1, TLA_READ}, &now, &piece), TLA_OK);
+        BOOST_REQUIRE(piece.walked);
+        return tla_mmu_get_stats(f.mmu).walkers.reads_skipped - before;
+    };
+    change(true, 0, 8 * page, 0);
+    change(true, 16 * page, page, 0);
+    change(true, 0, page, 1);
+    BOOST_CHECK_EQUAL(skipped(0), 0u);
+    BOOST_CHECK_GT(skipped(page), 0u);
+    change(false, 0, page, 1); // of another one
+    BOOST_CHECK_GT(skipped(2 * page), 0u);
+    change(false, 16 * page, page, 0);
+    BOOST_CHECK_EQUAL(skipped(3 * page), 0u);
+}
+
 BOOST_AUTO_TEST_CASE(an_undo_keeps_mappings_that_another_sender_has_changed_since) {
     fixture f(TLA_WALK_IDEAL, true);
     const auto map = [&](uint32_t sender, uint64_t va, uint64_t pa, uint32_t asid = 0) {
