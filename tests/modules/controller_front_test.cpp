@@ -98,6 +98,31 @@ BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_worst_fit)
     check_times(TLA_WORST_FIT, 5000);
 }
 
+// Worst fit looks for its next largest block behind its answer. A command of the same list waits for that, one of
+// another list does not.
+BOOST_AUTO_TEST_CASE(a_command_waits_for_the_walk_behind_the_answer_before) {
+    memory_controller::config config = with_front(TLA_WORST_FIT);
+    config.cost = {};
+    config.cost.fixed_ps = 300;
+    config.cost.walk_ps = 5000;
+    bench b(config);
+    b.run([&] {
+        const auto takes = [&](tla_memory_kind kind) {
+            const std::uint64_t begin_ps = to_ps(sc_core::sc_time_stamp());
+            BOOST_CHECK_EQUAL(b.cpu.command(0, alloc_command(kind, 64)).status, TLA_OK);
+            return to_ps(sc_core::sc_time_stamp()) - begin_ps;
+        };
+        BOOST_CHECK_EQUAL(takes(TLA_HBM), 300u);
+        BOOST_CHECK_EQUAL(takes(TLA_TCM), 300u);
+        BOOST_CHECK_EQUAL(takes(TLA_HBM), 5000u - 300 + 300);
+        sc_core::wait(from_ps(5000));
+        BOOST_CHECK_EQUAL(takes(TLA_HBM), 300u);
+        b.controller.reset();
+        sc_core::wait(from_ps(1));
+        BOOST_CHECK_EQUAL(takes(TLA_HBM), 300u); // nothing goes on behind a reset
+    });
+}
+
 BOOST_AUTO_TEST_CASE(memory_grows_without_requests_and_a_commit_waits_for_the_engine) {
     memory_controller::config config = with_front(over(TLA_FRONT_LAZY));
     config.memory.of[TLA_TCM].policy = TLA_FIRST_FIT;

@@ -62,6 +62,10 @@ BOOST_AUTO_TEST_CASE(ageing_stops_after_some_events_or_at_the_peak) {
             "events           4 (2 allocations, 0 of them failed), the whole trace: --events requests " + count + "\n");
     };
     BOOST_CHECK(says_past_end("5") && says_past_end("99999999999999999999999") && !says_past_end("4"));
+    const std::string again = scratch.write("a.csv", "time_ns,op,id,bytes\n0,alloc,1,10\n1,free,1,10\n2,alloc,2,10\n");
+    BOOST_CHECK(
+        contains(expect_success({"age", again, "--capacity", "100", "--output", snapshot, "--events", "peak"}).out,
+                 "events           1 (1 allocations"));
 }
 
 // The trace is cut in two at its peak: the second part, on the aged arena, is placed as in a replay of the whole. Its

@@ -337,6 +337,45 @@ BOOST_AUTO_TEST_CASE(the_total_latency_is_the_sum_over_all_allocations_at_the_st
     BOOST_CHECK_EQUAL(number_of(compared, "latency_total_ps"), number_of(simulate(recorded, {}), "total"));
 }
 
+// The n-th of 200 commands at once is served after n times 11 ns.
+BOOST_AUTO_TEST_CASE(percentiles_are_latencies_of_the_trace_up_to_which_so_many_are_served) {
+    scratch_directory scratch;
+    std::string text = "time_ns,op,id,bytes\n";
+    for (int i = 0; i < 200; i++)
+        text += "7,alloc," + std::to_string(i) + ",64\n";
+    std::vector<std::string> arguments{scratch.write("t.csv", text), "--capacity", "1 MiB", "--compare", "first_fit"};
+    for (const std::string &word : all_costs("10 ns", "1 ns"))
+        arguments.push_back(word);
+    const std::string report = report_of(arguments);
+    BOOST_CHECK_EQUAL(number_of(report, "latency_p50_ps"), 100 * 11000);
+    BOOST_CHECK_EQUAL(number_of(report, "latency_p99_ps"), 198 * 11000);
+    BOOST_CHECK_EQUAL(number_of(report, "latency_max_ps"), 200 * 11000);
+}
+
+// Behind its first answer worst fit walks for 5 ns: the second command begins after 11 + 5 ns.
+BOOST_AUTO_TEST_CASE(a_command_of_the_comparison_waits_for_the_walk_behind_the_answer_before) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write("t.csv", "time_ns,op,id,bytes\n7,alloc,1,64\n7,alloc,2,64\n");
+    std::vector<std::string> costs = all_costs("10 ns", "1 ns");
+    costs.insert(costs.end(), {"--set", "controller.cost.walk=5 ns"});
+    std::vector<std::string> arguments{trace, "--capacity", "1 KiB", "--compare", "worst_fit"};
+    arguments.insert(arguments.end(), costs.begin(), costs.end());
+    BOOST_CHECK_EQUAL(number_of(report_of(arguments), "latency_total_ps"), 11000 + 27000);
+    costs.insert(costs.end(), {"--policy", "worst_fit"});
+    BOOST_CHECK_EQUAL(number_of(simulate(trace, costs), "total"), 11000 + 27000);
+}
+
+// Slots are searched for in steps of slots.
+BOOST_AUTO_TEST_CASE(the_comparison_states_the_finest_resolution_of_its_rows) {
+    const auto resolution = [](const std::string &policies) {
+        return number_of(report_of(with_slots({recorded, "--capacity", "1 GiB", "--compare", policies})),
+                         "fits_resolution_bytes");
+    };
+    BOOST_CHECK_EQUAL(resolution("first_fit,slot_pool"), resolution("first_fit"));
+    BOOST_CHECK_EQUAL(resolution("slot_pool,first_fit"), resolution("first_fit"));
+    BOOST_CHECK_GT(resolution("slot_pool"), resolution("first_fit"));
+}
+
 BOOST_AUTO_TEST_CASE(the_comparison_writes_the_files_of_every_policy_as_single_replays_do) {
     scratch_directory scratch;
     const std::string placements = scratch.path("p.csv"), map = scratch.path("no suffix");
@@ -353,6 +392,11 @@ BOOST_AUTO_TEST_CASE(the_comparison_writes_the_files_of_every_policy_as_single_r
         BOOST_CHECK(read_text(map + "." + name) == read_text(scratch.path("m")));
     }
     BOOST_CHECK_EQUAL(scratch.file_count(), 8u); // nothing under the names that were given
+    // A point in front of a name is no suffix.
+    const command_result hidden = run_tlmalloc(
+        {"replay", recorded, "--capacity", "100 MiB", "--compare", "tlsf", "--placements", scratch.path(".p")});
+    BOOST_CHECK_MESSAGE(hidden.status == 0, hidden.err);
+    BOOST_CHECK(std::filesystem::exists(scratch.path(".p.tlsf")));
     // What would be written over is refused for these names, too.
     const std::string trace = scratch.write("t.tlsf.csv", "time_ns,op,id,bytes\n0,alloc,1,8\n");
     const command_result over = run_tlmalloc(
