@@ -127,6 +127,24 @@ BOOST_AUTO_TEST_CASE(the_last_pin_sets_the_timeout_and_a_pin_without_a_timeout_c
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_pin_that_ends_before_those_that_were_set_earlier_times_out_by_itself) {
+    bench b;
+    b.run([&] {
+        const auto pinned = [&](std::uint64_t nbytes, std::uint64_t timeout_ps) {
+            const std::uint64_t pa = b.cpu.command(0, alloc_command(TLA_HBM, nbytes)).value;
+            b.cpu.command(0, count_command(TLA_OP_PIN, pa, timeout_ps));
+            b.cpu.command(0, free_command(pa, nbytes));
+            sc_core::wait(from_ps(1'000));
+        };
+        pinned(1000, 90'000);
+        pinned(64, 2'000);
+        sc_core::wait(from_ps(2'000));
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 1000u);
+        sc_core::wait(from_ps(90'000));
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(pointers_and_bytes_stay_until_the_last_reference_goes) {
     memory_controller::config config = small();
     config.poison = true;
