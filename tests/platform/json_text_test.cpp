@@ -193,6 +193,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_where_the_text_is_wrong) {
         {"[18446744073709551616]", 1, "a whole number of at most 64 bits"},
         {"-9223372036854775809", 0, "a whole number of at most 64 bits"},
         {"1e400", 0, "a number below 1e309"},
+        {"0." + std::string(399, '0'), 0, "a number of at most 400 characters"},
         {"[\"abc", 5, "the end of a text"},
         {"\"a\nb\"", 2, "an escape for a control character"},
         {"\"\\x\"", 2, "an escape: one of \"\\/bfnrtu"},
@@ -213,6 +214,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_where_the_text_is_wrong) {
 BOOST_AUTO_TEST_CASE(numbers_and_texts_beyond_janssons_are_read) {
     for (const std::string number : {"9223372036854775807", "18446744073709551615", "-9223372036854775808"})
         BOOST_CHECK_EQUAL(read(number).value, number);
+    BOOST_CHECK_EQUAL(read("0.5" + std::string(397, '0')).value, read("0.5").value); // the longest
     BOOST_CHECK_EQUAL(read("\"\\ud800x\\udc00\"").value, "'\xef\xbf\xbdx\xef\xbf\xbd'");
     BOOST_CHECK_EQUAL(read("\"\\u0000\"").value, "'" + std::string(1, '\0') + "'");
 }

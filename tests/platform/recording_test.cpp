@@ -186,6 +186,8 @@ BOOST_AUTO_TEST_CASE(a_recorded_trace_has_formats_and_streams_and_counts_that_sa
                           .status,
                       0);
     BOOST_CHECK_EQUAL(column(read_text(scratch.path("p.csv")), 1, ""), "0\n2097152\n512\n");
+    const std::string last = scratch.write("l.csv", head + "0,alloc,0,512,1,0,4294967295,0\n");
+    BOOST_CHECK_EQUAL(run_tlmalloc({"replay", last, "--capacity", "1 MiB"}).status, 0);
     const auto refused = [&](const std::string &line, const std::string &finding) {
         const command_result bad = run_tlmalloc({"replay", scratch.write("b.csv", head + line), "--capacity", "1 MiB"});
         BOOST_CHECK_EQUAL(bad.status, 2);
@@ -195,6 +197,7 @@ BOOST_AUTO_TEST_CASE(a_recorded_trace_has_formats_and_streams_and_counts_that_sa
     refused("0,alloc,0,64,x,0,0,0\n", "14: found 'x', expected a number of references");
     refused("0,alloc,0,64,1,9,0,0\n", "16: found '9', expected a format, 0 .. 8");
     refused("0,alloc,0,64,1,0,-,0\n", "18: found '-', expected a stream, 0 .. 2^32 - 1");
+    refused("0,alloc,0,64,1,0,4294967296,0\n", "18: found '4294967296', expected a stream, 0 .. 2^32 - 1");
     refused("0,alloc,0,64,1,0,0,?\n", "20: found '?', expected an offset, or - for a failed allocation");
     refused("0,alloc,0,64\n", "13: found 4 columns, expected 8: time_ns,op,id,bytes,references,format,stream,offset");
 }

@@ -96,6 +96,12 @@ BOOST_AUTO_TEST_CASE(a_path_is_printed_with_every_term) {
     BOOST_CHECK_MESSAGE(contains(message.out, "a message without data, 2 links") &&
                             contains(message.out, "=          2.000\n"),
                         message.out);
+    // A flit that is not full takes the time of its own bytes.
+    const command_result small =
+        run_tlmalloc({"topology", kernbench, "--path", "sip0.cube0.hbm_ctrl.pe0", "sip0.cube0.pe0", "--bytes", "64"});
+    BOOST_CHECK_MESSAGE(contains(small.out, "64 B in 1 flit, 2 links") &&
+                            contains(small.out, "sip0.cube0.hbm_ctrl.pe0                           -          0.250"),
+                        small.out);
     const command_result still = run_tlmalloc({"topology", kernbench, "--path", "host", "host"});
     BOOST_CHECK_MESSAGE(contains(still.out, "0 links") && contains(still.out, "=              -\n"), still.out);
 }
