@@ -66,7 +66,8 @@ tla_status tla_object_get(tla_object_store *store, tla_memory_kind kind, uint64_
                           tla_mem_object_meta *meta, tla_placed_block *blocks, size_t room, size_t *n, tla_work *work) {
     tla_mem_object *const *objects;
     tla_status status = find(store, "GET", kind, key, &objects, n, work);
-    if ((unsigned)kind < TLA_MEMORY_KIND_COUNT) *(status ? &store->stats[kind].misses : &store->stats[kind].hits) += 1;
+    if ((unsigned)kind < TLA_MEMORY_KIND_COUNT && status != TLA_BUSY) /* sent again when the block has moved */
+        *(status ? &store->stats[kind].misses : &store->stats[kind].hits) += 1;
     if (!status && *n > room) status = TLA_LIMIT;
     for (size_t i = 0; !status && i < *n; i++)
         status = tla_holder_reserve(block_of(store, objects[i]));
