@@ -58,21 +58,39 @@ static tla_status bind_one(tla_object_store *store, const tla_scope *scope, cons
                              e->va.value);
     if (!tla_grow(&block->bindings, &block->binding_room, block->binding_count + 1, sizeof *block->bindings))
         return TLA_NO_HOST_MEMORY;
-    block->bindings[block->binding_count++] = (tla_binding){*scope, *e};
+    block->bindings[block->binding_count++] = (tla_binding){.scope = *scope, .entry = *e};
     return TLA_OK;
 }
 
-static tla_status unbind_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
+/* The inverse of bind_one. */
+static tla_status forget_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
                              tla_work *work) {
+    tla_object_block *block;
+    const tla_status status = find_block(store, "UNBIND", at, e->nbytes, &block, work);
+    if (!status) forget(block, find(block, scope, e));
+    return status;
+}
+
+/* Marks a mapping that is to be forgotten: it stays as it is until all have been found. */
+static tla_status mark_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
+                           tla_work *work) {
     tla_object_block *block;
     const tla_status status = find_block(store, "UNBIND", at, e->nbytes, &block, work);
     if (status) return status;
     const size_t i = find(block, scope, e);
-    if (i == block->binding_count)
+    if (i == block->binding_count || block->bindings[i].going)
         return tla_error_set(&store->refused, TLA_NOT_FOUND, "UNBIND of VA 0x%" PRIx64 ": the mapping is not recorded",
                              e->va.value);
-    forget(block, i);
+    block->bindings[i].going = true;
     return TLA_OK;
+}
+
+static tla_status unmark_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
+                             tla_work *work) {
+    tla_object_block *block;
+    const tla_status status = find_block(store, "UNBIND", at, e->nbytes, &block, work);
+    if (!status) block->bindings[find(block, scope, e)].going = false;
+    return status;
 }
 
 typedef tla_status (*step)(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
@@ -89,18 +107,21 @@ static tla_status for_all(tla_object_store *store, const tla_command *command, c
     if (!status) return TLA_OK;
     const tla_error why = store->refused;
     for (done--; done-- > 0;)
-        undo(store, &command->scope, &command->entries[done], sites[done], NULL); /* there is room */
+        undo(store, &command->scope, &command->entries[done], sites[done], NULL); /* cannot fail */
     store->refused = why;
     return status;
 }
 
 tla_status tla_object_bind(tla_object_store *store, const tla_command *command, const tla_site *sites, tla_work *work) {
-    return for_all(store, command, sites, bind_one, unbind_one, work);
+    return for_all(store, command, sites, bind_one, forget_one, work);
 }
 
 tla_status tla_object_unbind(tla_object_store *store, const tla_command *command, const tla_site *sites,
                              tla_work *work) {
-    return for_all(store, command, sites, unbind_one, bind_one, work);
+    const tla_status status = for_all(store, command, sites, mark_one, unmark_one, work);
+    for (uint32_t i = 0; i < command->count && !status; i++)
+        forget_one(store, &command->scope, &command->entries[i], sites[i], NULL);
+    return status;
 }
 
 bool tla_object_mappings(const tla_object_block *block, tla_opcode opcode, tla_paddr pa, size_t *first,

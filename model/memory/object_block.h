@@ -17,6 +17,7 @@ typedef struct tla_holder {
 typedef struct tla_binding {
     tla_scope scope;
     tla_map_entry entry;
+    bool going; /* an UNBIND is about to forget it */
 } tla_binding;
 
 typedef struct tla_object_block {
