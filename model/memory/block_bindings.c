@@ -186,6 +186,7 @@ tla_status tla_object_begin_move(tla_object_store *store, tla_site at, tla_memor
     if ((status = tla_live_addresses_reserve(&store->blocks)) != TLA_OK) return status;
     if (object) status = tla_mem_object_pin_for(object, 0, UINT64_MAX); /* no eviction */
     (*block)->moving = !status;
+    store->moving_count += !status;
     return status;
 }
 
@@ -206,5 +207,6 @@ void tla_object_change_place(tla_object_block *block, tla_site to) {
 
 void tla_object_end_move(tla_object_block *block) {
     block->moving = false;
+    block->store->moving_count--;
     if (block->object) tla_mem_object_unpin(block->object, NULL); /* it has a reference: it stays */
 }

@@ -85,7 +85,7 @@ static bool take_dirty(tla_block_move *m, tla_move_step *step) {
     m->under_way++;
     step->from = m->from;
     step->from.offset += offset;
-    step->to = m->config.to;
+    step->to = m->config.block->to;
     step->to.offset += offset;
     step->nbytes = left < m->config.how.chunk ? left : m->config.how.chunk;
     step->stopped = m->paused;
@@ -135,7 +135,7 @@ static void enter(tla_block_move *m, phase next) {
 
 /* Whether there is a command to be sent in this phase; else the next phase begins. */
 static bool has_command(tla_block_move *m) {
-    const tla_paddr from = m->from.pa, to = m->config.to.pa;
+    const tla_paddr from = m->from.pa, to = m->config.block->to.pa;
     switch (m->phase) {
     case PAUSING:
         if (build(m, TLA_OP_PAUSE, from, SIZE_MAX)) return true;
@@ -199,7 +199,7 @@ tla_move_step_kind tla_block_move_next(tla_block_move *m, tla_move_step *step) {
             end_round(m);
             break;
         case FREEING:
-            step->from = m->moved ? m->from : m->config.to;
+            step->from = m->moved ? m->from : m->config.block->to;
             step->nbytes = m->nbytes;
             enter(m, RESUMING);
             return TLA_MOVE_FREES;

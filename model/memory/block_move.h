@@ -12,12 +12,11 @@ typedef struct tla_block_move tla_block_move;
 
 typedef struct tla_block_move_config {
     tla_object_block *block; /* tla_object_begin_move has begun */
-    tla_site to;             /* allocated for it */
     tla_move_config how;
     uint32_t correlation_id, request_id, port; /* of the MOVE */
 } tla_block_move_config;
 
-/* TLA_NO_HOST_MEMORY; *move is NULL then. */
+/* TLA_NO_HOST_MEMORY; *move is NULL then. The caller sets block->to before the first step. */
 tla_status tla_block_move_create(const tla_block_move_config *config, tla_block_move **move);
 void tla_block_move_destroy(tla_block_move *move);
 

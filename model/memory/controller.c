@@ -1,6 +1,7 @@
 /* The decisions of a memory controller, command by command. */
 #include "controller_state.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- memories ---- */
@@ -74,8 +75,9 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     else if ((status = drive_lists(c, trial, &why)) != TLA_OK)
         tla_error_set(error, status, "engine: %s", why.text);
     tla_pe_memory_destroy(trial);
-    if (!status && c->move.mode != TLA_MOVE_OFF && c->move.chunk == 0)
-        return tla_error_set(error, TLA_INVALID_ARGUMENT, "move.chunk: 0 bytes: must be at least 1");
+    if (!status && c->move.mode != TLA_MOVE_OFF && (c->move.chunk == 0 || c->move.chunk > UINT32_MAX))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "move.chunk: %" PRIu64 " bytes: must be 1 .. %" PRIu32,
+                             c->move.chunk, UINT32_MAX);
     return status ? status : check_owner(c, error);
 }
 
@@ -109,6 +111,7 @@ void tla_controller_destroy(tla_controller *c) {
     if (!c) return;
     drop_memories(c);
     free(c->moves);
+    free(c->owed);
     free(c);
 }
 

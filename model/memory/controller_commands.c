@@ -188,11 +188,11 @@ static void move(execution *e) {
     e->answer->status = tla_controller_begin_move(e->controller, e->command, e->at, e->port, e->who, e->work);
     e->outcome->begun = !e->answer->status;
     const tla_stack_request request = {.nbytes = of.nbytes};
-    if (e->answer->status == TLA_EXHAUSTED || e->answer->status == TLA_FRAGMENTED) {
-        is_about(e, e->command->memory);
-        tell_shortage(e, &request);
-    }
-    tell_refusal(e);
+    const bool was_asked = e->outcome->begun || e->answer->status == TLA_EXHAUSTED ||
+                           e->answer->status == TLA_FRAGMENTED || e->answer->status == TLA_ENGINE_DIFFERS;
+    if (was_asked) is_about(e, e->command->memory); /* the memory of the new place */
+    if (was_asked && !e->outcome->begun) tell_shortage(e, &request);
+    if (tla_object_store_last_error(e->objects)->status) tell_refusal(e); /* else there is no text, as of an ALLOC */
 }
 
 /* ---- batches, and objects under keys ---- */
@@ -380,6 +380,7 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
         return;
     }
     locate(&e);
+    tla_controller_free_owed(c, at_ps, e.work);
     tla_pe_memory_set_owner(c->memory, owner_of(&e, port));
     if (is_about_owned(&e)) {
         execute_owned(&e, port);

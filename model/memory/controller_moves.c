@@ -4,6 +4,8 @@
 
 #include "base/grow.h"
 
+#include <inttypes.h>
+
 const char *tla_move_mode_name(tla_move_mode mode) {
     static const char *const names[] = {"off", "stop", "concurrent"};
     return (unsigned)mode < TLA_MOVE_MODE_COUNT ? names[mode] : NULL;
@@ -21,23 +23,32 @@ static tla_status allocate(tla_controller *c, const tla_object_block *block, tla
     return tla_pe_memory_take(c->memory, memory, &(tla_stack_request){.nbytes = block->nbytes}, to, work);
 }
 
-static tla_status check(const tla_controller *c, const tla_command *command, tla_site at) {
+static tla_status check(tla_controller *c, const tla_command *command, tla_site at) {
     const tla_memory_kind memory = command->memory;
-    if (!tla_controller_has(&c->config, (int)memory)) return TLA_INVALID_ARGUMENT;
-    if (tla_controller_is_owned(&c->config) && memory == TLA_HBM) return TLA_UNSUPPORTED;
-    if (tla_pe_memory_traffic(c->memory, memory)) return TLA_UNSUPPORTED;
-    if (at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory)) return TLA_UNSUPPORTED;
+    const char *const place = tla_memory_kind_title(memory);
+    tla_error *error = &c->objects->refused;
+    const uint64_t pa = command->pa.value;
+    if (!tla_controller_has(&c->config, (int)memory))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "MOVE of 0x%" PRIx64 ": the controller has no %s", pa, place);
+    if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
+        return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s, which has an owner", pa, place);
+    if (tla_pe_memory_traffic(c->memory, memory) ||
+        (at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory)))
+        return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s: a free list lies in memory", pa,
+                             place);
     return TLA_OK;
 }
 
 static tla_status add(tla_controller *c, tla_block_move_config config, const tla_command *command, tla_work *work) {
     tla_block_move *made = NULL;
-    if (!tla_grow(&c->moves, &c->move_room, c->move_count + 1, sizeof *c->moves)) return TLA_NO_HOST_MEMORY;
-    tla_status status = allocate(c, config.block, command->memory, &config.to, work);
+    if (!tla_grow(&c->moves, &c->move_room, c->move_count + 1, sizeof *c->moves) ||
+        !tla_grow(&c->owed, &c->owed_room, c->owed_count + c->move_count + 1, sizeof *c->owed))
+        return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_block_move_create(&config, &made);
     if (status) return status;
-    status = tla_block_move_create(&config, &made);
+    status = allocate(c, config.block, command->memory, &config.block->to, work);
     if (status)
-        tla_pe_memory_give_back(c->memory, config.to, config.block->nbytes, work);
+        tla_block_move_destroy(made);
     else
         c->moves[c->move_count++] = made;
     return status;
@@ -49,12 +60,15 @@ tla_status tla_controller_begin_move(tla_controller *c, const tla_command *comma
                                     .correlation_id = command->correlation_id,
                                     .request_id = command->request_id,
                                     .port = port};
+    c->objects->refused.status = TLA_OK;
     tla_status status = check(c, command, at);
     if (!status) status = tla_object_begin_move(c->objects, at, command->memory, who, &config.block, work);
     if (status) return status;
     const uint64_t nbytes = config.block->nbytes;
     const tla_controller_watch *watch = &c->watch;
-    if (watch->reserved && watch->reserved(watch->context, at.memory, at.offset, nbytes)) status = TLA_BUSY;
+    if (watch->reserved && watch->reserved(watch->context, at.memory, at.offset, nbytes))
+        status = tla_error_set(&c->objects->refused, TLA_BUSY,
+                               "MOVE of 0x%" PRIx64 ": an initiator has reserved bytes of the block", at.pa.value);
     if (!status) status = add(c, config, command, work);
     if (status)
         tla_object_end_move(config.block);
@@ -65,23 +79,38 @@ tla_status tla_controller_begin_move(tla_controller *c, const tla_command *comma
 
 /* ---- steps ---- */
 
+static tla_status give_back(tla_controller *c, tla_site place, uint64_t nbytes, tla_work *work) {
+    const uint64_t granted = tla_pe_memory_granted(c->memory, place.memory, (tla_block){place.offset, nbytes});
+    const tla_status status = tla_pe_memory_give_back(c->memory, place, nbytes, work);
+    if (!status) tla_object_tell(c->objects, place, granted);
+    return status;
+}
+
+void tla_controller_free_owed(tla_controller *c, uint64_t at_ps, tla_work *work) {
+    if (c->owed_count > 0) tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});
+    while (c->owed_count > 0) {
+        const tla_owed_place *last = &c->owed[c->owed_count - 1];
+        if (give_back(c, last->at, last->nbytes, work)) return;
+        c->owed_count--;
+    }
+}
+
 /* The old place, or the new one of a move that failed. */
 static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla_move_step *step) {
     const tla_block_move_config *config = tla_block_move_get_config(m);
     tla_controller_outcome *outcome = &step->outcome;
     const tla_site place = step->from;
     if (tla_block_move_has_moved(m)) {
-        tla_pe_memory_copied(c->memory, place, step->nbytes, config->to);
-        tla_object_change_place(config->block, config->to);
+        tla_pe_memory_copied(c->memory, place, step->nbytes, config->block->to);
+        tla_object_change_place(config->block, config->block->to);
         c->counts[place.memory].moved_blocks++;
         c->counts[place.memory].moved_bytes += step->nbytes;
     }
     *outcome =
         (tla_controller_outcome){.memory = place.memory, .offset = place.offset, .work.engine = &outcome->engine};
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});
-    const uint64_t granted = tla_pe_memory_granted(c->memory, place.memory, (tla_block){place.offset, step->nbytes});
-    outcome->completion.status = tla_pe_memory_give_back(c->memory, place, step->nbytes, &outcome->work);
-    if (!outcome->completion.status) tla_object_tell(c->objects, place, granted);
+    outcome->completion.status = give_back(c, place, step->nbytes, &outcome->work);
+    if (outcome->completion.status) c->owed[c->owed_count++] = (tla_owed_place){place, step->nbytes}; /* add: room */
     outcome->arena = tla_pe_memory_get_stats(c->memory, place.memory);
 }
 
@@ -89,18 +118,18 @@ static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
     const tla_block_move_config *config = tla_block_move_get_config(m);
     const bool moved = tla_block_move_has_moved(m);
     tla_controller_outcome *outcome = &step->outcome;
-    *outcome = (tla_controller_outcome){.memory = config->to.memory, .offset = config->to.offset};
-    outcome->arena = tla_pe_memory_get_stats(c->memory, config->to.memory);
+    *outcome = (tla_controller_outcome){.memory = config->block->to.memory, .offset = config->block->to.offset};
+    outcome->arena = tla_pe_memory_get_stats(c->memory, config->block->to.memory);
     outcome->completion = (tla_completion){.correlation_id = config->correlation_id,
                                            .request_id = config->request_id,
                                            .status = moved ? TLA_OK : tla_block_move_status(m),
                                            .opcode = TLA_OP_MOVE,
-                                           .value = moved ? config->to.pa.value : 0,
+                                           .value = moved ? config->block->to.pa.value : 0,
                                            .nbytes = step->nbytes,
                                            .total_free = outcome->arena.free,
                                            .largest_free = outcome->arena.largest_free};
     step->port = config->port;
-    c->counts[config->to.memory].not_resumed += tla_block_move_not_restored(m);
+    c->counts[config->block->to.memory].not_resumed += tla_block_move_not_restored(m);
     tla_object_end_move(config->block);
     tla_block_move_destroy(m);
     c->move_count--;
@@ -142,7 +171,7 @@ void tla_controller_abandon_moves(tla_controller *c) {
 bool tla_controller_is_moving(const tla_controller *c, tla_memory_kind memory) {
     for (size_t i = 0; i < c->move_count; i++) {
         const tla_block_move_config *config = tla_block_move_get_config(c->moves[i]);
-        if (config->block->at.memory == memory || config->to.memory == memory) return true;
+        if (config->block->at.memory == memory || config->block->to.memory == memory) return true;
     }
     return false;
 }
@@ -150,4 +179,5 @@ bool tla_controller_is_moving(const tla_controller *c, tla_memory_kind memory) {
 void tla_controller_drop_moves(tla_controller *c) {
     while (c->move_count > 0)
         tla_block_move_destroy(c->moves[--c->move_count]);
+    c->owed_count = 0;
 }

@@ -31,6 +31,7 @@ typedef struct tla_object_block {
     bool going;                       /* it is being given back, whoever asks for that */
     bool in_batch;                    /* named by the batch that is looked at, or given back by it */
     bool moving;                      /* to another place: its address is about to change */
+    tla_site to;                      /* moving: that place */
     tla_binding *bindings;            /* the mappings that lead to it */
     size_t binding_count, binding_room;
     struct tla_object_block *next; /* of those that are gone, that did not go, or that are spare */
@@ -49,6 +50,7 @@ struct tla_object_store {
     tla_hot_cache *caches[TLA_MEMORY_KIND_COUNT];
     tla_object_block *spare; /* records for blocks to come */
     size_t spare_count;
+    size_t moving_count;
     tla_object_block *gone;   /* blocks that the current call releases */
     tla_object_block *stayed; /* would have gone with a reference that the cache has given up, and did not */
     bool cache_gives_up;

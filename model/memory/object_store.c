@@ -303,6 +303,16 @@ tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_
     return NULL;
 }
 
+/* Whether a block moves to a place in that range. */
+static bool is_destination(const tla_object_store *store, tla_site at, uint64_t nbytes) {
+    const tla_object_block *block;
+    for (size_t slot = 0; store->moving_count > 0 && (block = tla_live_addresses_walk(&store->blocks, &slot)) != NULL;)
+        if (block->moving && block->to.pa.value < at.pa.value + nbytes &&
+            at.pa.value < block->to.pa.value + block->nbytes)
+            return true;
+    return false;
+}
+
 /* Returns whether a free there may name any range (ADR-0048 D2). */
 static bool is_trusting(const tla_object_store *store, tla_site at) {
     if (at.memory == TLA_MEMORY_KIND_COUNT) return false;
@@ -345,6 +355,10 @@ tla_status tla_object_free(tla_object_store *store, tla_site at, uint64_t nbytes
         return tla_error_set(&store->refused, TLA_OVERLAP,
                              "FREE of %" PRIu64 " bytes at 0x%" PRIx64
                              ": another block in this range has references, or moves now",
+                             nbytes, at.pa.value);
+    if ((!block || takes_others) && is_destination(store, at, nbytes))
+        return tla_error_set(&store->refused, TLA_NOT_ALLOCATED,
+                             "FREE of %" PRIu64 " bytes at 0x%" PRIx64 ": a block moves to a place in this range",
                              nbytes, at.pa.value);
     tla_status status = tla_pe_memory_give_back(store->memory, at, nbytes, work);
     if (status) return status;

@@ -26,7 +26,9 @@ tla_pe_memory_config two_memories(bool guarded = false) {
 // A controller, the bytes of its memories, and the MMUs that map its blocks: here a table of bytes for each.
 struct world : commander {
     explicit world(tla_move_mode mode, std::uint64_t chunk = 16, std::uint32_t rounds = 2, bool guarded = false)
-        : commander(two_memories(guarded), {mode, chunk, rounds}), hbm(hbm_bytes), tcm(tcm_bytes) {}
+        : world(mode, chunk, rounds, two_memories(guarded)) {}
+    world(tla_move_mode mode, std::uint64_t chunk, std::uint32_t rounds, const tla_pe_memory_config &memories)
+        : commander(memories, {mode, chunk, rounds}), hbm(hbm_bytes), tcm(tcm_bytes) {}
 
     std::vector<std::uint8_t> hbm, tcm;
     struct mmu {
@@ -289,6 +291,7 @@ BOOST_AUTO_TEST_CASE(other_commands_about_a_moving_block_are_busy_until_the_move
         BOOST_REQUIRE(w.go_on() || w.arrive());
     BOOST_REQUIRE(w.go_on()); // the old place is free
     check_busy(40);
+    BOOST_CHECK_EQUAL(w.stats(TLA_HBM).misses, 0u); // the key is there
     w.finish();
     const tla_completion found = w.run(get, me);
     BOOST_CHECK_EQUAL(found.status, TLA_OK);
@@ -328,6 +331,97 @@ BOOST_AUTO_TEST_CASE(mappings_are_recorded_all_or_none_and_in_one_block) {
     BOOST_CHECK_EQUAL(w.run(bind, me).status, TLA_INVALID_ARGUMENT);
     bind.entries[0] = {{0x1000}, {UINT64_MAX}, 16, 3, 0};
     BOOST_CHECK_EQUAL(w.run(bind, me).status, TLA_OUT_OF_RANGE);
+}
+
+BOOST_AUTO_TEST_CASE(an_unbind_that_is_rejected_changes_no_recorded_mapping) {
+    world w(TLA_MOVE_STOP);
+    const std::uint64_t pa = w.take(40);
+    tla_command bind{};
+    bind.opcode = TLA_OP_BIND;
+    bind.scope = {1, 1, 1};
+    bind.count = 2;
+    bind.entries[0] = {{0x1000}, {pa + 8}, 16, TLA_READ, 0};
+    bind.entries[1] = {{0x2000}, {pa}, 8, TLA_READ | TLA_WRITE, 0};
+    BOOST_REQUIRE_EQUAL(w.run(bind, me).status, TLA_OK);
+    tla_command unbind{};
+    unbind.opcode = TLA_OP_UNBIND;
+    unbind.scope = {1, 1, 1};
+    unbind.count = 2;
+    unbind.entries[0] = {{0x1000}, {pa}, 16, 0, 0}; // the mapping, whatever its flags and place
+    unbind.entries[1] = {{0x3000}, {pa}, 16, 0, 0}; // not recorded
+    BOOST_REQUIRE_EQUAL(w.run(unbind, me).status, TLA_NOT_FOUND);
+    unbind.entries[1] = unbind.entries[0]; // twice
+    BOOST_REQUIRE_EQUAL(w.run(unbind, me).status, TLA_NOT_FOUND);
+    BOOST_REQUIRE_EQUAL(w.move(pa).status, TLA_OK);
+    BOOST_REQUIRE(tla_controller_move_next(w.controller, 0, &w.step) == TLA_MOVE_SENDS);
+    const tla_command pause = *w.step.command;
+    BOOST_REQUIRE_EQUAL(pause.count, 2u);
+    for (std::uint32_t i = 0; i < 2; i++) {
+        BOOST_CHECK_EQUAL(pause.entries[i].va.value, bind.entries[i].va.value);
+        BOOST_CHECK_EQUAL(pause.entries[i].pa.value, bind.entries[i].pa.value);
+        BOOST_CHECK_EQUAL(pause.entries[i].flags, bind.entries[i].flags);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_place_to_which_a_block_moves_cannot_be_freed) {
+    for (const bool validates : {false, true}) {
+        tla_pe_memory_config config = two_memories();
+        config.validate = validates;
+        world w(TLA_MOVE_STOP, 16, 2, config);
+        const std::uint64_t pa = w.take(40);
+        w.mapping(TLA_OP_BIND, 0x1000, pa, 40);
+        BOOST_REQUIRE_EQUAL(w.move(pa).status, TLA_OK);
+        BOOST_CHECK_EQUAL(w.about(TLA_OP_FREE, 40, 40, me).status, TLA_NOT_ALLOCATED);
+        BOOST_CHECK_EQUAL(w.about(TLA_OP_FREE, 60, 1, me).status, TLA_NOT_ALLOCATED);
+        w.finish();
+        BOOST_CHECK_EQUAL(w.ended.at(0).value, 40u);
+        BOOST_CHECK_EQUAL(w.about(TLA_OP_FREE, 40, 40, me).status, TLA_OK);
+        BOOST_CHECK_EQUAL(w.used(), 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_rejected_move_has_its_own_text_or_none) {
+    world w(TLA_MOVE_STOP, 16, 0, true);
+    const std::uint64_t pa = w.take(hbm_bytes / 2), small = w.take(40);
+    w.mapping(TLA_OP_BIND, 0x1000, pa, 40);
+    const auto text_after_others = [&](std::uint64_t at, tla_memory_kind to) {
+        BOOST_CHECK_EQUAL(w.about(TLA_OP_FREE, pa, 8, me).status, TLA_SIZE_MISMATCH);
+        BOOST_CHECK_EQUAL(w.about(TLA_OP_REF, pa + 1, 0, me).status, TLA_NOT_ALLOCATED);
+        w.move(at, to);
+        return std::string(w.text());
+    };
+    BOOST_CHECK_EQUAL(text_after_others(pa, TLA_SRAM), "MOVE of 0x0: the controller has no SRAM");
+    BOOST_CHECK_EQUAL(text_after_others(pa, TLA_TCM), ""); // as of an ALLOC: the completion says it
+    BOOST_CHECK_EQUAL(w.outcome.completion.status, TLA_EXHAUSTED);
+    tla_controller_watch watch{};
+    watch.reserved = [](void *, tla_memory_kind, std::uint64_t, std::uint64_t) { return true; };
+    tla_controller_set_watch(w.controller, watch);
+    w.mapping(TLA_OP_BIND, 0x9000, small, 40);
+    BOOST_CHECK_EQUAL(text_after_others(small, TLA_HBM),
+                      "MOVE of 0x2000: an initiator has reserved bytes of the block");
+}
+
+// For its price and its figures.
+BOOST_AUTO_TEST_CASE(the_receipt_of_a_move_is_about_the_memory_of_the_new_place) {
+    world w(TLA_MOVE_STOP);
+    const std::uint64_t pa = w.take(40);
+    w.mapping(TLA_OP_BIND, 0x1000, pa, 40);
+    BOOST_REQUIRE_EQUAL(w.move(pa, TLA_TCM).status, TLA_OK);
+    BOOST_CHECK_EQUAL(w.outcome.memory, TLA_TCM);
+    BOOST_CHECK_EQUAL(w.outcome.arena.used, 40u);
+    BOOST_CHECK_EQUAL(tla_controller_get_counts(w.controller, TLA_HBM).moves, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_fits_a_payload) {
+    tla_controller_config config{};
+    config.memory = two_memories();
+    config.owner_port = TLA_CONTROLLER_NO_OWNER;
+    config.move = {TLA_MOVE_STOP, UINT32_MAX, 0};
+    BOOST_CHECK_EQUAL(tla_controller_check_config(&config, nullptr), TLA_OK);
+    config.move.chunk++;
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_controller_check_config(&config, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, "move.chunk: 4294967296 bytes: must be 1 .. 4294967295");
 }
 
 BOOST_AUTO_TEST_CASE(a_written_byte_of_a_guarded_block_is_written_in_its_new_place_and_no_other) {

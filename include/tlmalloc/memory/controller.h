@@ -41,7 +41,7 @@ const char *tla_move_mode_name(tla_move_mode mode);
 
 typedef struct tla_move_config {
     tla_move_mode mode;
-    uint64_t chunk;  /* bytes that are copied at once, from 1 */
+    uint64_t chunk;  /* bytes that are copied at once, 1 .. UINT32_MAX */
     uint32_t rounds; /* concurrent: how often dirty chunks are copied again before accesses wait */
 } tla_move_config;
 
