@@ -69,6 +69,14 @@ static tla_status cannot_write(const char *path, int reason, tla_error *error) {
 
 tla_status output_make_directory(const char *path, tla_error *error) {
     struct stat found;
+    output_name name;
+    if (!*path || strcmp(path, "-") == 0)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "found '%s', expected the name of a directory", path);
+    for (const output *o = output_name_find(path, -1, &name) ? outputs : NULL; o; o = o->next)
+        if (output_names_meet(&name, &o->name))
+            return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                                 "%s: the directory is also the output '%s' of %s: name another directory", path,
+                                 o->path, o->option);
     if (mkdir(path, 0777) == 0) return TLA_OK;
     const int reason = errno;
     if (stat(path, &found) != 0 || reason != EEXIST) return cannot_write(path, reason, error);
@@ -175,6 +183,7 @@ tla_status output_open(const char *option, const char *path, FILE **stream, tla_
     *stream = NULL;
     tla_status status = output_check_standard(error);
     if (status || !path) return status;
+    if (!*path) return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: found '', expected the name of a file", option);
     output *made = calloc(1, sizeof *made);
     if (!made || !(made->path = strdup(path))) {
         free(made);

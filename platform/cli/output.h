@@ -28,7 +28,7 @@ tla_status output_check_standard(tla_error *error);
 tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error);
 
 /* Makes a directory for outputs, one level, unless it exists. TLA_IO when it cannot be made, or when the name is not a
- * directory. */
+ * directory; TLA_INVALID_ARGUMENT for "", for "-", and for the name of an open output. */
 tla_status output_make_directory(const char *path, tla_error *error);
 
 /* Forgets an output of which nothing shall be left. NULL: nothing happens. */

@@ -233,13 +233,15 @@ BOOST_AUTO_TEST_CASE(a_place_that_cannot_be_written_is_rejected_before_anything_
                      {scratch.path("none/out"), "No such file or directory"},
                      {scratch.path("t.csv/out"), "Not a directory"},
                      {scratch.path("."), "Is a directory"},
-                     {scratch.path("new/"), "Is a directory"},
-                     {"", "No such file or directory"}}) {
+                     {scratch.path("new/"), "Is a directory"}}) {
                 const command_result run = run_writer(w, path);
                 BOOST_CHECK_EQUAL(run.status, 1);
                 BOOST_CHECK_MESSAGE(contains(run.err, path + ": cannot write: " + reason), run.err);
                 BOOST_CHECK_EQUAL(run.out, "");
             }
+            const command_result run = run_writer(w, "");
+            BOOST_CHECK_EQUAL(run.status, 2);
+            BOOST_CHECK_MESSAGE(contains(run.err, w.option + ": found '', expected the name of a file"), run.err);
         }
     }
     if (geteuid() == 0) return; // may write anywhere

@@ -229,4 +229,16 @@ BOOST_AUTO_TEST_CASE(an_invalid_directory_is_rejected_before_the_run_starts) {
     BOOST_CHECK_EQUAL(file.status, 1);
     BOOST_CHECK_EQUAL(file.out, "");
     BOOST_CHECK_EQUAL(file.err, "tlmalloc run: " + scratch.path("file") + ": not a directory: name a directory\n");
+    const std::string both = scratch.path("both");
+    const command_result twice = run_tlmalloc({"run", small, "--json", both, "--record", both});
+    BOOST_CHECK_EQUAL(twice.status, 2);
+    BOOST_CHECK_EQUAL(twice.out, "");
+    BOOST_CHECK_MESSAGE(contains(twice.err, both + ": the directory is also the output '" + both + "' of --json"),
+                        twice.err);
+    BOOST_CHECK(!std::filesystem::exists(both));
+    for (const std::string name : {"", "-"}) {
+        const command_result none = run_tlmalloc({"run", small, "--record", name});
+        BOOST_CHECK_EQUAL(none.status, 2);
+        BOOST_CHECK_MESSAGE(contains(none.err, "found '" + name + "', expected the name of a directory"), none.err);
+    }
 }
