@@ -17,6 +17,8 @@ typedef struct check_options {
 static void check_arguments(const struct argp_state *state, const void *read) {
     const check_options *options = read;
     if (!options->path && !options->reference) argument_error(state, "expected a CONFIG");
+    if (options->reference && (options->path || options->set.count))
+        argument_error(state, "--reference excludes CONFIG and --set");
 }
 
 static const option_row option_table[] = {{"set", 's', "KEY=VALUE", option_each, offsetof(check_options, set),

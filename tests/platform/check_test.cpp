@@ -57,6 +57,13 @@ BOOST_AUTO_TEST_CASE(check_rejects_a_bad_command_line) {
     BOOST_CHECK_EQUAL(run_tlmalloc({"check"}).status, 2);
     BOOST_CHECK_EQUAL(run_tlmalloc({"check", "--nonsense"}).status, 2);
     BOOST_CHECK_EQUAL(run_tlmalloc({"check", "a.yaml", "b.yaml"}).status, 2);
+    for (const std::vector<std::string> &more : std::vector<std::vector<std::string>>{{"a.yaml"}, {"--set", "a=1"}}) {
+        std::vector<std::string> words{"check", "--reference"};
+        words.insert(words.end(), more.begin(), more.end());
+        const command_result both = run_tlmalloc(words);
+        BOOST_CHECK_EQUAL(both.status, 2);
+        BOOST_CHECK_MESSAGE(contains(both.err, "--reference excludes CONFIG and --set"), both.err);
+    }
     command_result missing = run_tlmalloc({"check", "/no/such/file.yaml"});
     BOOST_CHECK_EQUAL(missing.status, 1);
     BOOST_CHECK_EQUAL(missing.err, "/no/such/file.yaml: error: cannot be read: No such file or directory\n");

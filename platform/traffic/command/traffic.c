@@ -77,7 +77,12 @@ static void read_argument(const struct argp_state *state, const option_row *opti
 
 static void check_arguments(const struct argp_state *state, const void *read) {
     const traffic_options *o = read;
-    if (o->reference) return;
+    if (o->reference) {
+        if (o->config_path || o->pattern_name || o->seed_given || o->count_given || o->window_given || o->map ||
+            o->json_path || o->set.count)
+            argument_error(state, "--reference excludes arguments and all other options");
+        return;
+    }
     if (!o->config_path) argument_error(state, "expected a CONFIG");
     if (!o->trace_path && !o->pattern_name)
         argument_error(state,
