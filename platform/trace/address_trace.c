@@ -30,7 +30,7 @@ static tla_status read_access(const trace_table *table, uint64_t capacity, uint6
     const bool write = table_equals(fields[OP], "W");
     if (!write && !table_equals(fields[OP], "R")) return table_found(table, fields[OP], "R or W", error);
     access->op = write ? TLA_HBM_WRITE : TLA_HBM_READ;
-    snprintf(expected, sizeof expected, "an address below the %" PRIu64 " bytes of the address map", capacity);
+    snprintf(expected, sizeof expected, "a decimal address below the %" PRIu64 " bytes of the address map", capacity);
     if (!table_number(fields[ADDRESS], &access->address) || access->address >= capacity)
         return table_found(table, fields[ADDRESS], expected, error);
     const uint64_t room = capacity - access->address, most = room < ACCESS_BYTES_MAX ? room : ACCESS_BYTES_MAX;
@@ -59,6 +59,9 @@ static tla_status read_comments(trace_file *file, address_trace *trace, tla_erro
             return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":%zu: found '%s', expected a window, 0 .. %" PRIu64,
                                  trace_file_name(file), trace_file_line_number(file), prefix + 1,
                                  table_show(number.begin, number.end).text, WINDOW_MAX);
+        if (trace->has_window)
+            return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":1: found the window again, expected it once",
+                                 trace_file_name(file), trace_file_line_number(file));
         trace->has_window = true;
         trace->traffic.window = (uint32_t)window;
     }

@@ -103,6 +103,8 @@ static tla_status read_id(const reader *r, tla_error *error) {
     const table_field id = field_of(r, ID);
     if (is_empty(id)) return table_found(&r->table, id, "an id", error);
     if (id.end - id.begin > ID_MAX) return table_found(&r->table, id, "an id of at most 255 bytes", error);
+    if (memchr(id.begin, '"', (size_t)(id.end - id.begin)))
+        return table_found(&r->table, id, "an id in quotes or without any", error);
     const size_t first = lifetimes_find(r->list, id);
     if (first == SIZE_MAX) return TLA_OK;
     char expected[64];

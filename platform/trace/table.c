@@ -12,13 +12,16 @@ static tla_status take_line(trace_table *table, bool *more, tla_error *error) {
     return status;
 }
 
-/* Begins with the next line, whatever it is. */
-static tla_status take_header(trace_table *table, trace_file *file, tla_error *error) {
+/* Begins with the next line, whatever it is; `expected` is for the error at the end of the file. */
+static tla_status take_header(trace_table *table, trace_file *file, const char *expected, tla_error *error) {
     *table = (trace_table){.file = file, .line = {"", ""}};
     table->line.end = table->line.begin;
     table->line_number = trace_file_line_number(file) + 1;
     bool more;
-    return take_line(table, &more, error);
+    const tla_status status = take_line(table, &more, error);
+    if (status || more) return status;
+    return tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":1: found the end of the file, expected %s",
+                         trace_file_name(file), table->line_number, expected);
 }
 
 /* A hint for an error that a truncated file can cause. */
@@ -42,7 +45,11 @@ static tla_status split(trace_table *table, int most, int *count, tla_error *err
     *count = 0;
     for (const char *p = line.begin; p <= line.end; p++) {
         if (p < line.end && *p != ',') continue;
-        if (*count == most) return found(table, (table_field){begin, line.end}, "the end of the line", "", error);
+        if (*count == most)
+            return found(
+                table, (table_field){begin, line.end}, "the end of the line",
+                memchr(line.begin, '"', (size_t)(line.end - line.begin)) ? "; quoted text cannot contain commas" : "",
+                error);
         table->fields[(*count)++] = (table_field){begin, p};
         begin = p + 1;
     }
@@ -50,17 +57,17 @@ static tla_status split(trace_table *table, int most, int *count, tla_error *err
 }
 
 tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error) {
-    tla_status status = take_header(table, file, error);
+    char expected[TABLE_HEADER_MAX + 32];
+    snprintf(expected, sizeof expected, "the header line %s", header);
+    tla_status status = take_header(table, file, expected, error);
     snprintf(table->header, sizeof table->header, "%s", header);
     if (status) return status;
     if (table_equals(table->line, header)) return split(table, TABLE_COLUMNS_MAX, &table->columns, error);
-    char expected[TABLE_HEADER_MAX + 32];
-    snprintf(expected, sizeof expected, "the header line %s", header);
     return table_found(table, table->line, expected, error);
 }
 
 tla_status table_begin_any(trace_table *table, trace_file *file, tla_error *error) {
-    tla_status status = take_header(table, file, error);
+    tla_status status = take_header(table, file, "a header line", error);
     if (status) return status;
     const table_field line = table->line;
     if (line.end - line.begin > TABLE_HEADER_MAX)

@@ -259,6 +259,10 @@ BOOST_AUTO_TEST_CASE(bad_tables_are_rejected_with_their_place) {
         {head + "a,0,3,0,,,\n", "t.csv:2:7: found '0', expected a number of bytes, 1 .. 2^63"},
         {head + "a,0,3,9223372036854775809,,,\n", "expected a number of bytes, 1 .. 2^63"},
         {head + "a,0,3,1,,,\nb,0,3,1,,,\na,5,6,1,,,\n", "t.csv:4:1: found 'a', expected another id than in line 2"},
+        {head + "\"a,0,3,1,,,\n", "t.csv:2:1: found '\"a', expected an id in quotes or without any"},
+        {head + "\"a\"\"b\",0,3,1,,,\n", "t.csv:2:2: found 'a\"\"b', expected an id in quotes or without any"},
+        {head + "\"a,b\",0,3,1,,,\n",
+         "t.csv:2:15: found '', expected the end of the line; quoted text cannot contain commas"},
         {head + "a,0,3,1,3,,\n", "t.csv:2:9: found '3', expected an alignment, a power of two"},
         {head + "a,0,3,1,0,,\n", "t.csv:2:9: found '0', expected an alignment, a power of two"},
         {head + "a,0,3,1,4,,6\n", "t.csv:2:12: found '6', expected a multiple of the alignment"},
@@ -304,7 +308,7 @@ BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_rejected) {
          "greedy_lifetime, greedy_conflicts, lowest_first, best, exact, did you mean"},
         {{trace, trace}, "found a second argument"},
         {{trace, "--minimize", "-o", trace}, "is the input"},
-        {{trace, "--minimize", "--device", "0"}, "found a format without devices"},
+        {{trace, "--minimize", "--device", "0"}, "--device needs a recording of PyTorch"},
         {{hard, "--method", "lowest_first"}, "--method lowest_first does not support given offsets: use best or exact"},
     };
     for (const auto &[arguments, message] : bad) {

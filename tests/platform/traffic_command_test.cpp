@@ -97,12 +97,15 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
     } cases[] = {
         {"time_ps,op,addr,bytes\n0,R,0,32\n0,X,0,32\n", ":3:3: found 'X', expected R or W"},
         {"# window=8\ntime_ps,op,addr,bytes\n0,R,0,0\n", ":3:7: found '0', expected a number of bytes, 1 .. "},
+        {"# window=2\n#\n# window=3\ntime_ps,op,addr,bytes\n0,R,0,32\n",
+         ":3:1: found the window again, expected it once"},
+        {"# window=2\n", ":2:1: found the end of the file, expected the header line time_ps,op,addr,bytes"},
         {"# window=x\ntime_ps,op,addr,bytes\n0,R,0,32\n", ":1:10: found 'x', expected a window"},
         {"time_ps,op,addr,bytes\n5,R,0,32\n4,R,0,32\n", ":3:1: found '4', expected a time not before the previous"},
         {"time_ps,op,addr,bytes\n0,R,0,32\n18446744073709551615,R,0,32\n",
          ":3:1: found '18446744073709551615', expected a time in ps, 0 .. 2^63 - 1"},
         {"time_ps,op,addr,bytes\n9223372036854775807,R,0,32\n", ": the traffic ends after 2^63 ps: reduce it"},
-        {"time_ps,op,addr,bytes\n0,R,268435456,32\n", ":2:5: found '268435456', expected an address below"},
+        {"time_ps,op,addr,bytes\n0,R,268435456,32\n", ":2:5: found '268435456', expected a decimal address below"},
         {"time_ps,op,addr,bytes\n0,R,268435440,32\n", ":2:15: found '32', expected a number of bytes, 1 .. 16"},
         {"time_ps,op,addr,bytes\n0,R,0\n", ":2:6: found 3 columns, expected 4"},
         {"time_ps,op,addr,bytes\n0,R,-1,32\n", ":2:5: found '-1'"},
@@ -141,6 +144,8 @@ BOOST_AUTO_TEST_CASE(traffic_rejects_contradictions_and_bad_command_lines) {
         {{hbm2, "a.csv", "--seed", "3"}, "--seed and --count need --pattern"},
         {{hbm2, "a.csv", "--pattern", "seq_rd"}, "TRACE and --pattern exclude"},
         {{}, "expected a CONFIG"},
+        {{"--reference", hbm2}, "--reference excludes arguments and all other options"},
+        {{"--reference", "--json", "a.json"}, "--reference excludes arguments and all other options"},
         {{TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--pattern", "seq_rd", "--map", "m1"}, "has no banks"},
     };
     for (const auto &c : cases) {
