@@ -5,10 +5,13 @@
 #include "cli/json_writer.h"
 #include "cli/message.h"
 #include "explain/explain_repeat.h"
+#include "model/base/phrase.h"
 #include "programs/kernel_file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *title;
@@ -196,6 +199,8 @@ tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *t
     run_explained explained;
     run_change changes[CHANGES_MAX];
     const char *const file = kernel && tl_is_kernel_file(kernel) ? kernel : NULL;
+    if (file && access(file, R_OK))
+        return tla_error_set(error, TLA_IO, "--kernel: %s: %s", file, tla_cannot_read(errno).text);
     tla_status status = explain_run_read(path, file ? NULL : kernel, pe, &report, &explained, error);
     run_repeater *const repeater = status ? NULL : run_repeater_make(&explained, file);
     for (size_t i = 0; !status && i < explained.share_count && i < CHANGES_MAX; i++)

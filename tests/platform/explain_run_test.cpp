@@ -269,14 +269,15 @@ BOOST_AUTO_TEST_CASE(no_key_is_named_where_the_run_cannot_be_repeated) {
     const explained_run run(hot, {}), plain("softmax", {});
     BOOST_CHECK(contains(run.explain({"--kernel", hot}).out, "hbm.pseudo_channel_bandwidth 32 GB/s -> 64 GB/s, "));
     std::filesystem::remove(hot);
-    // A report alone has no file run; one that is gone, that ran something else or a changed report is no better.
+    const command_result gone = run_tlmalloc({"explain", run.file, "--kernel", hot});
+    BOOST_CHECK_EQUAL(gone.status, 1);
+    BOOST_CHECK_MESSAGE(contains(gone.err, "--kernel: " + hot + ": cannot be read: No such file"), gone.err);
+    // A report alone has no file; one that ran something else, or a changed report, is no better.
     std::string changed = read_text(plain.file);
     changed.replace(changed.find("\"vector_rate\": \""), 16, "\"vector_rate\": \"1");
     const std::string false_report = scratch.write("changed.json", changed);
-    for (const settings &words : {settings{run.file},
-                                  {run.file, "--kernel", hot},
-                                  {run.file, "--kernel", TLMALLOC_SOURCE_DIR "/platform/kernels/gemm.c"},
-                                  {false_report}}) {
+    for (const settings &words :
+         {settings{run.file}, {run.file, "--kernel", TLMALLOC_SOURCE_DIR "/platform/kernels/gemm.c"}, {false_report}}) {
         settings all{"explain"};
         all.insert(all.end(), words.begin(), words.end());
         const command_result result = run_tlmalloc(all);
