@@ -29,6 +29,7 @@ typedef struct reader {
     json_text json; /* of the line that is read: its text ends with that */
     size_t line_begin;
     uint64_t line_number;
+    bool is_cut; /* the line has no newline */
     const form *form;
     uint32_t sizes; /* the powers of two that may be the tokens of a block by all lines so far, as a sum */
     tla_error *error;
@@ -46,7 +47,8 @@ static tla_status found(const reader *r, size_t at, const char *expected) {
     while (end < stop && end - begin < 41 && (end == begin || !strchr(",]}", *end)))
         end++;
     if (begin >= stop)
-        snprintf(text, sizeof text, "found the end of the line, expected %s", expected);
+        snprintf(text, sizeof text, "found the end of the line, expected %s%s", expected,
+                 r->is_cut ? "; the last line has no newline: the file may be truncated" : "");
     else
         snprintf(text, sizeof text, "found '%s', expected %s", table_show(begin, end).text, expected);
     return fail(r, TLA_SYNTAX, at, text);
@@ -211,6 +213,7 @@ tla_status serving_read_json(serving_builder *builder, const char *text, size_t 
         const char *newline = memchr(text + at, '\n', length - at);
         r.json.at = r.line_begin = at;
         r.json.length = newline ? (size_t)(newline - text) : length;
+        r.is_cut = !newline;
         r.line_number++;
         status = read_line(&r);
     }

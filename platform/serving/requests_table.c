@@ -66,7 +66,9 @@ static tla_status read_request(serving_builder *b, const trace_table *table, tla
     const table_field *fields = table->fields, *tokens = fields + timed;
     serving_line line = {.id = b->out->count};
     if (timed && !time_of(fields[0], &line.arrival_ns))
-        return table_found(table, fields[0], "a time, such as 2023-11-16 18:15:46.6805900", error);
+        return table_found(
+            table, fields[0],
+            "a time of the years 1970 to 2261 with at most 9 decimals, such as 2023-11-16 18:15:46.6805900", error);
     if (b->out->count && line.arrival_ns < b->last_ns) return table_found(table, fields[0], SERVING_ORDER, error);
     if (!table_number(tokens[0], &line.prompt_tokens) || !line.prompt_tokens ||
         line.prompt_tokens > TLA_SERVING_TOKENS_MAX)

@@ -24,7 +24,7 @@ static tla_status fixed_time(void *context, const tla_step *step, tla_step_time 
 static tla_status refuse(const char *text, tla_error *error) {
     return tla_error_set(error, TLA_SYNTAX,
                          "found %s, expected \"fixed TIME + TIME/token\" (such as \"fixed 10 ms + 100 us/token\"), "
-                         "\"profile DIR\" or \"platform CONFIG + \" and either of these",
+                         "\"profile DIR\", \"platform CONFIG\", or \"platform CONFIG + \" and one of the first two",
                          tla_quote(text).text);
 }
 

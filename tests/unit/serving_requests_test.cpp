@@ -136,8 +136,12 @@ BOOST_AUTO_TEST_CASE(lengths_without_times_arrive_at_once) {
 
 BOOST_AUTO_TEST_CASE(invalid_json_lines_are_rejected_with_their_place) {
     const std::vector<std::pair<std::string, std::string>> cases = {
-        {measured.substr(0, measured.size() - 8), "file:2:56: found the end of the line, expected the end of a text"},
-        {measured.substr(0, 90), "file:2:27: found the end of the line, expected ',' or '}'"},
+        {measured.substr(0, measured.size() - 8),
+         "file:2:56: found the end of the line, expected the end of a text; the last line has no newline: the "
+         "file may be truncated"},
+        {measured.substr(0, 90),
+         "file:2:27: found the end of the line, expected ',' or '}'; the last line has no newline: the file may be "
+         "truncated"},
         {with(measured, "\"output\":9", "\"output\":0"),
          "file:1:45: found '0', expected the output's tokens, 1 .. 2^31 - 1"},
         {with(measured, "\"input\":40", "\"input\":2147483648"),
@@ -181,13 +185,16 @@ BOOST_AUTO_TEST_CASE(invalid_tables_are_rejected_with_their_place) {
         {with(azure, ",44", ",0"), "file:2:33: found '0', expected the output's tokens, 1 .. 2^31 - 1"},
         {with(azure, "374", ""), "file:2:29: found '', expected the prompt's tokens, 1 .. 2^31 - 1"},
         {with(azure, "2023-12-31", "2023-02-30"),
-         "file:2:1: found '2023-02-30 23:59:59.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
+         "file:2:1: found '2023-02-30 23:59:59.6805900', expected a time of the years 1970 to 2261 with at most 9 "
+         "decimals, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, "2023-12-31", "2023-13-31"),
-         "file:2:1: found '2023-13-31 23:59:59.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
+         "file:2:1: found '2023-13-31 23:59:59.6805900', expected a time of the years 1970 to 2261 with at most 9 "
+         "decimals, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, "23:59:59", "23:59:60"),
-         "file:2:1: found '2023-12-31 23:59:60.6805900', expected a time, such as 2023-11-16 18:15:46.6805900"},
-        {with(azure, ".9951690", "."),
-         "file:3:1: found '2024-01-01 00:00:00.', expected a time, such as 2023-11-16 18:15:46.6805900"},
+         "file:2:1: found '2023-12-31 23:59:60.6805900', expected a time of the years 1970 to 2261 with at most 9 "
+         "decimals, such as 2023-11-16 18:15:46.6805900"},
+        {with(azure, ".9951690", "."), "file:3:1: found '2024-01-01 00:00:00.', expected a time of the years 1970 to "
+                                       "2261 with at most 9 decimals, such as 2023-11-16 18:15:46.6805900"},
         {with(azure, "2024", "2022"),
          "file:3:1: found '2022-01-01 00:00:00.9951690', expected a time not before the previous line's"},
         {with(azure, "Generated", "Output"), "file:1:1: found 'TIMESTAMP,ContextTokens,OutputTokens', expected a JSON "
