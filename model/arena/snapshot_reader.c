@@ -209,7 +209,7 @@ static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_err
     if (s->config.base != c->base || s->config.capacity != c->capacity)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the snapshot has %" PRIu64 " bytes at %" PRIu64 ", the arena %" PRIu64
-                             " bytes at %" PRIu64,
+                             " bytes at %" PRIu64 ": use a snapshot of the same range",
                              s->config.capacity, s->config.base, c->capacity, c->base);
     if (arena->live && !s->config.validate)
         return tla_error_set(error, TLA_UNSUPPORTED,

@@ -42,21 +42,24 @@ static bool read_number(const char *text, uint64_t high, uint64_t *number) {
     return *text >= '0' && *text <= '9' && !*end && !errno && value <= high;
 }
 
-void option_size(const struct argp_state *state, const option_row *option, const char *text, void *member) {
-    uint64_t *const nbytes = member;
+static void read_size(const struct argp_state *state, const option_row *option, const char *text, bool power_of_two,
+                      uint64_t *nbytes) {
     tla_error found;
     if (!is_bare(text) && tla_parse_size(text, nbytes, &found))
         argument_error(state, "--%s: %s", option->name, found.text);
     if (is_bare(text) && !read_number(text, UINT64_MAX, nbytes))
         argument_error(state, "--%s: found '%s', expected at most 2^63 bytes", option->name, text);
-    if (*nbytes == 0 || *nbytes > (UINT64_C(1) << 63))
-        argument_error(state, "--%s: found '%s', expected 1 byte to 2^63 bytes", option->name, text);
+    if (*nbytes == 0 || *nbytes > (UINT64_C(1) << 63) || (power_of_two && *nbytes & (*nbytes - 1)))
+        argument_error(state, "--%s: found '%s', expected %s1 byte to 2^63 bytes", option->name, text,
+                       power_of_two ? "a power of two, " : "");
+}
+
+void option_size(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    read_size(state, option, text, false, member);
 }
 
 void option_align(const struct argp_state *state, const option_row *option, const char *text, void *member) {
-    uint64_t *const nbytes = member;
-    option_size(state, option, text, nbytes);
-    if (*nbytes & (*nbytes - 1)) argument_error(state, "--%s: found '%s', expected a power of two", option->name, text);
+    read_size(state, option, text, true, member);
 }
 
 void option_number(const struct argp_state *state, const option_row *option, const char *text, void *member) {

@@ -27,11 +27,12 @@ static tla_status open_one(const char *option, const char *path, const char *all
     if (!path || !compared) return output_open(option, path, stream, error);
     output_name name;
     const bool is_file = output_name_find(path, -1, &name) ? !name.in_place : *path && errno != EISDIR;
+    const char *const end = strcmp(option, "--map") == 0 ? "svg" : "csv";
     if (output_descriptor(path) >= 0 || !is_file)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "%s: '%s' is not a file: --compare writes one file for each policy, such as "
-                             "placements.first_fit.csv for placements.csv",
-                             option, path);
+                             "out.first_fit.%s for out.%s",
+                             option, path, end, end);
     char *own = path_of(path, allocator);
     if (!own) return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory", path);
     tla_status status = output_open(option, own, stream, error);

@@ -93,8 +93,8 @@ tla_status replay_arrival_ps(const alloc_trace *trace, size_t event, double spee
     double ps = (double)(trace->events[event].time_ns - trace->events[0].time_ns) * 1000.0 / speed;
     if (!(ps < 0x1p63))
         return tla_error_set(error, TLA_OUT_OF_RANGE,
-                             "event %zu of the trace is %.0f s after the first, more than 2^63 ps of simulated time: "
-                             "shorten the trace with --speed",
+                             "event %zu of the trace is %.4g s after the first, more than 2^63 ps of simulated time: "
+                             "shorten the trace with a greater --speed",
                              event + 1, ps * 1e-12);
     *arrival_ps = (uint64_t)ps;
     return TLA_OK;

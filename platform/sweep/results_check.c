@@ -71,6 +71,8 @@ tla_status results_told(sqlite3 *database, const char *path, tla_error *error) {
                              path);
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         return tla_error_set(error, TLA_IO, "%s: another process writes to it: wait until it has ended", path);
+    if (code == SQLITE_CANTOPEN && sqlite3_system_errno(database))
+        return tla_error_set(error, TLA_IO, "%s: cannot be opened: %s", path, strerror(sqlite3_system_errno(database)));
     if (code == SQLITE_CORRUPT) return damaged(path, sqlite3_errmsg(database), error);
     return tla_error_set(error, TLA_IO, "%s: %s", path, sqlite3_errmsg(database));
 }

@@ -71,7 +71,7 @@ bool choose(const char *only, std::vector<probe_case> &cases) {
         tla_nearest_try(&nearest, c.name.c_str(), c.name.size());
         names += " " + c.name;
     }
-    print_message("tlmalloc probe: found case '%s', expected one of%s%s%s%s", only, names.c_str(),
+    print_message("tlmalloc probe: --case: found '%s', expected one of%s%s%s%s", only, names.c_str(),
                   nearest.found ? ", did you mean \"" : "", nearest.found ? nearest.name.text : "",
                   nearest.found ? "\"?" : "");
     return false;

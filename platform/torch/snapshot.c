@@ -140,7 +140,7 @@ tla_status torch_choose_device(const torch_snapshot *s, int device, size_t *chos
     list_devices(s, devices, sizeof devices);
     if (!devices[0])
         return tla_error_set(error, TLA_SYNTAX,
-                             "%s: no device has a trace, because the history was not recorded: call "
+                             "%s: no device has a trace with an allocation or a free: call "
                              "torch.cuda.memory._record_memory_history() before the program allocates",
                              s->name);
     if (device >= 0) {

@@ -41,7 +41,7 @@ static tla_status read_format(trace_file *file, int device, trace_builder *build
     if (is_recording(first, length)) return read_whole(file, device, builder, error);
     if (device != TRACE_FIRST_DEVICE)
         return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s: found a format without devices, expected a recording of PyTorch",
+                             "%s: --device needs a recording of PyTorch, because other formats have no devices",
                              trace_file_name(file));
     return (minimalloc_begins(first, length) ? trace_read_minimalloc : trace_read_csv)(file, builder, error);
 }

@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_not_results_of_this_sweep_are_rejected_and_k
     BOOST_CHECK(read_text(results) == before);
     refused(sweep(file, file), "s.yaml: not a results file of tlmalloc sweep");
     BOOST_CHECK_EQUAL(read_text(file), plans(2));
-    refused(sweep(file, scratch.path("none/r.sqlite")), "unable to open database file", 1);
+    refused(sweep(file, scratch.path("none/r.sqlite")), "r.sqlite: cannot be opened: No such file or directory", 1);
     ask(results, "UPDATE sweep SET value = '0.0.9' WHERE name = 'version'");
     refused(sweep(file, results, {"--resume"}), "the results were written by tlmalloc 0.0.9, expected ");
     ask(results, "DELETE FROM sweep WHERE name = 'fingerprint'");

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_device_can_be_chosen) {
         number_of(replay(recording, {"--capacity", "1 MiB", "--device", "1"}).report, "peak_requested_bytes"), 8192u);
     BOOST_CHECK(contains(failure(recording, {"--device", "2"}), "device 2 has no trace, expected one of: 0, 1"));
     BOOST_CHECK(contains(failure(recording, {"--device", "-1"}), "--device: found '-1', expected"));
-    BOOST_CHECK(contains(failure("time_ns,op,id,bytes\n", {"--device", "0"}), "found a format without devices"));
+    BOOST_CHECK(contains(failure("time_ns,op,id,bytes\n", {"--device", "0"}), "--device needs a recording of PyTorch"));
 }
 
 BOOST_AUTO_TEST_CASE(streams_and_settings_of_the_recording_are_used_by_its_cache_and_named_for_others) {

@@ -161,12 +161,13 @@ BOOST_AUTO_TEST_CASE(an_invalid_snapshot_is_rejected_with_the_place_of_its_error
     BOOST_CHECK_EQUAL(failure_of(snapshot_of(entry("free_completed", 1, 64) + good)),
                       ""); // a block older than the trace
     const std::map<std::string, std::string> bad{
-        {snapshot_of(""), "no device has a trace"},
+        {snapshot_of(""), "no device has a trace with an allocation or a free"},
         {snapshot_of(good + good), "id 1 is already live: allocated in byte 21"},
         {snapshot_of(good + entry("free_completed", 1, 63)), "found 63, expected the 64 bytes allocated in byte 21"},
         {snapshot_of(good + entry("free_completed", 1, 64) + entry("free_completed", 1, 64)), "double free of id 1"},
         {snapshot_of(entry("alloc", 1, 0)), "size: found 0, expected 1 .. 2^63 bytes"},
-        {snapshot_of(entry("grab", 1, 64)), "no device has a trace"}, // of an unknown action only
+        {snapshot_of(entry("grab", 1, 64)),
+         "no device has a trace with an allocation or a free"}, // of an unknown action only
         {snapshot_of("}"), "byte 21 of the pickle: found a dictionary without 'action'"},
         {snapshot_of("]"), "byte 21 of the pickle: found a list without 'action'"},
         {snapshot_of("}\x8c\x06"
