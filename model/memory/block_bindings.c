@@ -50,7 +50,7 @@ static void forget(tla_object_block *block, size_t i) {
 
 static tla_status bind_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
                            tla_work *work) {
-    tla_object_block *block;
+    tla_object_block *block = NULL;
     const tla_status status = find_block(store, "BIND", at, e->nbytes, &block, work);
     if (status) return status;
     if (find(block, scope, e) < block->binding_count)
@@ -65,7 +65,7 @@ static tla_status bind_one(tla_object_store *store, const tla_scope *scope, cons
 /* The inverse of bind_one. */
 static tla_status forget_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
                              tla_work *work) {
-    tla_object_block *block;
+    tla_object_block *block = NULL;
     const tla_status status = find_block(store, "UNBIND", at, e->nbytes, &block, work);
     if (!status) forget(block, find(block, scope, e));
     return status;
@@ -74,7 +74,7 @@ static tla_status forget_one(tla_object_store *store, const tla_scope *scope, co
 /* Marks a mapping that is to be forgotten: it stays as it is until all have been found. */
 static tla_status mark_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
                            tla_work *work) {
-    tla_object_block *block;
+    tla_object_block *block = NULL;
     const tla_status status = find_block(store, "UNBIND", at, e->nbytes, &block, work);
     if (status) return status;
     const size_t i = find(block, scope, e);
@@ -87,7 +87,7 @@ static tla_status mark_one(tla_object_store *store, const tla_scope *scope, cons
 
 static tla_status unmark_one(tla_object_store *store, const tla_scope *scope, const tla_map_entry *e, tla_site at,
                              tla_work *work) {
-    tla_object_block *block;
+    tla_object_block *block = NULL;
     const tla_status status = find_block(store, "UNBIND", at, e->nbytes, &block, work);
     if (!status) block->bindings[find(block, scope, e)].going = false;
     return status;
