@@ -276,6 +276,21 @@ BOOST_AUTO_TEST_CASE(pointers_to_a_paused_range_are_withdrawn_and_given_again_wh
     b.run();
 }
 
+BOOST_AUTO_TEST_CASE(a_pointer_to_the_other_part_of_a_page_leads_to_no_paused_byte) {
+    bench b;
+    b.driver.body = [&] {
+        b.send(TLA_OP_MAP, va, 0, page);
+        b.send(TLA_OP_PAUSE, va, 0, page / 2);
+        BOOST_CHECK(!b.cpu.pointer_to(va + page / 2));
+        b.send(TLA_OP_RESUME, va, 0, page / 2);
+        sc_core::wait(1, sc_core::SC_NS);
+        BOOST_REQUIRE_EQUAL(b.cpu.lost.size(), 1u); // who was refused may ask again
+        BOOST_CHECK_EQUAL(b.cpu.lost[0].first, va + page / 2);
+        BOOST_CHECK(b.cpu.pointer_to(va + page / 2));
+    };
+    b.run();
+}
+
 BOOST_AUTO_TEST_CASE(a_reset_ends_pauses_and_the_accesses_that_wait) {
     bench b;
     sc_core::sc_signal<bool> reset{"reset"};

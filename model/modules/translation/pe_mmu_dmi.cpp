@@ -11,16 +11,16 @@ bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi
     dmi_asked_ = true;
     if (in_reset()) return refuse_dmi(dmi);
     const std::uint64_t va = payload.get_address();
-    if (steps_->is_paused(asid_of(payload), va)) {
-        refuse_until(va, UINT64_MAX);
-        return refuse_dmi(dmi, {va, va});
-    }
     tla_walk page{};
     std::uint64_t until_ps = 0;
     const tla_status status =
         tla_mmu_find_page(mmu_.get(), asid_of(payload), {va}, to_ps(sc_core::sc_time_stamp()), &page, &until_ps);
     if (status == TLA_BUSY) refuse_until(va, until_ps);
     if (status) return refuse_dmi(dmi, {va, va});
+    if (steps_->is_paused(asid_of(payload), page.va.value, page.nbytes)) { // a pointer leads to all of it
+        refuse_until(va, UINT64_MAX);
+        return refuse_dmi(dmi, {va, va});
+    }
     const address_view view{page.pa.value, page.nbytes, page.va.value};
     const bool readable = page.flags & TLA_READ, writable = page.flags & TLA_WRITE;
     if ((payload.is_read() && !readable) || (payload.is_write() && !writable)) {
@@ -71,7 +71,7 @@ void pe_mmu::withdraw_refusals() {
     for (const std::uint64_t va : refused) {
         tla_walk page{};
         std::uint64_t until_ps = 0;
-        if (steps_->is_paused(0, va))
+        if (steps_->is_paused(0, va, 1))
             refuse_until(va, UINT64_MAX);
         else if (tla_mmu_find_page(mmu_.get(), 0, {va}, now_ps, &page, &until_ps) == TLA_BUSY)
             refuse_until(va, until_ps);

@@ -31,9 +31,9 @@ class pe_mmu::steps final : private in_order_request::holder {
     tla_status pause(const tla_command &command, std::uint64_t &at_ps, tla_error &error);
     tla_status resume(const tla_command &command, std::uint64_t at_ps, tla_error &error);
     void end_pauses(); // all: a reset begins
-    // Whether a direct pointer to the byte is denied because of a pause.
-    bool is_paused(std::uint32_t asid, std::uint64_t va) const {
-        return pauses_ && tla_pauses_cover(pauses_.get(), asid, {va}, 1);
+    // Whether direct pointers to the bytes are denied because of a pause.
+    bool is_paused(std::uint32_t asid, std::uint64_t va, std::uint64_t nbytes) const {
+        return pauses_ && tla_pauses_cover(pauses_.get(), asid, {va}, nbytes);
     }
 
   private:
