@@ -68,13 +68,17 @@ void memory_controller::figures::end(tla_memory_kind kind, const tla_service &se
     busy_->set(service.done_ps, 0);
     nodes_visited_->set(service.done_ps, nodes);
     show(kind, stats, service.done_ps);
+    show_objects(kind, service.done_ps);
+}
+
+void memory_controller::figures::show_objects(tla_memory_kind kind, std::uint64_t at_ps) {
     if (!of_.config_.object_signals) return;
     const of_memory &m = memories_[kind];
     const tla_object_stats objects = tla_controller_get_objects(of_.core_.get(), kind);
-    m.references->set(service.done_ps, objects.references);
-    m.pins->set(service.done_ps, objects.pins);
-    m.cached->set(service.done_ps, objects.cache.entries);
-    m.evicted->set(service.done_ps, objects.cache.evicted);
+    m.references->set(at_ps, objects.references);
+    m.pins->set(at_ps, objects.pins);
+    m.cached->set(at_ps, objects.cache.entries);
+    m.evicted->set(at_ps, objects.cache.evicted);
 }
 
 } // namespace tlmalloc

@@ -22,6 +22,7 @@ class memory_controller::figures {
     void end(tla_memory_kind kind, const tla_service &service, const tla_arena_stats &stats, std::uint64_t nodes);
 
     void show(tla_memory_kind kind, const tla_arena_stats &stats, std::uint64_t at_ps);
+    void show_objects(tla_memory_kind kind, std::uint64_t at_ps);
 
     figure &moves_in_flight() { return *moves_in_flight_; }
     figure &move_stops() { return *move_stops_; }

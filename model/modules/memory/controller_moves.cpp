@@ -142,6 +142,7 @@ void memory_controller::moves::finish(const tla_move_step &step) {
     completion.service_ps = done_ps - of.start_ps;
     if (completion.status) of_.work_->count_failure(step.outcome.memory);
     of_.figures_->moves_in_flight().add(done_ps, -1);
+    of_.figures_->show_objects(step.outcome.memory, done_ps); // the references have moved with the block
     of_.control.complete(step.port, completion, done_ps);
     of_.accesses_->moved();
     stopped_ps_ = UINT64_MAX;

@@ -2,7 +2,6 @@
 #ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_MOVES_HPP
 #define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_MOVES_HPP
 
-#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 
@@ -45,7 +44,6 @@ class memory_controller::moves {
     void finish(const tla_move_step &step);
 
     memory_controller &of_;
-    outlet maps_;
     requester own_;
     std::deque<accepted> begun_;
     sc_core::sc_event wake_;
