@@ -118,6 +118,26 @@ void tla_block_move_wrote(tla_block_move *m, uint64_t offset, uint64_t nbytes) {
         mark(m, i);
 }
 
+/* The part of a range that lies in a place of the block, as a copy to the other place. */
+static bool find_twin(tla_site place, tla_site other, uint64_t length, uint64_t offset, uint64_t nbytes,
+                      tla_move_step *copy) {
+    const uint64_t first = offset > place.offset ? offset : place.offset;
+    const uint64_t end = offset + nbytes < place.offset + length ? offset + nbytes : place.offset + length;
+    if (first >= end) return false;
+    *copy = (tla_move_step){.from = place, .to = other, .nbytes = end - first};
+    copy->from.offset = first;
+    copy->to.offset += first - place.offset;
+    return true;
+}
+
+bool tla_block_move_has_twin(const tla_block_move *m, tla_memory_kind memory, uint64_t offset, uint64_t nbytes,
+                             tla_move_step *copy) {
+    const tla_site from = m->from, to = m->config.block->to;
+    if (m->phase != REMAPPING && m->phase != UNDOING) return false;
+    return (memory == from.memory && find_twin(from, to, m->nbytes, offset, nbytes, copy)) ||
+           (memory == to.memory && find_twin(to, from, m->nbytes, offset, nbytes, copy));
+}
+
 /* ---- commands ---- */
 
 /* The next command of a phase, about mappings before `end`; false: they are all done. */

@@ -35,6 +35,10 @@ void tla_block_move_copied(tla_block_move *move, bool ok);
 /* Somebody has written bytes of the block in its old place, from `offset` of the memory on. */
 void tla_block_move_wrote(tla_block_move *move, uint64_t offset, uint64_t nbytes);
 
+/* As tla_controller_has_twin; nbytes > 0. */
+bool tla_block_move_has_twin(const tla_block_move *move, tla_memory_kind memory, uint64_t offset, uint64_t nbytes,
+                             tla_move_step *copy);
+
 /* A reset: undoes what was done. */
 void tla_block_move_abandon(tla_block_move *move);
 

@@ -163,6 +163,11 @@ void tla_controller_wrote(tla_controller *c, tla_memory_kind memory, uint64_t of
         tla_block_move_wrote(c->moves[0], offset, nbytes);
 }
 
+bool tla_controller_has_twin(const tla_controller *c, tla_memory_kind memory, uint64_t offset, uint64_t nbytes,
+                             tla_move_step *copy) {
+    return c->move_count > 0 && nbytes > 0 && tla_block_move_has_twin(c->moves[0], memory, offset, nbytes, copy);
+}
+
 void tla_controller_abandon_moves(tla_controller *c) {
     for (size_t i = 0; i < c->move_count; i++)
         tla_block_move_abandon(c->moves[i]);

@@ -2,13 +2,17 @@
 #include "bare.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
+#include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/tcm.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
 
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <tlm_utils/simple_target_socket.h>
 
 using namespace tlmalloc;
@@ -232,6 +236,59 @@ BOOST_AUTO_TEST_CASE(a_concurrent_move_without_writes_stops_accesses_for_its_com
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).longest_stop_ps, 3 * mmu_price);
 }
 
+namespace {
+
+// The times and values of a figure in a waveform of text.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> changes_of(const std::string &figure, std::istream &wave) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> changes;
+    std::uint64_t at_ps = 0;
+    std::string identifier;
+    for (std::string text; std::getline(wave, text);) {
+        std::istringstream line(text);
+        const std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
+        if (words.size() > 4 && words[0] == "$var" && words[4] == figure) identifier = words[3];
+        if (words.size() == 1 && text[0] == '#') at_ps = std::stoull(text.substr(1));
+        if (words.size() == 2 && words[1] == identifier)
+            changes.emplace_back(at_ps, std::stoull(words[0].substr(1), nullptr, 2));
+    }
+    return changes;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(figures_show_a_new_place_when_it_is_allocated_and_references_when_they_have_moved) {
+    const char *const file = "controller_moves.vcd";
+    std::uint64_t allocated_ps = 0, ended_ps = 0;
+    {
+        memory_controller::config config = controller_config(TLA_MOVE_STOP);
+        config.object_signals = true;
+        bench b(config);
+        waveform wave(file);
+        b.controller.record(wave);
+        b.run([&] {
+            const std::uint64_t pa = b.alloc(page);
+            b.map(pa, page);
+            sc_core::wait(10, sc_core::SC_US);
+            allocated_ps = now_ps() + alloc_price;
+            BOOST_CHECK_EQUAL(b.move(pa, TLA_TCM).status, TLA_OK);
+            ended_ps = now_ps();
+        });
+        wave.close();
+    }
+    const auto last = [&](const char *figure) {
+        std::ifstream in(file);
+        const auto changes = changes_of(figure, in);
+        BOOST_REQUIRE_MESSAGE(!changes.empty(), figure);
+        return changes.back();
+    };
+    BOOST_CHECK_EQUAL(last("tcm_used_bytes").first, allocated_ps);
+    BOOST_CHECK_EQUAL(last("tcm_used_bytes").second, page);
+    BOOST_CHECK_EQUAL(last("hbm_used_bytes").second, 0u);
+    BOOST_CHECK_EQUAL(last("tcm_references").first, ended_ps);
+    BOOST_CHECK_EQUAL(last("tcm_references").second, 1u);
+    BOOST_CHECK_EQUAL(last("hbm_references").second, 0u);
+}
+
 BOOST_AUTO_TEST_CASE(moves_that_cannot_begin_are_answered_at_once) {
     bench b(TLA_MOVE_STOP);
     b.run([&] {
@@ -318,6 +375,53 @@ BOOST_AUTO_TEST_CASE(pointers_to_a_memory_are_refused_while_a_block_moves_there)
         BOOST_CHECK(!b.observer.lost.empty()); // may ask again
         BOOST_CHECK(b.observer.pointer_to(64 * 1024));
     });
+}
+
+namespace {
+
+// One debug write by an MMU, later in every move.
+void check_debug_writes(tla_move_mode mode) {
+    constexpr std::uint64_t nbytes = 2 * 1024;
+    bench b(mode, 2);
+    b.run([&] {
+        std::uint64_t pa = b.alloc(nbytes);
+        b.map(pa, nbytes);
+        bytes truth(nbytes);
+        b.cpus[0]->debug(tlm::TLM_WRITE_COMMAND, va, truth);
+        for (unsigned n = 0; n < 100; n++) {
+            tla_command move{};
+            move.opcode = TLA_OP_MOVE;
+            move.target = TLA_TARGET_MEMORY_CONTROLLER;
+            move.pa = {pa};
+            move.memory = n % 2 ? TLA_HBM : TLA_TCM;
+            sc_core::sc_time delay;
+            b.driver.post(0, move, delay);
+            sc_core::wait(delay + sc_core::sc_time(11 * n, sc_core::SC_NS));
+            bytes written(8, static_cast<std::uint8_t>(n + 1));
+            const std::uint64_t at = 8 * (n * 37 % (nbytes / 8));
+            b.cpus[n / 2 % 2]->debug(tlm::TLM_WRITE_COMMAND, va + at, written);
+            std::copy(written.begin(), written.end(), truth.begin() + static_cast<std::ptrdiff_t>(at));
+            const tla_completion done = b.driver.completion(0, delay);
+            sc_core::wait(delay);
+            BOOST_REQUIRE_EQUAL(done.status, TLA_OK);
+            pa = done.value;
+            for (const auto &cpu : b.cpus) {
+                bytes found(nbytes);
+                cpu->debug(tlm::TLM_READ_COMMAND, va, found);
+                BOOST_REQUIRE_MESSAGE(found == truth, "after " << 11 * n << " ns");
+            }
+        }
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(no_debug_write_is_lost_while_a_block_stops_to_move) {
+    check_debug_writes(TLA_MOVE_STOP);
+}
+
+BOOST_AUTO_TEST_CASE(no_debug_write_is_lost_while_a_block_moves_concurrently) {
+    check_debug_writes(TLA_MOVE_CONCURRENT);
 }
 
 namespace {

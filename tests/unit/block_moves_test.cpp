@@ -412,6 +412,38 @@ BOOST_AUTO_TEST_CASE(the_receipt_of_a_move_is_about_the_memory_of_the_new_place)
     BOOST_CHECK_EQUAL(tla_controller_get_counts(w.controller, TLA_HBM).moves, 1u);
 }
 
+BOOST_AUTO_TEST_CASE(bytes_that_a_debugger_writes_while_mmus_are_remapped_are_copied_to_the_other_place) {
+    world w(TLA_MOVE_STOP);
+    const std::uint64_t pa = w.take(40);
+    w.take(8);
+    w.mapping(TLA_OP_BIND, 0x1000, pa, 40, 1);
+    w.mapping(TLA_OP_BIND, 0x1000, pa, 40, 2);
+    const auto twin = [&](tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+        tla_move_step copy{};
+        if (!tla_controller_has_twin(w.controller, kind, offset, nbytes, &copy)) return std::string("none");
+        return std::to_string(copy.from.memory) + ":" + std::to_string(copy.from.offset) + " " +
+               std::to_string(copy.to.memory) + ":" + std::to_string(copy.to.offset) + " " +
+               std::to_string(copy.nbytes);
+    };
+    w.refuse = [&](const tla_command &c) {
+        const bool remaps = c.opcode == TLA_OP_REMAP;
+        if (remaps) {
+            BOOST_CHECK_EQUAL(twin(TLA_HBM, pa + 10, 4), "0:10 1:10 4"); // also while a REMAP is taken back
+            BOOST_CHECK_EQUAL(twin(TLA_TCM, 10, 4), "1:10 0:10 4");
+            BOOST_CHECK_EQUAL(twin(TLA_HBM, pa + 38, 9), "0:38 1:38 2");
+            BOOST_CHECK_EQUAL(twin(TLA_HBM, pa + 40, 8), "none");
+        } else {
+            BOOST_CHECK_EQUAL(twin(TLA_HBM, pa + 10, 4), "none");
+        }
+        return remaps && c.scope.sip_mask == 2 ? TLA_LIMIT : TLA_OK;
+    };
+    BOOST_REQUIRE_EQUAL(w.move(pa, TLA_TCM).status, TLA_OK);
+    w.finish();
+    BOOST_CHECK_EQUAL(w.ended.at(0).status, TLA_LIMIT);
+    BOOST_CHECK_EQUAL(std::count(w.sent.begin(), w.sent.end(), TLA_OP_REMAP), 3);
+    BOOST_CHECK_EQUAL(twin(TLA_HBM, pa, 4), "none");
+}
+
 BOOST_AUTO_TEST_CASE(a_chunk_fits_a_payload) {
     tla_controller_config config{};
     config.memory = two_memories();

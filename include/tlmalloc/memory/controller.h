@@ -198,6 +198,11 @@ void tla_controller_move_copied(tla_controller *controller, bool ok);
 /* Reports that an access or a debug access has written these bytes of a memory. Without a move it has no effect. */
 void tla_controller_wrote(tla_controller *controller, tla_memory_kind memory, uint64_t offset, uint64_t nbytes);
 
+/* Whether bytes that a debug access has written have to be copied at once from *copy->from to *copy->to: they are in
+ * one place of a block, while some MMUs lead to that place and some to its other one. */
+bool tla_controller_has_twin(const tla_controller *controller, tla_memory_kind memory, uint64_t offset, uint64_t nbytes,
+                             tla_move_step *copy);
+
 /* Ends all moves with TLA_RESET, before tla_controller_reset: call tla_controller_move_next until it returns
  * TLA_MOVE_WAITS without an outstanding report. */
 void tla_controller_abandon_moves(tla_controller *controller);

@@ -272,9 +272,8 @@ void memory_controller::accesses::came_back(tlm::tlm_generic_payload &payload, c
     if (!of_.config_.dmi ||
         (monitor.count > 0 && !tla_exclusive_monitor_cut(&monitor, what.where.offset, &first, &last)))
         payload.set_dmi_allowed(false);
-    if (payload.is_response_error())
-        data_errors_++;
-    else if (of_.moves_ && payload.is_write())
+    if (payload.is_response_error()) data_errors_++;
+    if (of_.moves_ && payload.is_write()) // after an error a part may be written
         tla_controller_wrote(of_.core_.get(), what.where.memory, what.where.offset, payload_span(payload));
 }
 
@@ -385,9 +384,26 @@ unsigned memory_controller::accesses::debug(tlm::tlm_generic_payload &payload) {
     const unsigned moved = socket_of(kind)->transport_dbg(payload);
     payload.set_address(address);
     if (payload.is_write()) break_reservations(kind, offset, moved);
-    if (of_.moves_ && payload.is_write()) tla_controller_wrote(of_.core_.get(), kind, offset, moved);
+    if (of_.moves_ && payload.is_write()) note_debug_write(kind, offset, moved);
     if (memory() && moved > 0 && payload.is_write()) tla_pe_memory_trust(memory(), kind, {offset, moved});
     return moved;
+}
+
+// While MMUs are remapped, some lead debug writes to the old place of a block that moves, and some to the new one.
+void memory_controller::accesses::note_debug_write(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
+    tla_controller_wrote(of_.core_.get(), kind, offset, nbytes);
+    tla_move_step copy{};
+    if (!tla_controller_has_twin(of_.core_.get(), kind, offset, nbytes, &copy)) return;
+    std::vector<std::uint8_t> bytes(copy.nbytes);
+    tlm::tlm_generic_payload payload;
+    payload.set_data_ptr(bytes.data());
+    payload.set_data_length(static_cast<unsigned>(bytes.size()));
+    payload.set_read();
+    payload.set_address(copy.from.offset);
+    socket_of(copy.from.memory)->transport_dbg(payload);
+    payload.set_write();
+    payload.set_address(copy.to.offset);
+    socket_of(copy.to.memory)->transport_dbg(payload);
 }
 
 // First byte of a memory in physical addresses; 0 when the configuration names none.

@@ -94,6 +94,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
     tla_guard_access guarded_access(const tlm::tlm_generic_payload &payload, const place &where,
                                     std::uint64_t at_ps) const;
     void note(const place &where, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
+    void note_debug_write(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
     void poison(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
     void check_size(tla_memory_kind kind);
     bool is_guarded() const { return of_.config_.guard != TLA_GUARD_OFF; }
