@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_run_without_host_memory_reports_it_wherever_memory_runs_o
     if (is_sanitized()) return; // the sanitizers' own memory is counted, too
     const auto limited = [](std::uint64_t kib) {
         return run_shell("ulimit -v " + std::to_string(kib) + " && exec \"$tlmalloc\" run '" + small +
-                         "' --kernel vector_add --set workload.elements_per_pe=500000");
+                         "' --kernel vector_add --set workload.elements_per_pe=1000000");
     };
     const command_result plenty = limited(UINT64_C(1) << 26);
     if (plenty.status != 0) return; // the host gives no process so many addresses
@@ -280,12 +280,12 @@ BOOST_AUTO_TEST_CASE(a_run_without_host_memory_reports_it_wherever_memory_runs_o
         low = high;
         high *= 2;
     }
-    while (high - low > 1000) {
+    while (high - low > 2000) {
         const std::uint64_t middle = (low + high) / 2;
         (limited(middle).status == 0 ? high : low) = middle;
     }
     for (const std::uint64_t i : numbers_of_today(0, 15, 3)) {
-        const command_result run = limited(low - i * 2000);
+        const command_result run = limited(low - i * 4000);
         BOOST_CHECK_MESSAGE(run.status == 1, run.status << ": " << run.err);
         check_says(run.err, "tlmalloc run: ");
         check_says_not(run.err, "uncaught");
