@@ -284,6 +284,7 @@ BOOST_AUTO_TEST_CASE(the_controller_grants_each_memory_at_its_physical_addresses
     BOOST_TEST(w.ask(tlm::TLM_READ_COMMAND, m.tcm_base + tcm_bytes - 1, dmi));
     require_region(dmi, m.tcm_base, m.tcm_base + tcm_bytes - 1);
     BOOST_TEST(to_ps(dmi.get_read_latency()) == w.read_cost(m.tcm_base, hint));
+    BOOST_TEST(to_ps(dmi.get_write_latency()) == 3'000u + 2'000u + 2'000u); // a word is written in half the time
     BOOST_TEST(!w.ask(tlm::TLM_READ_COMMAND, m.tcm_base + tcm_bytes, dmi));
 }
 

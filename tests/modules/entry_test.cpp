@@ -251,6 +251,17 @@ BOOST_AUTO_TEST_CASE(a_call_of_an_initiator_that_is_alone_does_not_wait) {
     BOOST_CHECK_EQUAL(targets[1]->foreigners[0]->waited_ps, 0u);
 }
 
+BOOST_AUTO_TEST_CASE(late_operations_are_counted_with_their_sum_and_the_worst) {
+    time_queue &queue = time_queue::of_simulation();
+    sc_core::sc_report_handler::set_actions("/tlmalloc/time/late", sc_core::SC_DO_NOTHING);
+    sc_core::sc_start(100, sc_core::SC_NS);
+    for (const std::uint64_t at_ps : {100'000u, 90'000u, 99'000u, 110'000u})
+        BOOST_CHECK_EQUAL(queue.admit(at_ps), std::max<std::uint64_t>(at_ps, 100'000));
+    BOOST_CHECK_EQUAL(time_queue::get_late().late, 2u);
+    BOOST_CHECK_EQUAL(time_queue::get_late().displaced_ps, 11'000u);
+    BOOST_CHECK_EQUAL(time_queue::get_late().worst_ps, 10'000u);
+}
+
 BOOST_AUTO_TEST_CASE(an_entry_that_looks_ahead_serves_and_counts_late_accesses) {
     std::mt19937 random(355);
     std::vector<program> programs(4);

@@ -399,6 +399,31 @@ BOOST_AUTO_TEST_CASE(a_slice_with_an_inconsistent_profile_reports_the_cause) {
                   "/tlmalloc/hbm_slice/config: timing: rc 41 is less than ras 28 + rp 14");
 }
 
+// The second pass needs one pseudo-channel, which is free; the first one waits for another.
+BOOST_AUTO_TEST_CASE(an_access_that_streams_ends_with_its_slowest_pass) {
+    bench b;
+    b.run([&] {
+        std::vector<std::function<void()>> calls;
+        for (unsigned i = 0; i < 6; i++)
+            calls.push_back([&] { b.read_done(5 * 256, 256, 0); });
+        std::uint64_t end_ps = 0;
+        calls.push_back([&] {
+            bytes data(7 * 256);
+            tlm::tlm_generic_payload payload;
+            payload.set_read();
+            payload.set_data_ptr(data.data());
+            payload.set_data_length(7 * 256);
+            payload.set_streaming_width(6 * 256);
+            sc_core::sc_time delay;
+            set_local_ps(delay, 1);
+            BOOST_CHECK_EQUAL(b.cpu.send(payload, delay), tlm::TLM_OK_RESPONSE);
+            end_ps = local_ps(delay);
+        });
+        at_once(calls);
+        BOOST_CHECK_EQUAL(end_ps, 7 * burst_ps);
+    });
+}
+
 // The passes of an access that streams take what they take as accesses of their own, in the slice as in the TCM.
 BOOST_AUTO_TEST_CASE(an_access_that_streams_is_charged_for_all_its_passes) {
     bench b;

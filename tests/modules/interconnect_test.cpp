@@ -1,4 +1,6 @@
 // interconnect: the way to a target, the time of its links, and addresses that lead nowhere.
+#define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "at_once.hpp"
 #include "bare.hpp"
 #include "data_target.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
@@ -130,6 +132,51 @@ BOOST_AUTO_TEST_CASE(initiators_with_links_of_their_own_do_not_wait_for_each_oth
             BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 4000 + 64'000 + memory_ps);
         };
     simulate({&b.one, &b.two});
+}
+
+BOOST_AUTO_TEST_CASE(messages_follow_each_other_as_the_slowest_link_or_node_lets_them) {
+    interconnect::config config = star();
+    std::reverse(config.links.begin(), config.links.end()); // the slowest ones stand first
+    const interconnect links("links", config);
+    BOOST_CHECK_EQUAL(links.spacing_ps(1024), 64'000u);
+    config.nodes[2].overhead_ps = 70'000;
+    const interconnect nodes("nodes", config);
+    BOOST_CHECK_EQUAL(nodes.spacing_ps(1024), 70'000u);
+}
+
+BOOST_AUTO_TEST_CASE(an_account_names_the_link_for_which_most_was_waited_though_another_follows) {
+    bench b;
+    const auto write = [](initiator &from, std::uint64_t address, std::size_t length) {
+        return [&from, address, length] {
+            sc_core::sc_time delay;
+            BOOST_CHECK_EQUAL(from.write(address, bytes(length), delay), tlm::TLM_OK_RESPONSE);
+        };
+    };
+    const auto waited_ps = [&](std::size_t link) { return tla_fabric_link_load(b.fabric.fabric(), link).waited_ps; };
+    b.run([&] {
+        at_once({write(b.one, 0x4000, 1024), write(b.one, 0x5000, 1024)}); // for the link to the router
+        sc_core::wait(1, sc_core::SC_US);
+        at_once({write(b.one, 0x10000, 16), write(b.two, 0x12000, 16)}); // for the link to the first memory
+        sc_core::wait(1, sc_core::SC_US);
+        BOOST_CHECK_GT(waited_ps(0), waited_ps(4));
+        BOOST_CHECK_GT(waited_ps(4), 0u);
+        bytes data(16);
+        tla_access_times times{};
+        transaction_part part;
+        part.times = &times;
+        tlm::tlm_generic_payload payload;
+        payload.set_write();
+        payload.set_address(0x10000);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(16);
+        payload.set_streaming_width(16);
+        payload.set_extension(&part);
+        times.link = 99;
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.one.send(payload, delay), tlm::TLM_OK_RESPONSE);
+        payload.clear_extension(&part);
+        BOOST_CHECK_EQUAL(times.link, 0u);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(an_address_without_a_target_is_an_error_in_no_time) {

@@ -121,6 +121,29 @@ BOOST_AUTO_TEST_CASE(with_one_chunk_outstanding_each_waits_for_the_one_before) {
     });
 }
 
+// The engine is slower than its memories: it is still busy with a chunk that has ended.
+BOOST_AUTO_TEST_CASE(a_reset_ends_the_time_that_the_engine_is_busy_with_its_last_chunk) {
+    pe_dma::config config = bare<pe_dma>();
+    config.bandwidth = 256'000'000; // 1 us for a chunk of 256 bytes
+    bench b(config);
+    const std::uint64_t end_ps = 8000 + 500, reset_ps = 2 * end_ps;
+    b.run([&] {
+        const auto read = [&](std::uint64_t begin_ps) {
+            sc_core::sc_time delay;
+            set_local_ps(delay, begin_ps);
+            b.dma.transfer(one_row(pe_dma::direction::read, 0, 0, 256), delay);
+            return local_ps(delay);
+        };
+        BOOST_CHECK_EQUAL(read(0), end_ps);
+        sc_core::wait(from_ps(reset_ps) - sc_core::sc_time_stamp());
+        b.dma.reset();
+        sc_core::wait(from_ps(1));
+        BOOST_CHECK(!b.dma.in_reset());
+        BOOST_CHECK_EQUAL(read(reset_ps + 1), reset_ps + 1 + end_ps);
+        BOOST_CHECK_EQUAL(read(2 * reset_ps), reset_ps + 1 + 1'000'000 + end_ps);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(an_error_ends_the_transfer_and_no_further_chunk_is_issued) {
     bench b;
     b.run([&] {

@@ -289,6 +289,21 @@ BOOST_AUTO_TEST_CASE(a_reset_ends_a_fault_and_an_endless_loop_and_statistics_con
     BOOST_CHECK_EQUAL(b.core.resets(), 3u);
 }
 
+BOOST_AUTO_TEST_CASE(the_first_instruction_after_a_reset_takes_its_time) {
+    bench b;
+    b.load({0x00150513 /* addi a0, a0, 1 */, 0x30451073 /* csrw mie, a0: a fault */});
+    b.device.body = [&] {
+        sc_core::wait(from_ps(10'000));
+        BOOST_CHECK_EQUAL(reports().size(), 1u);
+        b.core.reset();
+        sc_core::wait(from_ps(999));
+        BOOST_CHECK_EQUAL(reports().size(), 1u);
+        sc_core::wait(from_ps(2));
+        BOOST_CHECK_EQUAL(reports().size(), 2u);
+    };
+    b.run();
+}
+
 BOOST_AUTO_TEST_CASE(a_core_with_an_invalid_configuration_is_rejected) {
     riscv_core::config config;
     config.clock_ps = 0;

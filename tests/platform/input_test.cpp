@@ -229,6 +229,10 @@ BOOST_AUTO_TEST_CASE(files_that_are_read_whole_have_a_limit) {
     check({"run", npu_small, "--from", "/dev/zero"}, "/dev/zero: larger than the limit of 268435456 bytes", 2);
     check({"check", "/dev/zero"}, "File too large", 1);
     check({"reproduce", "/dev/zero"}, "/dev/zero: larger than the limit of 1048576 bytes", 2);
+    const std::string most = "# " + std::string((1 << 20) - 3, '-') + "\n";
+    const command_result fits = run_tlmalloc({"reproduce", scratch.write("most.yaml", most)});
+    BOOST_CHECK_MESSAGE(fits.status == 2 && !contains(fits.err, "limit"), fits.err);
+    check({"reproduce", scratch.write("more.yaml", most + "\n")}, "larger than the limit of 1048576 bytes", 2);
 }
 
 BOOST_AUTO_TEST_CASE(files_without_text_are_rejected_and_cause_no_other_error) {

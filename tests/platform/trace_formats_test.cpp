@@ -283,6 +283,7 @@ BOOST_AUTO_TEST_CASE(first_fit_reaches_the_known_heights_of_minimallocs_problems
 BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_rejected_with_their_place) {
     const std::string head = "id,lower,upper,size\n";
     BOOST_CHECK_EQUAL(failure_of(head), ""); // no buffer is no mistake
+    BOOST_CHECK_EQUAL(failure_of(head + std::string(255, 'b') + ",0,3,4\n"), "");
     const std::map<std::string, std::string> bad{
         {head + ",0,3,4\n", "t:2:1: found '', expected an id"},
         {head + "b1,-1,3,4\n", "t:2:4: found '-1', expected a time"},

@@ -58,6 +58,9 @@ BOOST_AUTO_TEST_CASE(traffic_is_the_same_again_and_from_a_trace) {
     BOOST_CHECK_EQUAL(first, report({"--map", "m3"}));
     BOOST_CHECK_EQUAL(first, report({"--map=bg2,co5,ba2,ro14"}));
     BOOST_CHECK(first != report({"--window", "9"}));
+    write_text(plain, "# window=65536\n" + trace.substr(trace.find(header))); // the largest
+    BOOST_CHECK_EQUAL(report({}), report({"--window", "65536"}));
+    write_text(plain, trace);
     BOOST_CHECK(first != report({"--map", "m1"}));
     BOOST_CHECK(first != report({"--set", "rp=27 tCK", "--set", "rc=72 tCK"}));
 }
@@ -101,6 +104,7 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
          ":3:1: found the window again, expected it once"},
         {"# window=2\n", ":2:1: found the end of the file, expected the header line time_ps,op,addr,bytes"},
         {"# window=x\ntime_ps,op,addr,bytes\n0,R,0,32\n", ":1:10: found 'x', expected a window"},
+        {"# window=65537\ntime_ps,op,addr,bytes\n0,R,0,32\n", ":1:10: found '65537', expected a window, 0 .. 65536"},
         {"time_ps,op,addr,bytes\n5,R,0,32\n4,R,0,32\n", ":3:1: found '4', expected a time not before the previous"},
         {"time_ps,op,addr,bytes\n0,R,0,32\n18446744073709551615,R,0,32\n",
          ":3:1: found '18446744073709551615', expected a time in ps, 0 .. 2^63 - 1"},
