@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t me = 1, nbytes = 4096;
 
-const auto look = [](auto &object) { return object.look(); };
+const auto seen = [](auto &object) { return object.look(); };
 
 tla_controller_config config_of(tla_stack_policy policy) {
     tla_controller_config config{};
@@ -112,13 +112,13 @@ BOOST_AUTO_TEST_CASE(moves_and_mappings_are_made_whole_or_not_at_all) {
         const auto make = [policy] { return std::make_unique<blocks>(policy); };
         const std::string name = stacks::name_of(policy) + ": ";
         BOOST_CHECK_GT(exhaust(
-                           name + "BIND", make, [](blocks &b) { return b.bind(TLA_OP_BIND, 10); }, ::look),
+                           name + "BIND", make, [](blocks &b) { return b.bind(TLA_OP_BIND, 10); }, seen),
                        0u);
         BOOST_CHECK_EQUAL(exhaust(
-                              name + "UNBIND", make, [](blocks &b) { return b.bind(TLA_OP_UNBIND, 3); }, ::look),
+                              name + "UNBIND", make, [](blocks &b) { return b.bind(TLA_OP_UNBIND, 3); }, seen),
                           0u);
         BOOST_CHECK_GT(exhaust(
-                           name + "MOVE", make, [](blocks &b) { return b.move(); }, ::look),
+                           name + "MOVE", make, [](blocks &b) { return b.move(); }, seen),
                        0u);
         const auto moving = [&] {
             auto b = make();
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(moves_and_mappings_are_made_whole_or_not_at_all) {
             return b;
         };
         exhaust(
-            name + "steps", moving, [](blocks &b) { return b.make_move(); }, ::look);
+            name + "steps", moving, [](blocks &b) { return b.make_move(); }, seen);
     }
 }
 
@@ -149,6 +149,6 @@ BOOST_AUTO_TEST_CASE(ranges_are_paused_on_a_host_without_memory_or_not_at_all) {
         return tla_pauses_begin(p.pauses.made, ranges, 32, nullptr);
     };
     BOOST_CHECK_GT(exhaust(
-                       "PAUSE", [] { return std::make_unique<paused>(); }, begin, ::look),
+                       "PAUSE", [] { return std::make_unique<paused>(); }, begin, seen),
                    0u);
 }
