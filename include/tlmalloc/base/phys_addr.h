@@ -19,7 +19,8 @@
  *
  * The host's memory lies on no SIP. This project decides that die 31 of SIP 0, the last die that ADR-0001 reserves, is
  * its side of the link. With bit 41 = 0, [40:0] is the byte offset in the host's memory (2 TiB). With bit 41 = 1,
- * [40:29] = 0, and [28:24] selects the control block, 0 that of the memory's controller.
+ * [40:29] = 0, and [28:24] selects the control block: 0 that of the memory's controller, 1 and 2 those of the VA
+ * manager.
  *
  * An HBM byte belongs to the PE whose slice contains it: pe = offset / slice size (allocations never straddle
  * slices). */
@@ -56,6 +57,8 @@ enum {
 #define TLA_SUB_UNIT_BYTES (UINT64_C(1) << 29)      /* a PE's TCM window, and its control space */
 #define TLA_CONTROL_BLOCK_BYTES (UINT64_C(1) << 24) /* one control block in a control space */
 #define TLA_HOST_MEMORY_BYTES (UINT64_C(1) << 41)   /* maximum size of the host's memory */
+/* The VA manager's window: a port for every controller of the largest platform. */
+#define TLA_VA_MANAGER_CONTROL_BYTES (2 * TLA_CONTROL_BLOCK_BYTES)
 #define TLA_M_CPU_MEMORY_BYTES (TLA_SUB_UNIT_BYTES - TLA_CONTROL_BLOCK_BYTES) /* maximum size of an M_CPU's memory */
 
 /* First addresses of the memories of SIP 0, die 0, PE 0; the others follow in strides of a SIP, a die and a PE. A slice
@@ -83,8 +86,8 @@ typedef enum tla_unit {
     TLA_UNIT_HOST_CONTROL   /* block and offset: a control window of the host's memory */
 } tla_unit;
 
-/* Control blocks of a PE, in its control space. The control spaces of M_CPU, SRAM and host have only the first
- * block. */
+/* Control blocks of a PE, in its control space. The control spaces of M_CPU and SRAM have only the first block. The
+ * host's has the first block, and the window of the VA manager behind it. */
 typedef enum tla_control_block {
     TLA_CONTROL_MEMORY_CONTROLLER,
     TLA_CONTROL_PE_MMU,
@@ -133,6 +136,9 @@ tla_status tla_paddr_m_cpu_memory_control(uint32_t sip, uint32_t die, uint64_t o
 /* Address of a byte in the host's memory, and in the control window of its memory controller. */
 tla_status tla_paddr_host_memory(uint64_t offset, tla_paddr *pa);
 tla_status tla_paddr_host_memory_control(uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in the control window of the VA manager, which has TLA_VA_MANAGER_CONTROL_BYTES. */
+tla_status tla_paddr_va_manager_control(uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in one of a PE's control windows. */
 tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,
