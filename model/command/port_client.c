@@ -216,6 +216,26 @@ tla_status tla_port_client_invalidate(tla_port_client *client, tla_target target
     return change_mappings(client, TLA_OP_INVALIDATE, target, scope, entries, count, completion);
 }
 
+tla_status tla_port_client_bind(tla_port_client *client, tla_scope scope, const tla_map_entry *entries, uint32_t count,
+                                tla_completion *completion) {
+    return change_mappings(client, TLA_OP_BIND, TLA_TARGET_MEMORY_CONTROLLER, scope, entries, count, completion);
+}
+
+tla_status tla_port_client_unbind(tla_port_client *client, tla_scope scope, const tla_map_entry *entries,
+                                  uint32_t count, tla_completion *completion) {
+    return change_mappings(client, TLA_OP_UNBIND, TLA_TARGET_MEMORY_CONTROLLER, scope, entries, count, completion);
+}
+
+tla_status tla_port_client_move(tla_port_client *client, tla_paddr pa, tla_memory_kind to, tla_paddr *moved,
+                                tla_completion *completion) {
+    tla_completion unwanted;
+    if (!completion) completion = &unwanted;
+    tla_descriptor d = {.opcode = TLA_OP_MOVE, .target = TLA_TARGET_MEMORY_CONTROLLER, .memory = to, .pa = pa};
+    tla_status status = execute(client, &d, NULL, completion);
+    if (!status) moved->value = completion->value;
+    return status;
+}
+
 tla_status tla_port_client_va_alloc(tla_port_client *client, uint64_t nbytes, tla_vaddr *va,
                                     tla_completion *completion) {
     tla_completion unwanted;

@@ -104,6 +104,13 @@ example mapping(const char *name, tla_opcode opcode, tla_target target, std::uin
             std::move(command)};
 }
 
+// A call about mappings that goes to one target only, as a call that is given one.
+template <auto call>
+tla_status to_controller(tla_port_client *d, tla_target, tla_scope scope, const tla_map_entry *entries,
+                         std::uint32_t count, tla_completion *c) {
+    return call(d, scope, entries, count, c);
+}
+
 std::vector<example> examples() {
     std::vector<example> all;
     all.push_back({"alloc",
@@ -206,7 +213,19 @@ std::vector<example> examples() {
         all.push_back(mapping("map", TLA_OP_MAP, TLA_TARGET_VA_MANAGER, count, tla_port_client_map));
         all.push_back(mapping("unmap", TLA_OP_UNMAP, TLA_TARGET_IO_CPU, count, tla_port_client_unmap));
         all.push_back(mapping("invalidate", TLA_OP_INVALIDATE, TLA_TARGET_PE_MMU, count, tla_port_client_invalidate));
+        all.push_back(
+            mapping("bind", TLA_OP_BIND, TLA_TARGET_MEMORY_CONTROLLER, count, to_controller<tla_port_client_bind>));
+        all.push_back(mapping("unbind", TLA_OP_UNBIND, TLA_TARGET_MEMORY_CONTROLLER, count,
+                              to_controller<tla_port_client_unbind>));
     }
+    all.push_back({"move",
+                   [](tla_port_client *d, tla_completion *c) {
+                       tla_paddr moved;
+                       return tla_port_client_move(d, {81}, TLA_TCM, &moved, c);
+                   },
+                   command_of(TLA_OP_MOVE, TLA_TARGET_MEMORY_CONTROLLER)});
+    all.back().command->pa = {81};
+    all.back().command->memory = TLA_TCM;
     tla_pe_set pes{};
     pes.cubes[2] = 0x11;
     pes.cubes[15] = 0x8000;
@@ -295,8 +314,11 @@ BOOST_AUTO_TEST_CASE(the_client_returns_addresses_on_success_and_the_status_on_f
     };
     BOOST_CHECK_EQUAL(tla_port_client_alloc(&client, TLA_HBM, 1, &pa, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(tla_port_client_va_alloc(&client, 1, &va, nullptr), TLA_OK);
+    tla_paddr moved{3};
+    BOOST_CHECK_EQUAL(tla_port_client_move(&client, pa, TLA_TCM, &moved, nullptr), TLA_OK);
     BOOST_CHECK_EQUAL(pa.value, 0xABC000u);
     BOOST_CHECK_EQUAL(va.value, 0xABC000u);
+    BOOST_CHECK_EQUAL(moved.value, 0xABC000u);
     d.answer = [](const tla_command &) {
         tla_completion c{};
         c.status = TLA_FRAGMENTED;

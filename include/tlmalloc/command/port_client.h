@@ -94,6 +94,16 @@ tla_status tla_port_client_unmap(tla_port_client *client, tla_target target, tla
 tla_status tla_port_client_invalidate(tla_port_client *client, tla_target target, tla_scope scope,
                                       const tla_map_entry *entries, uint32_t count, tla_completion *completion);
 
+/* To a memory controller. The first two record that the MMUs in the scope have these mappings of its blocks, or forget
+ * it (BIND, UNBIND). The third leads the block that begins at pa to another place in the memory `to` while others use
+ * it through the recorded mappings; on success *moved is its new address (controller.h). */
+tla_status tla_port_client_bind(tla_port_client *client, tla_scope scope, const tla_map_entry *entries, uint32_t count,
+                                tla_completion *completion);
+tla_status tla_port_client_unbind(tla_port_client *client, tla_scope scope, const tla_map_entry *entries,
+                                  uint32_t count, tla_completion *completion);
+tla_status tla_port_client_move(tla_port_client *client, tla_paddr pa, tla_memory_kind to, tla_paddr *moved,
+                                tla_completion *completion);
+
 /* To a VA manager. Allocates a range of virtual addresses; on success *va is its first address. */
 tla_status tla_port_client_va_alloc(tla_port_client *client, uint64_t nbytes, tla_vaddr *va,
                                     tla_completion *completion);
