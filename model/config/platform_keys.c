@@ -157,6 +157,18 @@ const tla_schema_key tla_platform_keys[] = {
      "true: freed bytes are filled with 0xDD, in no simulated time"},
     {BOOLEAN(controller.object_signals, controller.object_signals), CHOICE, "false",
      "true: waveforms show references to blocks, pins on blocks, and objects cached under keys"},
+    {NAMED(controller.move, controller.move.mode, tla_move_mode), "tlmalloc's choice: KernBench moves no blocks", "off",
+     "whether a block can move to another place while programs use it. off: it cannot; stop: accesses to the block "
+     "wait "
+     "while it is copied; concurrent: it is copied before, and accesses wait while chunks that were written meanwhile "
+     "are "
+     "copied again. With both, the host tells the controllers every mapping of its tensors"},
+    {SIZE(controller.move_chunk, controller.move.chunk, 1, GIB), "tlmalloc's choice: the smallest page", "4 KiB",
+     "bytes of a moving block that are read, and then written, at once"},
+    {COUNT(controller.move_rounds, controller.move.rounds, 0, 1000), CHOICE, "2",
+     "concurrent: how often chunks that were written meanwhile are copied again before accesses wait"},
+    {COUNT(controller.move_buffers, controller.move_buffers, 1, 1024), CHOICE, "2",
+     "chunks of a moving block that are read or written at the same time"},
     FRONT(hbm_front, TLA_HBM, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB", "LMCache", "1 GiB",
           "64 MiB", "1 GiB", "500 us"),
     FRONT(tcm_front, TLA_TCM, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB", CHOICE_SIZES, "4 MiB",

@@ -114,7 +114,7 @@ bool clear_padding(tla_config &c) {
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
                      c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.messages, c.host, c.simulation,
                      c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry,
-                     c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory);
+                     c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory, c.controller.move);
     for (tla_memory_part &part : c.controller.memory.of)
         clear_padding_of(part);
     // Nor what is behind an array.
@@ -123,7 +123,7 @@ bool clear_padding(tla_config &c) {
                 offsetof(memory, guard_history) - offsetof(memory, guarded) - sizeof(bool));
     using parameters = tla_controller_parameters;
     std::memset(reinterpret_cast<char *>(&c.controller) + offsetof(parameters, object_signals) + sizeof(bool), 0,
-                offsetof(parameters, engine) - offsetof(parameters, object_signals) - sizeof(bool));
+                offsetof(parameters, move) - offsetof(parameters, object_signals) - sizeof(bool));
     const std::size_t end = offsetof(memory, layout) + sizeof(tla_address_layout);
     std::memset(at + end, 0, sizeof(memory) - end);
     return true;

@@ -13,7 +13,7 @@
 #include "tlmalloc/command/host_driver.h"
 #include "tlmalloc/kernel/message_queue.h"
 #include "tlmalloc/kernel/types.h"
-#include "tlmalloc/memory/pe_memory.h"
+#include "tlmalloc/memory/controller.h"
 #include "tlmalloc/vm/mmu.h"
 #include "tlmalloc/vm/va_space.h"
 
@@ -86,6 +86,8 @@ typedef struct tla_controller_parameters {
     tla_guard_mode guard;          /* controller.guard */
     bool poison;                 /* controller.poison: fill freed bytes with 0xDD; the host then commits their memory */
     bool object_signals;         /* controller.object_signals: waveforms show references, pins, objects */
+    tla_move_config move;        /* controller.move, .move_chunk, .move_rounds: how blocks move */
+    uint32_t move_buffers;       /* controller.move_buffers: chunks of a move that are in flight */
     tla_engine_kind engine;      /* controller.engine */
     uint32_t engine_nodes;       /* controller.engine_nodes: nodes of a free list; 0: as needed, or the engine's */
     uint32_t engine_node_cycles; /* controller.engine_node_cycles: rtl, 1 or 2 */
@@ -191,6 +193,7 @@ typedef struct tla_host_parameters {
     tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
     tla_host_pool pool;                  /* host.pool */
     uint64_t memory;                     /* host_memory.capacity: bytes of the host's memory; 0: no memory */
+    bool moves;                          /* controller.move is not off: controllers know the mappings of blocks */
 } tla_host_parameters;
 
 /* An IO_CPU or an M_CPU. */

@@ -29,6 +29,10 @@ typedef enum tla_platform_port {
  * cube. */
 enum { TLA_PORT_OF_SRAM_SLOTS = 16 };
 
+/* In the VA manager, the first port for the memory controllers, with controller.move: those of the PEs, then those of
+ * each cube's SRAM and M_CPU memory, then that of the host's memory. */
+enum { TLA_PORT_OF_MOVES = 16 };
+
 typedef struct tla_system_parameters {
     uint32_t sips, cube_mesh_width, cube_mesh_height, pes_per_cube; /* system.* */
     uint64_t hbm_per_cube;                                          /* hbm.capacity_per_cube: bytes */

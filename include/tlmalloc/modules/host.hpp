@@ -104,7 +104,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     void serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override; // serves a page fault
     tla_status move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes,
                            tla_error *error, tla_completion *done);
-    tla_status move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
+    tla_status move_tensor(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
 
     const config config_;
     requester requester_; // for everything that the host sends: trusted, and its blocks belong to config::asid

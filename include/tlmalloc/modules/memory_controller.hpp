@@ -57,11 +57,9 @@ class memory_controller : public instrumented, public resettable, private comman
         tla_fault_injection faults{};
         engine_maker engines = make_engine; // makes the engine of its free lists; set it to use your own
         static constexpr unsigned no_owner = TLA_CONTROLLER_NO_OWNER;
-        unsigned owner_port = no_owner;              // port at which the owner of the slice's blocks sends its commands
-        tla_move_config move{TLA_MOVE_OFF, 4096, 2}; // how blocks move
-        unsigned move_buffers = 2;                   // chunks of a move that are read or written at the same time
-        std::uint64_t maps_port = 0;                 // address of its control port at `maps`
-        tla_target maps_target = TLA_TARGET_PE_MMU;  // kind of target there
+        unsigned owner_port = no_owner;             // port at which the owner of the slice's blocks sends its commands
+        std::uint64_t maps_port = 0;                // address of its control port at `maps`
+        tla_target maps_target = TLA_TARGET_PE_MMU; // kind of target there
     };
 
     // Statistics of one memory.

@@ -39,6 +39,7 @@ struct tensor {
     tla_matrix_layout layout{};         // spread::matrix
     tla_memory_kind memory = TLA_HBM;   // memory of its blocks
     bool read_only = false;             // for PEs
+    bool fixed = false;                 // its blocks never move
     std::uint64_t alloc_service_ps = 0; // part of alloc_ps: time of the engine whose command was served longest
 };
 
@@ -83,6 +84,7 @@ class runtime {
         tla_memory_kind memory = TLA_HBM;
         bool read_only = false; // PEs may not write it: a store by a virtual address fails with TLA_PERMISSION of the
                                 // MMU
+        bool fixed = false;     // its blocks never move: somebody reaches them by physical addresses
     };
 
     // Throws std::bad_alloc without host memory.
@@ -107,10 +109,10 @@ class runtime {
     tla_status create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made, tla_error *error);
 
     // Allocates memory for a plan of `height` bytes: a single block in each PE's slice, which is mapped once. The
-    // plan's tensors have fixed addresses until the arena is freed, and cost no command. The plan decides whether
-    // tensors overlap (tla_plan_check). TLA_INVALID_ARGUMENT: a plan without height or tensors, a tensor of 0 bytes, or
-    // another spread than spread::split. TLA_OUT_OF_RANGE: a tensor that ends above the height. Other errors as
-    // create_tensor. After a failure *made is empty.
+    // plan's tensors have fixed addresses, virtual and physical, until the arena is freed, and cost no command. The
+    // plan decides whether tensors overlap (tla_plan_check). TLA_INVALID_ARGUMENT: a plan without height or tensors, a
+    // tensor of 0 bytes, or another spread than spread::split. TLA_OUT_OF_RANGE: a tensor that ends above the height.
+    // Other errors as create_tensor. After a failure *made is empty.
     tla_status deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
                       const sharding &where, deployment *made, tla_error *error);
 
@@ -119,6 +121,18 @@ class runtime {
     // call attempts every step and returns its first error. If a FREE fails in spite of all retries with TLA_BUSY or
     // TLA_LIMIT, cleanup() frees the block.
     tla_status free_tensor(tensor *which, tla_error *error);
+
+    // Leads a block of a tensor to another place in a memory of its controller (controller.h: MOVE), while kernels use
+    // it, and updates the shard. `part` is the number of the block's shard. The same virtual addresses lead to the new
+    // place. Unless it is null, *done receives the completion. After an error the block is where it was:
+    // - TLA_UNSUPPORTED: controller.move is off, the tensor is fixed or of a plan, its blocks come from a pool
+    //   (host.pool), or an owner places them (controller.lockstep)
+    // - TLA_NOT_ALLOCATED: a tensor that the runtime does not have
+    // - TLA_OUT_OF_RANGE: a part that the tensor does not have
+    // - TLA_INVALID_ARGUMENT: a memory that the platform or the controller does not have
+    // - the errors of MOVE
+    tla_status move(tensor *which, std::size_t part, tla_memory_kind memory, tla_error *error,
+                    tla_completion *done = nullptr);
 
     // Allocates a block in a memory of a PE, of its cube, or of the host, for callers that manage their own blocks. It
     // sets where, pa and nbytes of `made`. As for tensors, the block comes from the pool (host.pool) if a pool exists.
@@ -349,10 +363,15 @@ class runtime {
     tla_status empty_pool(tla_error *error);
     tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
+    const char *why_fixed(const tensor &t) const;
+    std::vector<addressed_command> list_recordings(const tensor &t, unsigned port, std::uint32_t correlation_id) const;
+    tla_status record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status send_for_fault(way to, addressed_command what, tla_completion &completion, std::uint64_t &at_ps);
     void note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal);
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
                         tla_error &why);
+    tla_status lead_to_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                            tla_error &why);
     tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps, tla_error &why);
     void remember(tla_memory_kind memory, const pe_location &where, const tla_completion &completion);
 

@@ -46,6 +46,7 @@ bindings::bindings(const tla_config &config) : config_(config), graph_(graph_of(
         add_pe(pes[number], number);
     add_cube_memories();
     if (config.host_memory.capacity > 0) add_host_memory();
+    if (config.controller.move.mode != TLA_MOVE_OFF) add_moves();
 }
 
 void bindings::bind(platform_modules &parts) const {
@@ -206,6 +207,30 @@ void bindings::add_host_memory() {
     tla_paddr_host_memory_control(0, &base);
     target(place, base, TLA_CONTROL_BLOCK_BYTES, true,
            [](platform_modules &p) { p.fabric.out.bind(p.memory_of_host->controller.control); });
+}
+
+// Behind all others, so that their numbers do not depend on it.
+void bindings::add_moves() {
+    tla_paddr base{};
+    tla_paddr_va_manager_control(0, &base);
+    target(node(TLA_NODE_HOST, 0, 0, 0), base, TLA_VA_MANAGER_CONTROL_BYTES, true,
+           [](platform_modules &p) { p.fabric.out.bind(p.addresses.control); });
+    const std::vector<pe_location> pes = locations(config_);
+    for (std::size_t number = 0; number < pes.size(); number++)
+        initiator(node(TLA_NODE_HBM_CTRL, pes[number].sip, pes[number].cube, pes[number].pe),
+                  [number](platform_modules &p) { p.pes[number]->controller.maps.bind(p.fabric.in); });
+    std::size_t number = 0;
+    for (unsigned sip = 0; sip < config_.system.sips; sip++)
+        for (unsigned cube = 0; cube < cubes_of(config_); cube++)
+            for (const tla_node_kind kind : {TLA_NODE_SRAM, TLA_NODE_M_CPU}) {
+                initiator(node(kind, sip, cube, 0), [number](platform_modules &p) {
+                    p.cube_memories[number]->controller.maps.bind(p.fabric.in);
+                });
+                number++;
+            }
+    if (config_.host_memory.capacity > 0)
+        initiator(node(TLA_NODE_HOST_MEMORY, 0, 0, 0),
+                  [](platform_modules &p) { p.memory_of_host->controller.maps.bind(p.fabric.in); });
 }
 
 interconnect::config fabric_config(const tla_config &config) {

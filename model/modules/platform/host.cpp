@@ -143,7 +143,7 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
 
 // --- data ------------------------------------------------------------------------------------------------------------
 
-tla_status host::move(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
+tla_status host::move_tensor(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
     for (std::size_t i = 0; i < t.shards.size(); i++) // a page fault may bring more meanwhile
         wait_for_driver(tla_memory_of_pe(t.memory, t.shards[i].where).sip);
     const std::uint64_t start = now_ps();
@@ -213,13 +213,13 @@ tla_status host::write_tensor(const tensor &to, const std::uint8_t *bytes, tla_e
     const call here(*this, "write of a tensor", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
     auto *const source = const_cast<std::uint8_t *>(bytes); // a target only reads the bytes
-    return here.result(move(to, tlm::TLM_WRITE_COMMAND, source, error));
+    return here.result(move_tensor(to, tlm::TLM_WRITE_COMMAND, source, error));
 }
 
 tla_status host::read_tensor(const tensor &from, std::uint8_t *bytes, tla_error *error) {
     const call here(*this, "read of a tensor", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
-    return here.result(move(from, tlm::TLM_READ_COMMAND, bytes, error));
+    return here.result(move_tensor(from, tlm::TLM_READ_COMMAND, bytes, error));
 }
 
 } // namespace tlmalloc

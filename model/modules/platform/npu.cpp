@@ -25,8 +25,25 @@ std::uint32_t initiator_number(const tla_config &c, const pe_location &where) {
     return 1 + pe_number(c, where);
 }
 
+bool has_moves(const tla_config &c) {
+    return c.controller.move.mode != TLA_MOVE_OFF;
+}
+
+// Leads the moves of a controller to its port at the VA manager.
+void lead_moves(memory_controller::config &result, unsigned number) {
+    tla_paddr port{};
+    tla_paddr_va_manager_control((TLA_PORT_OF_MOVES + number) * std::uint64_t{TLA_PORT_BYTES}, &port);
+    result.maps_port = port.value;
+    result.maps_target = TLA_TARGET_VA_MANAGER;
+}
+
+unsigned pes_of(const tla_config &c) {
+    return c.system.sips * cubes_of(c) * c.system.pes_per_cube;
+}
+
 pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
     pe_mmu::config result(c.mmu);
+    result.pauses = has_moves(c);
     result.allocator_port = TLA_PORT_OF_MMU;
     result.initiator = initiator_number(c, where);
     return result;
@@ -66,6 +83,7 @@ pe_ipcq::config ipcq_config(const tla_config &c, const pe_location &where) {
 va_manager::config va_config(const tla_config &c) {
     va_manager::config result(c.va);
     result.route_target = TLA_TARGET_IO_CPU;
+    if (has_moves(c)) result.ports = TLA_PORT_OF_MOVES + pes_of(c) + 2 * c.system.sips * cubes_of(c) + 1;
     for (unsigned sip = 0; sip < c.system.sips; sip++) {
         tla_paddr pa{};
         tla_paddr_io_cpu_control(sip, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
@@ -206,6 +224,7 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.memory.pe = where.pe;
     result.faults = faults_of(c, where);
     if (c.controller.lockstep != TLA_LOCKSTEP_OFF) result.owner_port = TLA_PORT_OF_ABOVE;
+    lead_moves(result, pe_number(c, where));
     return result;
 }
 
@@ -230,6 +249,7 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
         memory.of[TLA_M_CPU_MEMORY].bytes = c.m_cpu_memory.capacity;
     if (kind == TLA_SRAM && c.messages.memory == TLA_SLOTS_SRAM)
         result.ports = std::max<std::uint32_t>(result.ports, TLA_PORT_OF_SRAM_SLOTS + c.system.pes_per_cube);
+    lead_moves(result, pes_of(c) + 2 * (sip * cubes_of(c) + cube) + (kind == TLA_M_CPU_MEMORY));
     return result;
 }
 
@@ -246,6 +266,7 @@ memory_controller::config host_controller_config(const tla_config &c) {
     memory.layout = TLA_LAYOUT_KERNBENCH;
     memory.of[TLA_HBM].bytes = memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
     memory.of[TLA_HOST_MEMORY].bytes = c.host_memory.capacity;
+    lead_moves(result, pes_of(c) + 2 * c.system.sips * cubes_of(c));
     return result;
 }
 

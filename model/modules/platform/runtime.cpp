@@ -55,8 +55,8 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     std::vector<shard> wanted(where.pes.size());
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
-    return make_tensor({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory, where.read_only}, wanted, made,
-                       error);
+    return make_tensor({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory, where.read_only, where.fixed},
+                       wanted, made, error);
 }
 
 tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made,
@@ -92,7 +92,8 @@ tla_status runtime::make_tensor(tensor t, const std::vector<shard> &wanted, tens
     tla_status status = add_shards(t, wanted, completions, correlation_id, error);
     t.alloc_ps = now_ps() - start;
     if (!status) {
-        status = map(t, TLA_OP_MAP, correlation_id, error);
+        status = record_mappings(t, correlation_id, error);
+        if (!status) status = map(t, TLA_OP_MAP, correlation_id, error);
         t.map_ps = now_ps() - start - t.alloc_ps;
         if (status) free_shards(t, correlation_id, nullptr);
     }

@@ -52,7 +52,9 @@ tla_status runtime::deploy(const std::string &name, std::uint64_t height, const 
     *made = {};
     if (const tla_status status = check_plan(name, height, tensors, where, error)) return status;
     tensor *arena = nullptr;
-    if (const tla_status status = create_tensor(name, height * where.pes.size(), 1, where, &arena, error))
+    sharding fixed = where;
+    fixed.fixed = true; // the views have its physical addresses
+    if (const tla_status status = create_tensor(name, height * where.pes.size(), 1, fixed, &arena, error))
         return status;
     made->arena = arena;
     made->height = height;

@@ -70,6 +70,19 @@ tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t c
     return explain(&why, "map in " + to_string(completion.failed_at), completion, 0);
 }
 
+// Tells the controller the mapping, where blocks can move, and then the MMUs.
+tla_status runtime::lead_to_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
+                                 tla_error &why) {
+    tensor one = t;
+    one.shards = {page};
+    for (const addressed_command &bind : list_recordings(one, settings_.fault_port, correlation_id)) {
+        tla_completion completion{};
+        completion.status = send_for_fault(way::fabric, bind, completion, at_ps);
+        if (completion.status) return explain(&why, "record of the mapping at its controller", completion, 0);
+    }
+    return map_page(t, page, correlation_id, at_ps, why);
+}
+
 tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps,
                                   tla_error &why) {
     tla_completion completion{};
@@ -85,7 +98,7 @@ tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlati
     faults_served_ps_ = at_ps;
     remember(t.memory, page.where, completion);
     page.pa = {completion.value};
-    if (const tla_status status = map_page(t, page, correlation_id, at_ps, why)) {
+    if (const tla_status status = lead_to_page(t, page, correlation_id, at_ps, why)) {
         if (ask_controller(TLA_OP_FREE))
             owed_.push_back(page);
         else

@@ -1,0 +1,109 @@
+// Blocks of tensors that move: their controllers learn the mappings, and lead them elsewhere by command.
+#include "runtime_places.hpp"
+#include "runtime_text.hpp"
+
+#include <algorithm>
+
+namespace tlmalloc {
+
+// Returns what keeps a tensor's blocks in their places, or null.
+const char *runtime::why_fixed(const tensor &t) const {
+    if (!settings_.moves) return "set controller.move to stop or concurrent";
+    if (t.fixed) return "it is fixed, or belongs to a plan, and is reached by physical addresses";
+    if (pool_) return "set host.pool to none";
+    if (in_lockstep(t.memory)) return "set controller.lockstep to off";
+    return nullptr;
+}
+
+// One BIND for every controller and scope. It comes before the MAP, so that the FREE of the block undoes it too.
+std::vector<runtime::addressed_command> runtime::list_recordings(const tensor &t, unsigned port,
+                                                                 std::uint32_t correlation_id) const {
+    std::vector<addressed_command> commands;
+    if (why_fixed(t)) return commands;
+    const tla_tensor all = view(t);
+    for (std::size_t done = 0; done < all.count;) {
+        tla_command mapped{};
+        const std::size_t count = tla_tensor_map_command(&all, done, TLA_OP_MAP, &mapped);
+        const auto first = static_cast<std::ptrdiff_t>(commands.size());
+        for (std::size_t i = 0; i < count; i++) {
+            const shard &s = t.shards[done + i];
+            addressed_command bind = to_controller(port, TLA_OP_BIND, memory_of(s), s, correlation_id);
+            auto found = std::find_if(commands.begin() + first, commands.end(),
+                                      [&](const addressed_command &c) { return c.port_address == bind.port_address; });
+            if (found == commands.end()) {
+                bind.command.scope = mapped.scope;
+                found = commands.insert(found, bind);
+            }
+            found->command.entries[found->command.count++] = mapped.entries[i];
+        }
+        done += count;
+    }
+    return commands;
+}
+
+tla_status runtime::record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error) {
+    for (const tla_completion &completion :
+         send_commands(way::fabric, list_recordings(t, settings_.control_port, correlation_id)))
+        if (completion.status)
+            return explain(error, "tensor " + t.name + ": record of a mapping at its controller", completion, 0);
+    return TLA_OK;
+}
+
+// --- moves -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+const char *why_not_moved(tla_status status) {
+    switch (status) {
+    case TLA_BUSY:
+        return "the block moves already, or has pins or bytes that an initiator has reserved; or the fault plan "
+               "rejected the command";
+    case TLA_INVALID_ARGUMENT:
+        return "its controller does not have this memory";
+    case TLA_UNSUPPORTED:
+        return "the block is under a key, or a free list lies in memory (controller.free_list)";
+    case TLA_NOT_OWNER:
+        return "another address space holds the block";
+    case TLA_UNMAPPED:
+        return "an MMU does not map the block";
+    default:
+        return tla_status_text(status);
+    }
+}
+
+} // namespace
+
+tla_status runtime::move(tensor *which, std::size_t part, tla_memory_kind memory, tla_error *error,
+                         tla_completion *done) {
+    if (const tla_status status = check_memory(memory, error)) return status;
+    const call here(*this, "move", error);
+    if (!here.may_begin()) return here.result(TLA_RESET);
+    const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
+    if (found == tensors_.end()) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
+    const std::string what = "tensor " + which->name + ": move of part " + std::to_string(part);
+    if (part >= which->shards.size())
+        return here.result(
+            tla_error_set(error, TLA_OUT_OF_RANGE, "%s: the tensor has %zu parts", what.c_str(), which->shards.size()));
+    const shard s = which->shards[part];
+    if (const char *why = why_fixed(*which))
+        return here.result(tla_error_set(error, TLA_UNSUPPORTED, "%s: %s", what.c_str(), why));
+    addressed_command command =
+        to_controller(settings_.control_port, TLA_OP_MOVE, memory_of(s), s, next_correlation_++);
+    command.command.memory = memory;
+    const tla_completion completion = send_commands(way::fabric, {command})[0];
+    if (done) *done = completion;
+    if (completion.status) {
+        const std::string place = what + " to the " + place_of(memory, s.where);
+        if (completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED)
+            return here.result(explain(error, place, completion, s.nbytes));
+        return here.result(tla_error_set(error, completion.status, "%s: %s (correlation %u, request %u)", place.c_str(),
+                                         why_not_moved(completion.status), completion.correlation_id,
+                                         completion.request_id));
+    }
+    remember(memory, s.where, completion);
+    for (shard &moved : found->shards) // a page fault may have brought more shards meanwhile
+        if (moved.pa.value == s.pa.value) moved.pa = {completion.value};
+    return here.result(TLA_OK);
+}
+
+} // namespace tlmalloc
