@@ -80,6 +80,7 @@ const std::vector<member> without_key{
     MEMBER_OF(host, lockstep),
     MEMBER_OF(host, hbm_slice),
     MEMBER_OF(host, memory),
+    MEMBER_OF(host, moves),
     MEMBER_OF(workload, uses), // of the kernel, which whoever loads the configuration knows
 };
 
@@ -124,6 +125,9 @@ bool clear_padding(tla_config &c) {
     using parameters = tla_controller_parameters;
     std::memset(reinterpret_cast<char *>(&c.controller) + offsetof(parameters, object_signals) + sizeof(bool), 0,
                 offsetof(parameters, move) - offsetof(parameters, object_signals) - sizeof(bool));
+    const std::size_t behind_firmware = offsetof(parameters, firmware) + sizeof(tla_riscv_timing);
+    std::memset(reinterpret_cast<char *>(&c.controller) + behind_firmware, 0,
+                offsetof(parameters, cost) - behind_firmware);
     const std::size_t end = offsetof(memory, layout) + sizeof(tla_address_layout);
     std::memset(at + end, 0, sizeof(memory) - end);
     return true;
@@ -275,6 +279,8 @@ BOOST_AUTO_TEST_CASE(the_configuration_derives_values_from_several_keys) {
     BOOST_CHECK(c.dma.tell_extent);
     BOOST_CHECK_EQUAL(c.faults.plan.count, 1u);
     BOOST_CHECK_EQUAL(c.faults.plan.seed, 9u);
+    BOOST_CHECK(!c.host.moves);
+    BOOST_CHECK(good("controller: {move: stop}\n").host.moves);
     BOOST_CHECK_EQUAL(c.faults.plan.faults[0].at_ps, 2000u);
     BOOST_CHECK(!good("controller: {free_list: sram, list_reserve: 4 KiB}\n").host.hbm_reserved);
     const tla_config other = good("mmu: {asids: 4}\nworkload: {asid: 3}\n");
