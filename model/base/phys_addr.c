@@ -190,13 +190,20 @@ tla_status tla_paddr_host_memory_control(uint64_t offset, tla_paddr *pa) {
     return of_host(TLA_UNIT_HOST_CONTROL, offset, pa);
 }
 
-/* The control blocks behind that of the memory's controller. */
-tla_status tla_paddr_va_manager_control(uint64_t offset, tla_paddr *pa) {
-    if (offset >= TLA_VA_MANAGER_CONTROL_BYTES) return TLA_INVALID_ARGUMENT;
-    const tla_control_block block = (tla_control_block)(1 + offset / TLA_CONTROL_BLOCK_BYTES);
+/* In the control blocks from `first` on. */
+static tla_status of_host_blocks(unsigned first, uint64_t offset, tla_paddr *pa) {
+    const tla_control_block block = (tla_control_block)(first + offset / TLA_CONTROL_BLOCK_BYTES);
     return tla_paddr_encode(&(tla_paddr_fields){.die = TLA_HOST_DIE,
                                                 .unit = TLA_UNIT_HOST_CONTROL,
                                                 .block = block,
                                                 .offset = offset % TLA_CONTROL_BLOCK_BYTES},
                             pa);
+}
+
+tla_status tla_paddr_va_manager_control(uint64_t offset, tla_paddr *pa) {
+    return offset < TLA_VA_MANAGER_CONTROL_BYTES ? of_host_blocks(1, offset, pa) : TLA_INVALID_ARGUMENT;
+}
+
+tla_status tla_paddr_host_control(uint64_t offset, tla_paddr *pa) {
+    return offset < TLA_CONTROL_BLOCK_BYTES ? of_host_blocks(3, offset, pa) : TLA_INVALID_ARGUMENT;
 }

@@ -23,7 +23,7 @@ static tla_status decode_header(const uint8_t *bytes, size_t length, tla_command
     uint32_t opcode = bytes[4], target = bytes[5], claimed = tla_command_claimed_length(bytes);
     if (!known_target(target))
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor for target %u: must be %d to %d", target,
-                             TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
+                             TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_LAST);
     command->target = (tla_target)target;
     if (tla_descriptor_bytes(opcode, 0) == 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor with opcode %u: must be %d to %d", opcode,

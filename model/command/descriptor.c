@@ -66,6 +66,10 @@ bool tla_opcode_has_entries(tla_opcode opcode) {
     }
 }
 
+bool tla_opcode_is_of_a_move(tla_opcode opcode) {
+    return opcode == TLA_OP_PAUSE || opcode == TLA_OP_REMAP || opcode == TLA_OP_RESUME;
+}
+
 bool tla_opcode_names_pes(tla_opcode opcode) {
     return opcode == TLA_OP_LAUNCH || opcode == TLA_OP_PE_DMA;
 }

@@ -38,7 +38,7 @@ static inline uint32_t get32(const uint8_t *bytes) {
 }
 
 static inline bool known_target(uint32_t target) {
-    return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_M_CPU;
+    return target >= TLA_TARGET_MEMORY_CONTROLLER && target <= TLA_TARGET_LAST;
 }
 
 /* Bytes after the dimensions have no rule. */

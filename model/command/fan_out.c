@@ -18,6 +18,7 @@ struct tla_fan_out {
     uint64_t at_ps, until_ps;    /* when the phase began, and the latest answer since */
     tla_command command, posted; /* to be sent; sent without waiting for answers */
     tla_command taken_back;
+    tla_command to_host; /* the command of this round, for a TLA_TARGET_HOST */
     uint64_t send_at_ps;
     bool gather, posted_refused;
     bool handed_out; /* the results of the sent_commands must be read */
@@ -122,17 +123,28 @@ static const tla_command *command_of(const tla_fan_out *f) {
     return f->phase == SETTLING ? NULL : f->phase == SENDING ? &f->command : &f->taken_back;
 }
 
+/* Whether the command to be sent takes this route. */
+static bool takes(const tla_fan_out *f, const tla_command_route *route) {
+    if (route->moves_only && (!tla_opcode_is_of_a_move(f->command.opcode) || f->asked_count == 0)) return false;
+    return covers(&route->covers, &f->command.scope);
+}
+
+static const tla_command *command_for(tla_fan_out *f, const tla_command_route *route) {
+    const tla_command *command = command_of(f);
+    if (!command || !route->moves_only) return command;
+    f->to_host = *command;
+    f->to_host.target = TLA_TARGET_HOST;
+    return &f->to_host;
+}
+
 static void ask(tla_fan_out *f) {
     f->asked_count = 0;
     for (uint32_t i = 0; i < f->count; i++) {
         const child *c = &f->children[i];
-        if (f->phase == SETTLING      ? !c->posted
-            : f->phase == TAKING_BACK ? !c->done
-                                      : !covers(&c->route.covers, &f->command.scope))
-            continue;
+        if (f->phase == SETTLING ? !c->posted : f->phase == TAKING_BACK ? !c->done : !takes(f, &c->route)) continue;
         f->asked[f->asked_count] = i;
         f->sent_commands[f->asked_count++] = (tla_sent_command){.port_address = c->route.port_address,
-                                                                .command = command_of(f),
+                                                                .command = command_for(f, &c->route),
                                                                 .at_ps = later(f->at_ps, c->free_ps),
                                                                 .gather = f->phase != SENDING || f->gather};
     }

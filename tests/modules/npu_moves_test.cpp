@@ -1,9 +1,9 @@
 // Blocks of tensors that move while kernels use them, in a platform: runtime::move, and the way of its commands.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "platform_bench.hpp"
+#include "tlmalloc/modules/command_sender.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
 namespace {
@@ -30,9 +30,23 @@ const tl_kernel counting_kernel = [](tl_context *tl) {
     return status;
 };
 
+// Somebody else than the host, who sends commands to the PEs' controllers.
+struct outsider : sc_core::sc_module {
+    outsider(sc_core::sc_module_name name, npu &platform) : sc_module(name) {
+        for (pe_unit *pe : platform.pes()) {
+            sockets.push_back(std::make_unique<tlm_utils::simple_initiator_socket<outsider>>(
+                ("pe" + std::to_string(sockets.size())).c_str()));
+            sockets.back()->bind(pe->controller.control);
+        }
+    }
+    std::vector<std::unique_ptr<tlm_utils::simple_initiator_socket<outsider>>> sockets;
+};
+
 struct bench {
     explicit bench(const std::vector<std::string> &more)
-        : config(platform_bench::load({"controller.tcm_policy=best_fit", "controller.move_chunk=512 B"}, more)) {}
+        : config(platform_bench::load({"controller.tcm_policy=best_fit", "controller.move_chunk=512 B"}, more)) {
+        own.waits = true;
+    }
 
     void run(const std::function<void()> &body) {
         platform.host().main = [&] {
@@ -69,8 +83,22 @@ struct bench {
             platform.host().write_tensor(*t, reinterpret_cast<const std::uint8_t *>(numbers.data()), &error), TLA_OK);
     }
 
+    tla_status move_from_outside(std::size_t pe, tla_paddr pa, tla_memory_kind memory) {
+        tla_command command{};
+        command.opcode = TLA_OP_MOVE;
+        command.target = TLA_TARGET_MEMORY_CONTROLLER;
+        command.pa = pa;
+        command.memory = memory;
+        sc_core::sc_time delay;
+        const tla_status status = send_command(*outside.sockets[pe], 15 * TLA_PORT_BYTES, command, done, delay, &own);
+        sc_core::wait(delay);
+        return status;
+    }
+
     tla_config config;
     npu platform{"npu", config, {&counting_kernel, 1}};
+    outsider outside{"outside", platform};
+    requester own{0, 0, true};
     bool finished = false;
     tla_error error{};
     tla_completion done{};
@@ -143,6 +171,69 @@ BOOST_AUTO_TEST_CASE(kernels_of_two_sips_find_their_numbers_while_their_blocks_m
 
 BOOST_AUTO_TEST_CASE(kernels_under_a_guard_find_their_numbers_while_their_blocks_move) {
     check_moves_during_a_launch({"controller.move=concurrent", "controller.guard=error"}, 6);
+}
+
+// The host writes and reads a tensor by physical addresses, and frees it, while somebody else moves its blocks.
+static void check_moves_under_the_host(const std::vector<std::string> &keys, unsigned seed) {
+    bench b(keys);
+    std::mt19937 random(seed);
+    unsigned moved = 0, rejected = 0;
+    b.run([&] {
+        const std::size_t pes = b.platform.pes().size();
+        tensor *t = nullptr;
+        bool ends = false;
+        sc_core::sc_event ended;
+        sc_core::sc_spawn([&] {
+            while (!ends) {
+                sc_core::wait(static_cast<double>(random() % 1000), sc_core::SC_NS);
+                if (!t) continue;
+                const std::size_t pe = random() % pes;
+                const tla_status status = b.move_from_outside(pe, t->shards[pe].pa, random() % 2 ? TLA_HBM : TLA_TCM);
+                (status ? rejected : moved)++;
+            }
+            ended.notify(sc_core::SC_ZERO_TIME);
+        });
+        for (unsigned round = 0; round < 20; round++) {
+            tensor *made = b.make();
+            t = made;
+            for (unsigned step = 0; step < 4; step++) {
+                const std::vector<float> numbers(made->nbytes / 4, static_cast<float>(random() % 1000));
+                b.write(made, numbers);
+                sc_core::wait(static_cast<double>(random() % 3000), sc_core::SC_NS);
+                BOOST_CHECK(b.read(made) == numbers);
+            }
+            t = nullptr;
+            BOOST_CHECK_MESSAGE(!b.platform.host().free_tensor(made, &b.error), b.error.text);
+        }
+        ends = true;
+        sc_core::wait(ended);
+    });
+    BOOST_CHECK_GT(moved, 20u);
+    BOOST_TEST_MESSAGE(moved << " moves, " << rejected << " rejected");
+}
+
+BOOST_AUTO_TEST_CASE(the_host_finds_the_bytes_of_blocks_that_others_stop_and_move) {
+    check_moves_under_the_host({"controller.move=stop", "host.retries=100"}, 7);
+}
+
+BOOST_AUTO_TEST_CASE(the_host_finds_the_bytes_of_blocks_that_others_move) {
+    check_moves_under_the_host({"controller.move=concurrent", "host.retries=100"}, 8);
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_a_tensor_move_by_themselves) {
+    bench b({"controller.move=stop", "system.cube_mesh_width=2"});
+    b.run([&] {
+        tensor *t = b.make({b.platform.host().everywhere().pes, spread::replicate});
+        const std::vector<float> numbers(t->nbytes / 4, 5);
+        b.write(t, numbers);
+        BOOST_REQUIRE_EQUAL(t->shards.size(), 4u); // two of each cube
+        const std::uint64_t first = t->shards[0].pa.value, second = t->shards[2].pa.value;
+        BOOST_CHECK_EQUAL(b.move_from_outside(2, {second}, TLA_TCM), TLA_OK);
+        BOOST_CHECK_EQUAL(t->shards[0].pa.value, first);
+        BOOST_CHECK_EQUAL(t->shards[2].pa.value, b.done.value);
+        BOOST_CHECK(t->shards[2].pa.value != second);
+        BOOST_CHECK(b.read(t) == numbers);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(pages_on_demand_move_as_other_blocks) {

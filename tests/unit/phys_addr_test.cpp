@@ -123,6 +123,9 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_and_its_controller_lie_on_the_last_die_of_
     BOOST_CHECK_EQUAL(tla_paddr_va_manager_control(0, &pa), TLA_OK);
     BOOST_CHECK_EQUAL(pa.value, die | uint64_t{1} << 41 | uint64_t{1} << 24);
     BOOST_CHECK_EQUAL(tla_paddr_va_manager_control(TLA_VA_MANAGER_CONTROL_BYTES, &pa), TLA_INVALID_ARGUMENT);
+    BOOST_REQUIRE_EQUAL(tla_paddr_host_control(0x40, &pa), TLA_OK);
+    BOOST_CHECK_EQUAL(pa.value, die | uint64_t{1} << 41 | uint64_t{3} << 24 | 0x40);
+    BOOST_CHECK_EQUAL(tla_paddr_host_control(TLA_CONTROL_BLOCK_BYTES, &pa), TLA_INVALID_ARGUMENT);
     for (int bit = 29; bit < 41; bit++) { // reserved in the control space
         BOOST_CHECK_EQUAL(decode(die | uint64_t{1} << 41 | uint64_t{1} << bit), TLA_OUT_OF_RANGE);
         BOOST_CHECK_EQUAL(decode(die | uint64_t{1} << bit), TLA_OK);

@@ -20,7 +20,7 @@
  * The host's memory lies on no SIP. This project decides that die 31 of SIP 0, the last die that ADR-0001 reserves, is
  * its side of the link. With bit 41 = 0, [40:0] is the byte offset in the host's memory (2 TiB). With bit 41 = 1,
  * [40:29] = 0, and [28:24] selects the control block: 0 that of the memory's controller, 1 and 2 those of the VA
- * manager.
+ * manager, 3 that of the host's runtime.
  *
  * An HBM byte belongs to the PE whose slice contains it: pe = offset / slice size (allocations never straddle
  * slices). */
@@ -87,7 +87,7 @@ typedef enum tla_unit {
 } tla_unit;
 
 /* Control blocks of a PE, in its control space. The control spaces of M_CPU and SRAM have only the first block. The
- * host's has the first block, and the window of the VA manager behind it. */
+ * host's has the first block, and behind it the windows of the VA manager and of the runtime. */
 typedef enum tla_control_block {
     TLA_CONTROL_MEMORY_CONTROLLER,
     TLA_CONTROL_PE_MMU,
@@ -139,6 +139,9 @@ tla_status tla_paddr_host_memory_control(uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in the control window of the VA manager, which has TLA_VA_MANAGER_CONTROL_BYTES. */
 tla_status tla_paddr_va_manager_control(uint64_t offset, tla_paddr *pa);
+
+/* Address of a byte in the control window of the host's runtime. */
+tla_status tla_paddr_host_control(uint64_t offset, tla_paddr *pa);
 
 /* Address of a byte in one of a PE's control windows. */
 tla_status tla_paddr_pe_control(uint32_t sip, uint32_t die, uint32_t pe, tla_control_block block, uint64_t offset,

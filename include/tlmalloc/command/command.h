@@ -128,7 +128,9 @@ typedef enum tla_target {
     TLA_TARGET_VA_MANAGER,
     TLA_TARGET_PROCESSING_ELEMENT,
     TLA_TARGET_IO_CPU, /* forwards commands with entries, LAUNCH and PE_DMA to the M_CPUs of its SIP */
-    TLA_TARGET_M_CPU   /* forwards commands with entries to the MMUs of its cube, LAUNCH and PE_DMA to its PEs */
+    TLA_TARGET_M_CPU,  /* forwards commands with entries to the MMUs of its cube, LAUNCH and PE_DMA to its PEs */
+    TLA_TARGET_HOST,   /* knows physical addresses of mapped blocks: PAUSE, REMAP, RESUME, TAKE_BACK */
+    TLA_TARGET_LAST = TLA_TARGET_HOST
 } tla_target;
 
 enum {
@@ -150,6 +152,9 @@ const char *tla_opcode_name(tla_opcode opcode);
 /* Commands about mappings, entry by entry: MAP, UNMAP, INVALIDATE, TAKE_BACK, PAUSE, REMAP, RESUME, which are forwarded
  * to MMUs, and BIND and UNBIND. */
 bool tla_opcode_has_entries(tla_opcode opcode);
+
+/* PAUSE, REMAP, RESUME: commands of a move to those who know where a block is. */
+bool tla_opcode_is_of_a_move(tla_opcode opcode);
 
 /* LAUNCH, PE_DMA: commands that are forwarded to individually named PEs. */
 bool tla_opcode_names_pes(tla_opcode opcode);
@@ -183,6 +188,8 @@ typedef struct tla_location {
 typedef struct tla_command_route {
     uint64_t port_address;
     tla_scope covers;
+    bool moves_only; /* to a TLA_TARGET_HOST, behind all other routes: only commands of moves that also take another
+                        route take this one */
 } tla_command_route;
 
 /* A route to forward commands for individually named PEs. */

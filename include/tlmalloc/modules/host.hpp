@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_HOST_HPP
 #define TLMALLOC_MODULES_HOST_HPP
 
+#include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/extensions.hpp"
@@ -10,6 +11,8 @@
 #include "tlmalloc/modules/runtime.hpp"
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
+
+#include "tlmalloc/vm/pauses.h"
 
 #include <functional>
 #include <map>
@@ -28,12 +31,17 @@ namespace tlmalloc {
 // `main` continues: wait_for_reset() returns when `main` can begin again. Tensors from before the reset are invalid.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/HOST.md.
-class host : public sc_core::sc_module, public runtime, public resettable, private access_target {
+class host : public sc_core::sc_module,
+             public runtime,
+             public resettable,
+             private access_target,
+             private command_handler {
   public:
     struct config : runtime::config {
         using runtime::config::config;
 
         unsigned outstanding = 1024; // accesses in flight that move data, at least 1; far more than links hold
+        unsigned ports = 16;         // of `tables`
     };
 
     tlm_utils::simple_initiator_socket<host> out{"out"};
@@ -45,6 +53,12 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     // tensor is mapped, but not visible yet to the MMU, the host answers after fault_latency_ps. The MMU then waits for
     // the mapping that was sent to it.
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> faults;
+
+    // With config::moves, the window in which the VA manager tells which blocks of tensors move (command.h: PAUSE,
+    // REMAP, RESUME, TAKE_BACK, for TLA_TARGET_HOST), or null. A transfer of a tensor waits while one of its blocks is
+    // paused, and a PAUSE waits for transfers that have begun. REMAP changes the physical addresses of shards. Mappings
+    // of other owners are ignored.
+    control_window *tables() { return tables_.get(); }
 
     // The host's program; it runs once, as a SystemC thread from time 0. Set it before the simulation runs; may be
     // empty.
@@ -83,7 +97,7 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
   private:
     void run();
     void begin_reset() override;
-    void make_new() override { forget_all(); }
+    void make_new() override;
     void call_begins() override { begun(); }
     void call_ends() override { ended(); }
     bool ends_calls() const override { return in_reset(); }
@@ -102,6 +116,13 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     void wait_for_driver(std::uint32_t sip) override;
     void launch_ended() override { launch_ended_.notify(sc_core::SC_ZERO_TIME); }
     void serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override; // serves a page fault
+    std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
+    bool makes_transactions(const tla_command &) const override { return true; } // a PAUSE waits
+    tla_status change_tables(const tla_command &command);
+    tla_status pause(const tla_command &command);
+    tla_status resume(const tla_command &command);
+    void let_in();
+    class passage;
     tla_status move_memory(tlm::tlm_command command, tla_paddr pa, std::uint8_t *bytes, std::uint64_t nbytes,
                            tla_error *error, tla_completion *done);
     tla_status move_tensor(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
@@ -113,6 +134,10 @@ class host : public sc_core::sc_module, public runtime, public resettable, priva
     arrival_gate fault_gate_{name()};
     turnstile fault_turn_;                // an operation that serves a page fault, or that removes a tensor from faults
     std::unique_ptr<host_driver> driver_; // or null
+    std::unique_ptr<control_window> tables_; // or null
+    std::unique_ptr<tla_pauses, void (*)(tla_pauses *)> pauses_{nullptr, tla_pauses_destroy};
+    sc_core::sc_event drained_, let_in_;
+    tla_command remapped_{};                                        // the last REMAP, with the addresses before it
     std::map<std::uint32_t, turnstile> command_turns_, pool_turns_; // per SIP: a sender of commands, a user of the pool
     sc_core::sc_event launch_ended_, reset_began_;
 };

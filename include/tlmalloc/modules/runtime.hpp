@@ -283,6 +283,10 @@ class runtime {
     unsigned launches_on(std::uint32_t sip) const;
     virtual void launch_ended() {}
 
+    // Changes the physical addresses of the shards that these entries map, for PEs in the scope of the REMAP, and those
+    // in the entries to the previous addresses. Entries of other mappings stay unchanged.
+    void change_places(const tla_scope &scope, tla_map_entry *entries, std::size_t count);
+
     // Serves a page fault of a PE, which is known at *at_ps; on return *at_ps is the time of the answer. The runtime
     // serves one fault at a time. It allocates and maps the page of a tensor on demand, unless another PE's fault has
     // already done this. `again` as in pe_mmu.hpp.
@@ -377,7 +381,7 @@ class runtime {
 
     const config settings_;
     tla_scope scope_{};
-    std::list<tensor> tensors_;
+    std::list<tensor> tensors_, freed_; // freed_: their free is in progress
     std::vector<free_list> free_lists_;
     std::uint32_t next_request_ = 1, next_correlation_ = 1;
     class launch_pads;

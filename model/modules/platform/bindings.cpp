@@ -215,6 +215,9 @@ void bindings::add_moves() {
     tla_paddr_va_manager_control(0, &base);
     target(node(TLA_NODE_HOST, 0, 0, 0), base, TLA_VA_MANAGER_CONTROL_BYTES, true,
            [](platform_modules &p) { p.fabric.out.bind(p.addresses.control); });
+    tla_paddr_host_control(0, &base);
+    target(node(TLA_NODE_HOST, 0, 0, 0), base, TLA_CONTROL_BLOCK_BYTES, true,
+           [](platform_modules &p) { p.fabric.out.bind(*p.host.tables()); });
     const std::vector<pe_location> pes = locations(config_);
     for (std::size_t number = 0; number < pes.size(); number++)
         initiator(node(TLA_NODE_HBM_CTRL, pes[number].sip, pes[number].cube, pes[number].pe),

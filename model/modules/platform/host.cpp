@@ -1,12 +1,14 @@
 // The transactions of the runtime; tensors written and read in chunks; page faults in the order of arrival.
 #include "tlmalloc/modules/host.hpp"
 
+#include "host_passage.hpp"
 #include "modules/pe/bulk_transfer.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 namespace tlmalloc {
@@ -38,6 +40,14 @@ host::host(sc_core::sc_module_name name, config settings)
         };
         reset_with(*driver_);
     }
+    if (config_.moves) {
+        tla_pauses *made = nullptr;
+        if (tla_pauses_create(&made)) throw std::bad_alloc();
+        pauses_.reset(made);
+        command_handler &handler = *this;
+        tables_ = std::make_unique<control_window>("tables", "host", TLA_TARGET_HOST, config_.ports, handler);
+        tables_->serve_for(*this);
+    }
     faults.serve_for(*this);
     TLMALLOC_HAS_PROCESS(host);
     SC_THREAD(run);
@@ -50,6 +60,16 @@ void host::run() {
 void host::begin_reset() {
     reset_began_.notify(sc_core::SC_ZERO_TIME);
     launch_ended_.notify(sc_core::SC_ZERO_TIME); // threads that wait for launches check again
+    if (tables_) tables_->end_commands();
+}
+
+void host::make_new() {
+    forget_all();
+    if (!tables_) return;
+    tla_pauses_end_all(pauses_.get());
+    let_in();
+    remapped_ = {};
+    tables_->make_new();
 }
 
 void host::start_of_simulation() {
@@ -150,6 +170,8 @@ tla_status host::move_tensor(const tensor &t, tlm::tlm_command command, std::uin
     if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "tensor %s is allocated on demand and cannot be written by the host", t.name.c_str());
+    const passage here(*this, t, command == tlm::TLM_WRITE_COMMAND);
+    if (in_reset()) return TLA_RESET;
     const std::vector<shard> shards = t.shards; // those of the moment, likewise
     tla_tensor all = view(t);
     all.shards = shards.data();

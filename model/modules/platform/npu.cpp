@@ -89,6 +89,11 @@ va_manager::config va_config(const tla_config &c) {
         tla_paddr_io_cpu_control(sip, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
         result.routes.push_back({pa.value, {1u << sip, ~0u, ~0u}});
     }
+    if (has_moves(c)) {
+        tla_paddr pa{};
+        tla_paddr_host_control(TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
+        result.routes.push_back({pa.value, {~0u, ~0u, ~0u}, true});
+    }
     return result;
 }
 

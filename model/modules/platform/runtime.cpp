@@ -132,20 +132,24 @@ tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correl
 tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     const call here(*this, "free of a tensor", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
-    std::list<tensor> taken; // from now on its page faults fail
+    const auto found = [&] {
+        return std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
+    };
+    bool is_known = false;
     between_faults([&] {
-        const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
-        if (found != tensors_.end()) taken.splice(taken.end(), tensors_, found);
+        is_known = found() != tensors_.end();
+        if (is_known) freed_.splice(freed_.end(), tensors_, found()); // from now on its page faults fail
     });
-    if (taken.empty()) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
-    tensor &t = taken.front();
+    if (!is_known) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
+    tensor &t = *which;
     const std::uint32_t correlation_id = next_correlation_++;
     tla_status status = map(t, TLA_OP_UNMAP, correlation_id, error);
     tla_completion completion{};
     const tla_status range = free_addresses(t, correlation_id, completion);
     if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
     const tla_status freed =
-        free_shards(t, correlation_id, status ? nullptr : error); // when nothing leads there any more
+        free_shards(t, correlation_id, status ? nullptr : error); // nothing leads there any more, and no block moves
+    freed_.remove_if([&](const tensor &other) { return &other == which; });
     return here.result(status ? status : freed);
 }
 

@@ -23,6 +23,7 @@ tla_status runtime::call::result(tla_status status) const {
 
 void runtime::forget_all() {
     tensors_.clear();
+    freed_.clear();
     free_lists_.clear();
     owed_.clear();
     refused_pages_.clear();

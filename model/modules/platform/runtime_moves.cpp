@@ -49,6 +49,26 @@ tla_status runtime::record_mappings(const tensor &t, std::uint32_t correlation_i
     return TLA_OK;
 }
 
+// --- addresses -------------------------------------------------------------------------------------------------------
+
+void runtime::change_places(const tla_scope &scope, tla_map_entry *entries, std::size_t count) {
+    for (std::list<tensor> *const list : {&tensors_, &freed_})
+        for (tensor &t : *list) {
+            const tla_tensor all = view(t);
+            for (std::size_t i = 0; i < t.shards.size(); i++) {
+                tla_command mapped{};
+                tla_tensor_map_command(&all, i, TLA_OP_MAP, &mapped);
+                if (mapped.scope.sip_mask != scope.sip_mask || mapped.scope.die_mask != scope.die_mask ||
+                    mapped.scope.pe_mask != scope.pe_mask)
+                    continue;
+                const tla_map_entry &own = mapped.entries[0];
+                for (tla_map_entry *e = entries; e < entries + count; e++)
+                    if (e->va.value == own.va.value && e->nbytes == own.nbytes && e->asid == own.asid)
+                        std::swap(e->pa, t.shards[i].pa);
+            }
+        }
+}
+
 // --- moves -----------------------------------------------------------------------------------------------------------
 
 namespace {

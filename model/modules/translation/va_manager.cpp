@@ -35,18 +35,14 @@ bool va_manager::makes_transactions(const tla_command &command) const {
     return tla_opcode_has_entries(command.opcode) || command.opcode == TLA_OP_VA_FREE;
 }
 
-// A block that moves is copied when its pages are paused, and its old place is freed when they are remapped.
-static bool is_for_a_move(tla_opcode opcode) {
-    return opcode == TLA_OP_PAUSE || opcode == TLA_OP_REMAP || opcode == TLA_OP_RESUME;
-}
-
 std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
     tla_completion completion = control_window::answer_to(command);
     if (tla_opcode_has_entries(command.opcode) && command.opcode != TLA_OP_TAKE_BACK) {
         if (command.opcode == TLA_OP_MAP) statistics_.maps++;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps++;
         maps_in_flight_.add(arrival_ps, 1);
-        const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE || is_for_a_move(command.opcode);
+        // A block that moves is copied when its pages are paused, and its old place is freed when they are remapped.
+        const bool gather = config_.map_ack == TLA_MAP_ACK_VISIBLE || tla_opcode_is_of_a_move(command.opcode);
         const turnstile::turn turn(sending_);
         const tla_fan_out_result sent = routes_->send(out_, command, config_.route_target, arrival_ps, gather);
         if (!gather) {
