@@ -423,8 +423,8 @@ BOOST_AUTO_TEST_CASE(damaged_headers_are_rejected_with_value_and_range) {
     check_refused(with(good, 0, {'t'}), "0x43414c74", "\"TLAC\"");
     check_refused(with(good, 4, {0}), "opcode 0", "1 to 28");
     check_refused(with(good, 4, {29}), "opcode 29", "1 to 28");
-    check_refused(with(good, 5, {0}), "target 0", "1 to 6");
-    check_refused(with(good, 5, {7}), "target 7", "1 to 6");
+    check_refused(with(good, 5, {0}), "target 0", "1 to 7");
+    check_refused(with(good, 5, {8}), "target 8", "1 to 7");
     check_refused(with(good, 6, {33}), "claims 33", "but has 32");
     check_refused(with(good, 6, {0, 0x80}), "claims 32768", "but has 32");
     BOOST_CHECK_EQUAL(tla_command_claimed_length(with(good, 3, {'D'}).data()), 0u);

@@ -170,6 +170,46 @@ BOOST_AUTO_TEST_CASE(a_failure_names_its_place_as_deep_as_it_is_known) {
     tla_fan_out_destroy(made);
 }
 
+// To the host, who is told of moves only, and only if an MMU is.
+BOOST_AUTO_TEST_CASE(a_host_gets_the_commands_of_moves_with_a_target_of_its_own_and_undoes_them) {
+    const tla_command_route routes[] = {{0x1000, {1, 1, 1}}, {0x2000, {1, 1, 2}}, {0x3000, {~0u, ~0u, ~0u}, true}};
+    tla_fan_out *made = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_fan_out_create(routes, 3, &made), TLA_OK);
+    using sent = std::vector<std::pair<std::uint64_t, tla_target>>;
+    const auto send = [&](tla_opcode opcode, std::uint32_t pes, tla_status of_host) {
+        auto command = std::make_unique<tla_command>();
+        command->opcode = opcode;
+        command->scope = {1, 1, pes};
+        tla_fan_out_send(made, command.get(), TLA_TARGET_PE_MMU, 0, true);
+        std::vector<std::pair<tla_opcode, sent>> rounds;
+        tla_sent_command *p = nullptr;
+        while (const std::size_t count = tla_fan_out_next(made, &p)) {
+            rounds.push_back({p->command->opcode, {}});
+            for (std::size_t i = 0; i < count; i++) {
+                BOOST_CHECK_EQUAL(p[i].command->opcode, p->command->opcode);
+                rounds.back().second.emplace_back(p[i].port_address, p[i].command->target);
+                p[i].status = p[i].port_address == 0x3000 ? of_host : TLA_OK;
+                p[i].written_ps = p[i].answered_ps = p[i].at_ps;
+            }
+        }
+        return rounds;
+    };
+    const sent mmus{{0x1000, TLA_TARGET_PE_MMU}, {0x2000, TLA_TARGET_PE_MMU}};
+    const sent all{mmus[0], mmus[1], {0x3000, TLA_TARGET_HOST}};
+    for (const tla_opcode opcode : {TLA_OP_PAUSE, TLA_OP_REMAP, TLA_OP_RESUME})
+        BOOST_CHECK(send(opcode, 3, TLA_OK) == (decltype(send(opcode, 3, TLA_OK)){{opcode, all}}));
+    for (const tla_opcode opcode : {TLA_OP_MAP, TLA_OP_UNMAP, TLA_OP_INVALIDATE})
+        BOOST_CHECK(send(opcode, 3, TLA_OK) == (decltype(send(opcode, 3, TLA_OK)){{opcode, mmus}}));
+    BOOST_CHECK((send(TLA_OP_PAUSE, 2, TLA_OK)[0].second == sent{mmus[1], all[2]}));
+    BOOST_CHECK(send(TLA_OP_PAUSE, 4, TLA_OK).empty());
+    BOOST_CHECK_EQUAL(tla_fan_out_get_result(made).status, TLA_INVALID_ARGUMENT);
+    const auto rounds = send(TLA_OP_REMAP, 3, TLA_OVERLAP);
+    BOOST_REQUIRE_EQUAL(rounds.size(), 2u);
+    BOOST_CHECK(rounds[1] == std::make_pair(TLA_OP_TAKE_BACK, mmus));
+    BOOST_CHECK_EQUAL(tla_fan_out_get_result(made).status, TLA_OVERLAP);
+    tla_fan_out_destroy(made);
+}
+
 BOOST_AUTO_TEST_CASE(an_invalidation_that_fails_is_not_undone) {
     bench b(2);
     b.answer = [](unsigned target, const tla_command &) { return target == 0 ? TLA_BUS_ERROR : TLA_OK; };

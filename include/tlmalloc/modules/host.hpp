@@ -136,6 +136,7 @@ class host : public sc_core::sc_module,
     std::unique_ptr<host_driver> driver_; // or null
     std::unique_ptr<control_window> tables_; // or null
     std::unique_ptr<tla_pauses, void (*)(tla_pauses *)> pauses_{nullptr, tla_pauses_destroy};
+    arrival_gate tables_gate_{name()}; // transfers, then commands, of one time
     sc_core::sc_event drained_, let_in_;
     tla_command remapped_{};                                        // the last REMAP, with the addresses before it
     std::map<std::uint32_t, turnstile> command_turns_, pool_turns_; // per SIP: a sender of commands, a user of the pool

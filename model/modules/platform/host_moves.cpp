@@ -9,7 +9,10 @@ host::passage::passage(host &of, const tensor &t, bool write) : of_(of) {
     if (!of_.pauses_) return;
     passage_.access = {of_.config_.asid, t.va, t.nbytes, static_cast<std::uint32_t>(write ? TLA_WRITE : TLA_READ)};
     passage_.owner = this;
-    entered_ = tla_pauses_enter(of_.pauses_.get(), &passage_);
+    {
+        const arrival_gate::passage order(of_.tables_gate_, 0);
+        entered_ = tla_pauses_enter(of_.pauses_.get(), &passage_);
+    }
     while (!entered_ && !of_.in_reset())
         sc_core::wait(of_.let_in_ | of_.reset_began_);
 }
@@ -31,7 +34,11 @@ void host::let_in() {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 tla_status host::pause(const tla_command &command) {
-    const tla_status status = tla_pauses_begin(pauses_.get(), command.entries, command.count, nullptr);
+    tla_status status = TLA_OK;
+    {
+        const arrival_gate::passage order(tables_gate_, 1);
+        status = tla_pauses_begin(pauses_.get(), command.entries, command.count, nullptr);
+    }
     if (status) return status;
     while (!in_reset() && !tla_pauses_are_drained(pauses_.get(), command.entries, command.count))
         sc_core::wait(drained_ | reset_began_);
