@@ -44,6 +44,7 @@ typedef struct search {
     size_t mover_count;
     uint8_t *mover_of; /* of each block: its number in movers, or STAYS */
     uint64_t set;      /* that is looked at: a bit for each mover */
+    uint64_t nbytes;   /* its bytes */
     bin *bins;
     size_t bin_count, bin_room;
     item items[ITEMS_MAX]; /* the hole, then the set, the largest first */
@@ -273,12 +274,16 @@ static uint64_t bytes_of(const search *s, uint64_t set) {
     return nbytes;
 }
 
-static tla_status add_set(search *s, uint64_t set) {
+/* Adds the present set, with more blocks, to those that are to be looked at. */
+static tla_status add_set(search *s, uint64_t more) {
+    const uint64_t set = s->set | more;
     if (tla_live_addresses_get(&s->seen, set)) return TLA_OK;
+    if (!tla_compaction_try(s->problem, s->plan)) return TLA_LIMIT;
     const tla_status status = tla_live_addresses_reserve(&s->seen);
     if (status) return status;
     tla_live_addresses_put(&s->seen, set, s);
-    return tla_candidates_push(&s->sets, (tla_candidate){bytes_of(s, set), (uint64_t)__builtin_popcountll(set), set});
+    return tla_candidates_push(
+        &s->sets, (tla_candidate){s->nbytes + bytes_of(s, more), (uint64_t)__builtin_popcountll(set), set});
 }
 
 /* The blocks behind block i - 1 that have to leave so that an item of this size fits behind it; 0: there are none, or
@@ -307,7 +312,7 @@ static tla_status add_runs(search *s, const item *it) {
     for (size_t i = 0; i < p->count && !status; i++) {
         if (i > 0 && is_in_set(s, i - 1)) continue;
         const uint64_t run = find_run(s, i, nbytes, alignment);
-        if (run) status = add_set(s, s->set | run);
+        if (run) status = add_set(s, run);
     }
     return status;
 }
@@ -315,7 +320,7 @@ static tla_status add_runs(search *s, const item *it) {
 static tla_status add_larger(search *s) {
     tla_status status = TLA_OK;
     for (size_t i = 0; i < s->mover_count && !status; i++)
-        if (!(s->set >> i & 1)) status = add_set(s, s->set | (uint64_t)1 << i);
+        if (!(s->set >> i & 1)) status = add_set(s, (uint64_t)1 << i);
     return status;
 }
 
@@ -326,14 +331,14 @@ static uint64_t smallest_of(const search *s) {
 /* Whether the search ends with this set. */
 static bool look_at(search *s, const tla_candidate *of) {
     s->set = of->value;
+    s->nbytes = of->cost;
     s->without_order = false;
-    if (has_no_try(s)) return true;
     tla_status status = make_bins(s);
     if (status) return stop(s, status);
     make_items(s);
     const item *homeless = find_homeless(s);
     if (!homeless && assign(s, 0)) return true;
-    if (s->without_order) s->twice = smaller(s->twice, of->cost + smallest_of(s));
+    if (s->without_order) s->twice = smaller(s->twice, s->nbytes + smallest_of(s));
     status = homeless ? add_runs(s, homeless) : add_larger(s);
     return status && stop(s, status);
 }
@@ -380,12 +385,28 @@ static tla_status find_movers(search *s) {
         if (p->blocks[i].movable)
             status = tla_candidates_push(&largest, (tla_candidate){UINT64_MAX - p->blocks[i].at.nbytes, 0, i});
     }
-    if (!status && largest.count > TLA_COMPACTION_EXACT_MAX) status = TLA_LIMIT;
     while (!status && tla_candidates_pop(&largest, &next)) {
         s->mover_of[next.value] = (uint8_t)s->mover_count;
         s->movers[s->mover_count++] = (size_t)next.value;
     }
     free(largest.heap);
+    return status;
+}
+
+/* Lets only blocks move that make the cheapest holes, as many as an exact search can have. */
+static tla_status choose_movable(const tla_compaction_problem *p, tla_compaction_block *blocks) {
+    tla_candidates runs = {0};
+    tla_candidate next;
+    tla_status status = tla_compaction_list_runs(p, &runs);
+    size_t count = 0;
+    for (size_t i = 0; i < p->count; i++)
+        blocks[i].movable = false;
+    while (!status && tla_candidates_pop(&runs, &next))
+        for (size_t i = (size_t)next.value; i <= next.tie && count < TLA_COMPACTION_EXACT_MAX; i++) {
+            count += !blocks[i].movable;
+            blocks[i].movable = true;
+        }
+    free(runs.heap);
     return status;
 }
 
@@ -403,6 +424,21 @@ static tla_status find_best(search *s) {
     return better == TLA_FRAGMENTED ? status : better;
 }
 
+/* Searches with as many of the movable blocks as it can have. */
+static tla_status find_with_most(search *s, tla_compaction_problem *p, tla_compaction_block *blocks) {
+    size_t movable = 0;
+    find_movable(p, blocks);
+    p->blocks = blocks;
+    for (size_t i = 0; i < p->count; i++)
+        movable += blocks[i].movable;
+    if (p->nodes > 0) p->nodes = p->nodes / (p->count / TLA_COMPACTION_EXACT_MAX + 1) + 1; /* each takes longer */
+    if (movable <= TLA_COMPACTION_EXACT_MAX) return find_best(s);
+    tla_status status = choose_movable(p, blocks);
+    if (!status) status = find_best(s);
+    s->plan->optimal = false;
+    return status == TLA_FRAGMENTED ? TLA_LIMIT : status;
+}
+
 static tla_status find_exact(const tla_compaction_problem *p, tla_compaction_plan *plan) {
     tla_compaction_problem reduced = *p;
     search s = {.problem = &reduced, .plan = plan};
@@ -412,9 +448,7 @@ static tla_status find_exact(const tla_compaction_problem *p, tla_compaction_pla
     if (blocks && s.mover_of) {
         for (size_t i = 0; i < p->count; i++)
             blocks[i] = p->blocks[i];
-        find_movable(p, blocks);
-        reduced.blocks = blocks;
-        status = find_best(&s);
+        status = find_with_most(&s, &reduced, blocks);
     }
     free(blocks);
     free(s.mover_of);

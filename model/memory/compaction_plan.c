@@ -125,8 +125,8 @@ bool tla_candidates_pop(tla_candidates *c, tla_candidate *candidate) {
 typedef struct window_search {
     const tla_compaction_problem *problem;
     tla_compaction_plan *plan;
-    tla_candidates runs; /* cost: their bytes; value: their first block */
-    tla_block *gaps;     /* free bytes outside of the window */
+    tla_candidates runs;
+    tla_block *gaps; /* free bytes outside of the window */
     size_t gap_count, gap_room;
     tla_candidate *blocks; /* of the run, the largest first */
     size_t block_room;
@@ -143,6 +143,16 @@ static size_t find_run(const tla_compaction_problem *p, size_t first, uint64_t *
             return i;
     }
     return p->count;
+}
+
+tla_status tla_compaction_list_runs(const tla_compaction_problem *p, tla_candidates *runs) {
+    tla_status status = TLA_OK;
+    for (size_t i = 0; i < p->count && !status; i++) {
+        uint64_t nbytes, at;
+        const size_t last = find_run(p, i, &nbytes, &at);
+        if (last < p->count) status = tla_candidates_push(runs, (tla_candidate){nbytes, last, i});
+    }
+    return status;
 }
 
 /* Adds free bytes that are not in the window; for buddies, in parts that are buddies. */
@@ -205,12 +215,7 @@ static tla_status clear_window(window_search *s, size_t first) {
 static tla_status find_window(const tla_compaction_problem *p, tla_compaction_plan *plan) {
     window_search s = {.problem = p, .plan = plan};
     tla_candidate run;
-    tla_status status = TLA_OK;
-    for (size_t i = 0; i < p->count && !status; i++) {
-        uint64_t nbytes, at;
-        if (find_run(p, i, &nbytes, &at) < p->count)
-            status = tla_candidates_push(&s.runs, (tla_candidate){nbytes, 0, i});
-    }
+    tla_status status = tla_compaction_list_runs(p, &s.runs);
     if (!status) status = TLA_LIMIT;
     while (status == TLA_LIMIT && tla_candidates_pop(&s.runs, &run))
         status = clear_window(&s, (size_t)run.value);

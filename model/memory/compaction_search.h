@@ -87,4 +87,8 @@ tla_status tla_candidates_push(tla_candidates *candidates, tla_candidate candida
 /* False: there are no more. */
 bool tla_candidates_pop(tla_candidates *candidates, tla_candidate *candidate);
 
+/* Adds the shortest runs of movable neighbours whose place, with the free bytes around it, has room for the hole. cost:
+ * their bytes; tie: the last block; value: the first one. TLA_NO_HOST_MEMORY. */
+tla_status tla_compaction_list_runs(const tla_compaction_problem *p, tla_candidates *runs);
+
 #endif

@@ -7,10 +7,10 @@
 #include "seeded_random.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <queue>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace compaction {
@@ -86,29 +86,38 @@ inline void require_valid(const heap &problem, const tla_compaction_plan &plan) 
     BOOST_REQUIRE_MESSAGE(problem.is_free(at, plan.hole.offset, plan.hole.nbytes), "hole of " << problem.text());
 }
 
-// The fewest bytes of all sequences of moves, to every place: Dijkstra over the places of all blocks.
+// The fewest bytes of all sequences of moves, to every place: Dijkstra over the places of all blocks. At most 8 blocks
+// in 256 units.
 inline std::optional<std::uint64_t> brute_force(const heap &problem) {
+    const tla_block range = static_cast<const tla_compaction_problem &>(problem).heap;
+    const auto pack = [&](const offsets &at) {
+        std::uint64_t key = 0;
+        for (const std::uint64_t offset : at)
+            key = key << 8 | offset / problem.alignment;
+        return key;
+    };
     using entry = std::pair<std::uint64_t, offsets>;
     std::priority_queue<entry, std::vector<entry>, std::greater<entry>> open;
-    std::map<offsets, std::uint64_t> best{{problem.places(), 0}};
+    std::unordered_map<std::uint64_t, std::uint64_t> best{{pack(problem.places()), 0}};
     open.push({0, problem.places()});
     while (!open.empty()) {
-        const auto [nbytes, at] = open.top();
+        auto [nbytes, at] = open.top();
         open.pop();
-        if (best.at(at) < nbytes) continue;
+        if (best.at(pack(at)) < nbytes) continue;
         if (problem.has_hole(at)) return nbytes;
         for (std::size_t i = 0; i < at.size(); i++) {
-            const tla_block &block = problem.list[i].at,
-                            &range = static_cast<const tla_compaction_problem &>(problem).heap;
-            const std::uint64_t step = problem.buddies ? block.nbytes : problem.alignment;
-            for (std::uint64_t to = 0; problem.list[i].movable && to < range.offset + range.nbytes; to += step) {
-                if (!problem.is_free(at, to, block.nbytes)) continue;
-                offsets next = at;
-                next[i] = to;
-                const auto known = best.find(next);
-                if (known != best.end() && known->second <= nbytes + block.nbytes) continue;
-                best[next] = nbytes + block.nbytes;
-                open.push({nbytes + block.nbytes, next});
+            if (!problem.list[i].movable) continue;
+            const std::uint64_t size = problem.list[i].at.nbytes, from = at[i];
+            const std::uint64_t step = problem.buddies ? size : problem.alignment, cost = nbytes + size;
+            for (std::uint64_t to = 0; to < range.offset + range.nbytes; to += step) {
+                if (!problem.is_free(at, to, size)) continue;
+                at[i] = to;
+                const auto [known, is_new] = best.try_emplace(pack(at), cost);
+                if (is_new || known->second > cost) {
+                    known->second = cost;
+                    open.push({cost, at});
+                }
+                at[i] = from;
             }
         }
     }
@@ -137,7 +146,7 @@ inline heap random_buddies(seeded_random &random, unsigned order, std::uint64_t 
     heap made;
     made.buddies = true;
     static_cast<tla_compaction_problem &>(made).heap = {0, std::uint64_t{1} << order};
-    for (std::uint64_t at = 0; at < std::uint64_t{1} << order;) {
+    for (std::uint64_t at = 0; at < std::uint64_t{1} << order && made.count < 6;) {
         const std::uint64_t nbytes = std::uint64_t{1} << random.between(0, 2);
         if (at % nbytes == 0 && random.one_in(2)) made.add(at, nbytes, pinned == 0 || !random.one_in(pinned));
         at = at % nbytes == 0 ? at + nbytes : at + 1;

@@ -25,7 +25,7 @@ heap small_heap(seeded_random &random) {
 BOOST_AUTO_TEST_CASE(the_exact_plan_copies_the_fewest_bytes_of_all_sequences_of_moves) {
     seeded_random random(20261);
     std::size_t served = 0, none = 0, twice = 0;
-    for (int i = 0; i < 3000 / part; i++) {
+    for (int i = 0; i < 1000 / part; i++) {
         const heap problem = small_heap(random);
         plan_of plan;
         const tla_status status = plan.find(problem);
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_exact_plan_copies_the_fewest_bytes_of_all_sequences_of_
         }
     }
     BOOST_TEST_MESSAGE(served << " served, " << none << " without a plan, " << twice << " with a block moved twice");
-    BOOST_CHECK_GT(served, 500u / part);
-    BOOST_CHECK_GT(none, 100u / part);
+    BOOST_CHECK_GT(served, 200u / part);
+    BOOST_CHECK_GT(none, 50u / part);
     BOOST_CHECK_GT(twice, 0u);
 }
