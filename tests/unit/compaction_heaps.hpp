@@ -23,13 +23,15 @@ struct heap : tla_compaction_problem {
     heap &operator=(const heap &) = delete;
     std::vector<tla_compaction_block> list;
 
+    tla_block &range() { return tla_compaction_problem::heap; }
+    const tla_block &range() const { return tla_compaction_problem::heap; }
     void add(std::uint64_t offset, std::uint64_t nbytes, bool movable = true) {
         list.push_back({{offset, nbytes}, movable});
         blocks = list.data();
         count = list.size();
     }
     std::uint64_t free_bytes() const {
-        std::uint64_t nbytes = tla_compaction_problem::heap.nbytes;
+        std::uint64_t nbytes = range().nbytes;
         for (const tla_compaction_block &block : list)
             nbytes -= block.at.nbytes;
         return nbytes;
@@ -41,22 +43,19 @@ struct heap : tla_compaction_problem {
         return at;
     }
     bool is_free(const offsets &at, std::uint64_t from, std::uint64_t nbytes) const {
-        const tla_block &range = tla_compaction_problem::heap;
-        bool is = from >= range.offset && from + nbytes <= range.offset + range.nbytes;
+        bool is = from >= range().offset && from + nbytes <= range().offset + range().nbytes;
         for (std::size_t i = 0; i < list.size(); i++)
             is = is && (from + nbytes <= at[i] || at[i] + list[i].at.nbytes <= from);
         return is;
     }
     std::uint64_t hole_step() const { return std::max({alignment, hole_alignment, buddies ? hole : 1}); }
     bool has_hole(const offsets &at) const {
-        const tla_block &range = tla_compaction_problem::heap;
-        for (std::uint64_t from = 0; from + hole <= range.offset + range.nbytes; from += hole_step())
+        for (std::uint64_t from = 0; from + hole <= range().offset + range().nbytes; from += hole_step())
             if (is_free(at, from, hole)) return true;
         return false;
     }
     std::string text() const {
-        const tla_block &range = tla_compaction_problem::heap;
-        std::string text = "heap " + std::to_string(range.offset) + "+" + std::to_string(range.nbytes) + " hole " +
+        std::string text = "heap " + std::to_string(range().offset) + "+" + std::to_string(range().nbytes) + " hole " +
                            std::to_string(hole) + "/" + std::to_string(hole_step()) + (buddies ? " buddies:" : ":");
         for (const tla_compaction_block &block : list)
             text += " " + std::to_string(block.at.offset) + "+" + std::to_string(block.at.nbytes) +
@@ -89,7 +88,7 @@ inline void require_valid(const heap &problem, const tla_compaction_plan &plan) 
 // The fewest bytes of all sequences of moves, to every place: Dijkstra over the places of all blocks. At most 8 blocks
 // in 256 units.
 inline std::optional<std::uint64_t> brute_force(const heap &problem) {
-    const tla_block range = static_cast<const tla_compaction_problem &>(problem).heap;
+    const tla_block range = problem.range();
     const auto pack = [&](const offsets &at) {
         std::uint64_t key = 0;
         for (const std::uint64_t offset : at)
@@ -129,7 +128,7 @@ inline heap random_heap(seeded_random &random, std::size_t blocks, std::uint64_t
                         std::uint64_t pinned, std::uint64_t unit = 1) {
     heap made;
     made.alignment = unit;
-    tla_block &range = static_cast<tla_compaction_problem &>(made).heap;
+    tla_block &range = made.range();
     range.offset = unit * random.between(0, 3);
     std::uint64_t end = range.offset;
     for (std::size_t i = 0; i < blocks; i++) {
@@ -142,11 +141,11 @@ inline heap random_heap(seeded_random &random, std::size_t blocks, std::uint64_t
     return made;
 }
 
-inline heap random_buddies(seeded_random &random, unsigned order, std::uint64_t pinned) {
+inline heap random_buddies(seeded_random &random, unsigned order, std::uint64_t pinned, std::size_t most = 6) {
     heap made;
     made.buddies = true;
-    static_cast<tla_compaction_problem &>(made).heap = {0, std::uint64_t{1} << order};
-    for (std::uint64_t at = 0; at < std::uint64_t{1} << order && made.count < 6;) {
+    made.range() = {0, std::uint64_t{1} << order};
+    for (std::uint64_t at = 0; at < std::uint64_t{1} << order && made.count < most;) {
         const std::uint64_t nbytes = std::uint64_t{1} << random.between(0, 2);
         if (at % nbytes == 0 && random.one_in(2)) made.add(at, nbytes, pinned == 0 || !random.one_in(pinned));
         at = at % nbytes == 0 ? at + nbytes : at + 1;
