@@ -190,6 +190,11 @@ tla_status tla_object_begin_move(tla_object_store *store, tla_site at, tla_memor
     return status;
 }
 
+bool tla_object_may_move(const tla_object_block *block) {
+    return !block->moving && block->binding_count > 0 && block->holder_count <= 1 &&
+           (!block->object || tla_mem_object_pin_count(block->object) == 0);
+}
+
 void tla_object_change_place(tla_object_block *block, tla_site to) {
     tla_object_store *store = block->store;
     const uint64_t references = references_of_contexts(block);

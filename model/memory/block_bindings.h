@@ -19,6 +19,9 @@ tla_status tla_object_unbind(tla_object_store *store, const tla_command *command
 tla_status tla_object_begin_move(tla_object_store *store, tla_site at, tla_memory_kind to, uint64_t who,
                                  tla_object_block **block, tla_work *work);
 
+/* Whether compaction may move the block: a MOVE could, and one context at most holds the block. */
+bool tla_object_may_move(const tla_object_block *block);
+
 /* The block is at `to` from now on, with its references, keys and mappings. The move has not ended. */
 void tla_object_change_place(tla_object_block *block, tla_site to);
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-typedef enum phase { COPYING, PAUSING, REMAPPING, UNDOING, FREEING, RESUMING, OVER } phase;
+typedef enum phase { COPYING, PAUSING, REMAPPING, UNDOING, TELLING, FREEING, RESUMING, OVER } phase;
 
 struct tla_block_move {
     tla_block_move_config config;
@@ -13,7 +13,7 @@ struct tla_block_move {
     uint64_t nbytes;
     phase phase;
     tla_status status;
-    bool paused, moved;
+    bool paused, moved, told;
     /* chunks */
     uint8_t *dirty; /* a flag for each: to be copied */
     uint64_t chunks, dirty_count, next_chunk, under_way;
@@ -165,7 +165,7 @@ static bool has_command(tla_block_move *m) {
     case REMAPPING:
         if (build(m, TLA_OP_REMAP, to, SIZE_MAX)) return true;
         m->moved = true;
-        enter(m, FREEING);
+        enter(m, m->config.of_compaction ? TELLING : FREEING);
         return false;
     case UNDOING:
         if (build(m, TLA_OP_REMAP, from, m->remap_end)) return true;
@@ -184,6 +184,10 @@ static void fail(tla_block_move *m, tla_status status) {
 }
 
 void tla_block_move_sent(tla_block_move *m, tla_status status) {
+    if (m->phase == TELLING) {
+        enter(m, FREEING);
+        return;
+    }
     const bool undoes = m->phase == UNDOING || m->phase == RESUMING;
     if (undoes && status == TLA_BUSY && ++m->tries < TLA_MOVE_TRIES) {
         m->next = m->first; /* again */
@@ -218,6 +222,13 @@ tla_move_step_kind tla_block_move_next(tla_block_move *m, tla_move_step *step) {
             if (m->under_way > 0) return TLA_MOVE_WAITS;
             end_round(m);
             break;
+        case TELLING:
+            if (m->told) return TLA_MOVE_WAITS;
+            m->told = true;
+            step->from = m->from;
+            step->to = m->config.block->to;
+            step->nbytes = m->nbytes;
+            return TLA_MOVE_TELLS;
         case FREEING:
             step->from = m->moved ? m->from : m->config.block->to;
             step->nbytes = m->nbytes;

@@ -14,6 +14,7 @@ typedef struct tla_block_move_config {
     tla_object_block *block; /* tla_object_begin_move has begun */
     tla_move_config how;
     uint32_t correlation_id, request_id, port; /* of the MOVE */
+    bool of_compaction;                        /* no command asked for it: the holder is informed */
 } tla_block_move_config;
 
 /* TLA_NO_HOST_MEMORY; *move is NULL then. The caller sets block->to before the first step. */

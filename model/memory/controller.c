@@ -29,6 +29,11 @@ static tla_status drive_list(const tla_controller_config *c, tla_pe_memory *memo
         status = c->engine_maker.make(c->engine_maker.context, tla_stack_placement(stack.policy), stack.capacity / unit,
                                       &engine, error);
     if (status) return status;
+    if (engine.serve && c->compaction.mode != TLA_COMPACTION_OFF) {
+        engine.destroy(engine.state);
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "it chooses the places of its blocks itself, so that compaction cannot be used with it");
+    }
     status = tla_pe_memory_drive(memory, which, engine.serve ? &engine : NULL, c->engine_nodes, error);
     if (status && engine.serve) engine.destroy(engine.state);
     return status;
@@ -78,7 +83,8 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     if (!status && c->move.mode != TLA_MOVE_OFF && (c->move.chunk == 0 || c->move.chunk > UINT32_MAX))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "move.chunk: %" PRIu64 " bytes: must be 1 .. %" PRIu32,
                              c->move.chunk, UINT32_MAX);
-    return status ? status : check_owner(c, error);
+    if (!status) status = check_owner(c, error);
+    return status ? status : tla_controller_check_compaction(c, error);
 }
 
 tla_status tla_controller_create(const tla_controller_config *config, tla_controller **out) {
@@ -112,6 +118,11 @@ void tla_controller_destroy(tla_controller *c) {
     drop_memories(c);
     free(c->moves);
     free(c->owed);
+    free(c->waiting);
+    free(c->compaction.moves);
+    free(c->compaction.blocks);
+    free(c->compaction.free_ranges);
+    tla_compaction_clear(&c->compaction.plan);
     free(c);
 }
 
@@ -171,6 +182,7 @@ tla_status tla_controller_restore(tla_controller *c, tla_memory_kind memory, con
     status = tla_stack_restore(tla_pe_memory_stack(c->memory, memory), text, length, error);
     if (status) return status;
     c->beginning[memory] = tla_pe_memory_get_stats(c->memory, memory);
+    c->changes++;
     status = follow_lists(&c->config, c->memory);
     return status ? tla_error_set(error, status, "%s: list_reserve is too small for the snapshot's free blocks", name)
                   : TLA_OK;

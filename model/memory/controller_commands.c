@@ -76,6 +76,15 @@ static void is_about(execution *e, tla_memory_kind memory) {
 
 /* ---- one block ---- */
 
+/* Returns the owner of the block that the command may allocate. */
+static tla_owner owner_of(const execution *e, uint32_t port) {
+    const tla_command *command = e->command;
+    const bool takes =
+        command->opcode == TLA_OP_ALLOC || command->opcode == TLA_OP_ALLOC_BATCH || command->opcode == TLA_OP_EVICT;
+    return (tla_owner){takes ? command->object : command->request_id,
+                       e->controller->config.memory.guarded ? e->who : port, e->at_ps};
+}
+
 /* Explains to the sender how a request that failed for lack of memory could succeed. */
 static void tell_shortage(execution *e, const tla_stack_request *request) {
     const tla_stack *stack = tla_pe_memory_stack(e->controller->memory, e->outcome->memory);
@@ -99,6 +108,19 @@ static void place(execution *e) {
     e->answer->status = tla_pe_memory_put(e->controller->memory, e->at, e->command->nbytes, NULL);
 }
 
+/* A fragmented memory may serve the request after moves. */
+static void wait_for_moves(execution *e, const tla_stack_request *request) {
+    const tla_waiting_alloc alloc = {.memory = e->outcome->memory,
+                                     .request = *request,
+                                     .owner = owner_of(e, e->port),
+                                     .who = e->who,
+                                     .port = e->port,
+                                     .correlation_id = e->command->correlation_id,
+                                     .request_id = e->command->request_id};
+    e->answer->status = tla_controller_wait(e->controller, e->answer->status, &alloc, e->work);
+    e->outcome->begun = !e->answer->status;
+}
+
 static void allocate(execution *e) {
     const tla_stack_request request = {e->command->nbytes, e->command->stream, e->command->format};
     tla_site at = {.memory = TLA_MEMORY_KIND_COUNT};
@@ -108,6 +130,7 @@ static void allocate(execution *e) {
         e->answer->status = tla_pe_memory_take(e->controller->memory, e->outcome->memory, &request, &at, e->work);
     if (!e->answer->status) tla_object_enter(e->objects, at, request.nbytes, e->who);
     e->answer->value = at.pa.value;
+    if (e->answer->status) wait_for_moves(e, &request);
     if (e->answer->status) tell_shortage(e, &request);
 }
 
@@ -319,15 +342,6 @@ static void execute_owned(execution *e, uint32_t port) {
     *e->work = (tla_work){0};
 }
 
-/* Returns the owner of the block that the command may allocate. */
-static tla_owner owner_of(const execution *e, uint32_t port) {
-    const tla_command *command = e->command;
-    const bool takes =
-        command->opcode == TLA_OP_ALLOC || command->opcode == TLA_OP_ALLOC_BATCH || command->opcode == TLA_OP_EVICT;
-    return (tla_owner){takes ? command->object : command->request_id,
-                       e->controller->config.memory.guarded ? e->who : port, e->at_ps};
-}
-
 static void tell_difference(execution *e) {
     static const tla_error unknown = {.status = TLA_ENGINE_DIFFERS,
                                       .text = "an engine's answer differs from the core's"};
@@ -379,6 +393,7 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
         outcome->completion.status = TLA_BAD_COMMAND;
         return;
     }
+    c->changes++;
     locate(&e);
     tla_controller_free_owed(c, at_ps, e.work);
     tla_pe_memory_set_owner(c->memory, owner_of(&e, port));

@@ -14,12 +14,16 @@ const char *tla_move_mode_name(tla_move_mode mode) {
 /* ---- begin ---- */
 
 /* Allocates the new place, for the owner of the block. */
-static tla_status allocate(tla_controller *c, const tla_object_block *block, tla_memory_kind memory, tla_site *to,
-                           tla_work *work) {
+static tla_status allocate(tla_controller *c, const tla_object_block *block, tla_memory_kind memory,
+                           const tla_site *place, tla_site *to, tla_work *work) {
     tla_block live;
     tla_owner owner;
     if (!tla_pe_memory_find(c->memory, block->at.memory, block->at.offset, &live, &owner))
         tla_pe_memory_set_owner(c->memory, owner);
+    if (place) {
+        *to = *place;
+        return tla_pe_memory_take_at(c->memory, *place, block->nbytes, work);
+    }
     return tla_pe_memory_take(c->memory, memory, &(tla_stack_request){.nbytes = block->nbytes}, to, work);
 }
 
@@ -39,14 +43,15 @@ static tla_status check(tla_controller *c, const tla_command *command, tla_site 
     return TLA_OK;
 }
 
-static tla_status add(tla_controller *c, tla_block_move_config config, const tla_command *command, tla_work *work) {
+static tla_status add(tla_controller *c, tla_block_move_config config, tla_memory_kind memory, const tla_site *place,
+                      tla_work *work) {
     tla_block_move *made = NULL;
     if (!tla_grow(&c->moves, &c->move_room, c->move_count + 1, sizeof *c->moves) ||
         !tla_grow(&c->owed, &c->owed_room, c->owed_count + c->move_count + 1, sizeof *c->owed))
         return TLA_NO_HOST_MEMORY;
     tla_status status = tla_block_move_create(&config, &made);
     if (status) return status;
-    status = allocate(c, config.block, command->memory, &config.block->to, work);
+    status = allocate(c, config.block, memory, place, &config.block->to, work);
     if (status)
         tla_block_move_destroy(made);
     else
@@ -61,15 +66,20 @@ tla_status tla_controller_begin_move(tla_controller *c, const tla_command *comma
                                     .request_id = command->request_id,
                                     .port = port};
     c->objects->refused.status = TLA_OK;
-    tla_status status = check(c, command, at);
-    if (!status) status = tla_object_begin_move(c->objects, at, command->memory, who, &config.block, work);
+    const tla_status status = check(c, command, at);
+    return status ? status : tla_controller_start_move(c, config, at, command->memory, who, NULL, work);
+}
+
+tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,
+                                     tla_memory_kind memory, uint64_t who, const tla_site *place, tla_work *work) {
+    tla_status status = tla_object_begin_move(c->objects, at, memory, who, &config.block, work);
     if (status) return status;
     const uint64_t nbytes = config.block->nbytes;
     const tla_controller_watch *watch = &c->watch;
     if (watch->reserved && watch->reserved(watch->context, at.memory, at.offset, nbytes))
         status = tla_error_set(&c->objects->refused, TLA_BUSY,
                                "MOVE of 0x%" PRIx64 ": an initiator has reserved bytes of the block", at.pa.value);
-    if (!status) status = add(c, config, command, work);
+    if (!status) status = add(c, config, memory, place, work);
     if (status)
         tla_object_end_move(config.block);
     else if (watch->moves)
@@ -105,6 +115,10 @@ static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla
         tla_object_change_place(config->block, config->block->to);
         c->counts[place.memory].moved_blocks++;
         c->counts[place.memory].moved_bytes += step->nbytes;
+        if (config->of_compaction) {
+            c->counts[place.memory].compacted_blocks++;
+            c->counts[place.memory].compacted_bytes += step->nbytes;
+        }
     }
     *outcome =
         (tla_controller_outcome){.memory = place.memory, .offset = place.offset, .work.engine = &outcome->engine};
@@ -118,6 +132,7 @@ static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
     const tla_block_move_config *config = tla_block_move_get_config(m);
     const bool moved = tla_block_move_has_moved(m);
     tla_controller_outcome *outcome = &step->outcome;
+    if (config->of_compaction) tla_controller_end_planned(c, moved);
     *outcome = (tla_controller_outcome){.memory = config->block->to.memory, .offset = config->block->to.offset};
     outcome->arena = tla_pe_memory_get_stats(c->memory, config->block->to.memory);
     outcome->completion = (tla_completion){.correlation_id = config->correlation_id,
@@ -132,18 +147,20 @@ static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
     c->counts[config->block->to.memory].not_resumed += tla_block_move_not_restored(m);
     tla_object_end_move(config->block);
     tla_block_move_destroy(m);
+    c->changes += moved;
     c->move_count--;
     for (size_t i = 0; i < c->move_count; i++)
         c->moves[i] = c->moves[i + 1];
 }
 
 tla_move_step_kind tla_controller_move_next(tla_controller *c, uint64_t at_ps, tla_move_step *step) {
-    if (c->move_count == 0) return TLA_MOVE_WAITS;
+    if (c->move_count == 0) return tla_controller_go_on(c, at_ps, step);
     tla_block_move *m = c->moves[0];
     const tla_move_step_kind kind = tla_block_move_next(m, step);
+    const bool of_compaction = tla_block_move_get_config(m)->of_compaction;
     if (kind == TLA_MOVE_FREES) free_place(c, m, at_ps, step);
     if (kind == TLA_MOVE_ENDS) end(c, m, step);
-    return kind;
+    return kind == TLA_MOVE_ENDS && of_compaction ? tla_controller_move_next(c, at_ps, step) : kind;
 }
 
 bool tla_controller_has_copy(const tla_controller *c) {
@@ -171,6 +188,8 @@ bool tla_controller_has_twin(const tla_controller *c, tla_memory_kind memory, ui
 void tla_controller_abandon_moves(tla_controller *c) {
     for (size_t i = 0; i < c->move_count; i++)
         tla_block_move_abandon(c->moves[i]);
+    c->abandoned = true;
+    tla_controller_drop_plan(c);
 }
 
 bool tla_controller_is_moving(const tla_controller *c, tla_memory_kind memory) {
@@ -185,4 +204,7 @@ void tla_controller_drop_moves(tla_controller *c) {
     while (c->move_count > 0)
         tla_block_move_destroy(c->moves[--c->move_count]);
     c->owed_count = 0;
+    c->waiting_count = 0;
+    c->abandoned = false;
+    tla_controller_drop_plan(c);
 }

@@ -3,6 +3,7 @@
 #define TLMALLOC_MEMORY_CONTROLLER_STATE_H
 
 #include "block_move.h"
+#include "compaction_plan.h"
 #include "tlmalloc/memory/controller.h"
 
 typedef struct tla_watched_memory {
@@ -15,6 +16,35 @@ typedef struct tla_owed_place {
     tla_site at;
     uint64_t nbytes;
 } tla_owed_place;
+
+/* An ALLOC that waits for moves. */
+typedef struct tla_waiting_alloc {
+    tla_memory_kind memory;
+    tla_stack_request request;
+    tla_owner owner;
+    uint64_t who;
+    uint32_t port, correlation_id, request_id;
+    uint32_t plans; /* that have been made for it */
+} tla_waiting_alloc;
+
+/* A move that is planned: the block is at `from` when its turn comes. */
+typedef struct tla_planned_move {
+    uint64_t from, to;
+    uint64_t nbytes; /* as granted */
+} tla_planned_move;
+
+/* The present plan of moves. */
+typedef struct tla_compaction {
+    tla_memory_kind memory;
+    tla_planned_move *moves;
+    size_t count, room, next;
+    tla_block hole; /* 0 bytes: no plan */
+    tla_compaction_plan plan;
+    tla_compaction_block *blocks; /* of the heap that is planned for */
+    size_t block_count, block_room;
+    tla_block *free_ranges;
+    size_t free_room;
+} tla_compaction;
 
 struct tla_controller {
     tla_controller_config config;
@@ -34,6 +64,12 @@ struct tla_controller {
     size_t move_count, move_room;
     tla_owed_place *owed; /* with room for one more of each move */
     size_t owed_count, owed_room;
+    tla_compaction compaction;
+    tla_waiting_alloc *waiting; /* the first is being served */
+    size_t waiting_count, waiting_room;
+    bool abandoned;     /* those that wait end with a reset */
+    uint64_t changes;   /* of the heaps, since the creation */
+    uint64_t looked_at; /* changes when no memory could be improved in the background */
     /* of the command that is carried out */
     tla_site sites[TLA_COMMAND_MAX_BLOCKS];          /* where its blocks begin */
     tla_placed_block blocks[TLA_COMMAND_MAX_BLOCKS]; /* that it has made or found */
@@ -43,6 +79,25 @@ struct tla_controller {
 /* Of a MOVE (controller_moves.c): begins it, or says why not. */
 tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
                                      uint64_t who, tla_work *work);
+
+/* Begins a move of the block at `at`, for `who`; `place`: its new place, NULL: the memory chooses it. */
+tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,
+                                     tla_memory_kind memory, uint64_t who, const tla_site *place, tla_work *work);
+
+/* ---- compaction (controller_compaction.c) ---- */
+
+tla_status tla_controller_check_compaction(const tla_controller_config *config, tla_error *error);
+
+/* An ALLOC has failed with `status`. TLA_OK: it waits for moves. Otherwise the status that it has. */
+tla_status tla_controller_wait(tla_controller *c, tla_status status, const tla_waiting_alloc *alloc, tla_work *work);
+
+/* The next step while no move is under way. */
+tla_move_step_kind tla_controller_go_on(tla_controller *c, uint64_t at_ps, tla_move_step *step);
+
+/* A move of compaction has ended. */
+void tla_controller_end_planned(tla_controller *c, bool moved);
+
+void tla_controller_drop_plan(tla_controller *c);
 
 /* Tries again to free the places that moves have left. */
 void tla_controller_free_owed(tla_controller *c, uint64_t at_ps, tla_work *work);

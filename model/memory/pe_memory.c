@@ -280,12 +280,20 @@ static bool is_inside(const tla_pe_memory *memory, tla_site at, uint64_t nbytes)
     return at.offset < bytes && nbytes <= bytes - at.offset;
 }
 
-tla_status tla_pe_memory_put(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work) {
+tla_status tla_pe_memory_take_at(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work) {
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
     if (!is_inside(memory, at, nbytes)) return TLA_OUT_OF_RANGE;
-    served_part *m = &memory->of[at.memory];
-    if (m->guard || m->traffic) return TLA_UNSUPPORTED;
-    return tla_stack_reserve(m->stack, (tla_block){at.offset, nbytes}, work);
+    const served_part *m = &memory->of[at.memory];
+    if (m->traffic) return TLA_UNSUPPORTED;
+    const tla_block block = {at.offset, nbytes};
+    const tla_status status = tla_stack_reserve(m->stack, block, work);
+    if (!status && m->guard) tla_guard_allocated(m->guard, (tla_block){at.offset, tla_stack_granted(m->stack, block)});
+    return status;
+}
+
+tla_status tla_pe_memory_put(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work) {
+    if (nbytes > 0 && is_inside(memory, at, nbytes) && memory->of[at.memory].guard) return TLA_UNSUPPORTED;
+    return tla_pe_memory_take_at(memory, at, nbytes, work);
 }
 
 tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_memory_kind kind, uint64_t *given_back, tla_work *work) {

@@ -6,12 +6,14 @@
 #include "tlmalloc/memory/controller.h"
 
 struct commander {
-    explicit commander(const tla_pe_memory_config &settings = object_memory(), tla_move_config move = {})
+    explicit commander(const tla_pe_memory_config &settings = object_memory(), tla_move_config move = {},
+                       const tla_compaction_config &compaction = {})
         : config(settings) {
         tla_controller_config c{};
         c.memory = settings;
         c.owner_port = TLA_CONTROLLER_NO_OWNER;
         c.move = move;
+        c.compaction = compaction;
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_controller_check_config(&c, &error) == TLA_OK, error.text);
         BOOST_REQUIRE_EQUAL(tla_controller_create(&c, &controller), TLA_OK);

@@ -45,9 +45,29 @@ typedef struct tla_move_config {
     uint32_t rounds; /* concurrent: how often dirty chunks are copied again before accesses wait */
 } tla_move_config;
 
+/* When the controller moves blocks to make a hole (controller.compaction). */
+typedef enum tla_compaction_mode {
+    TLA_COMPACTION_OFF,
+    TLA_COMPACTION_ON_DEMAND,  /* an ALLOC that would fail as TLA_FRAGMENTED waits for the moves that create its hole */
+    TLA_COMPACTION_BACKGROUND, /* tla_controller_compact moves blocks while a memory is fragmented */
+    TLA_COMPACTION_MODE_COUNT
+} tla_compaction_mode;
+
+/* Name as in configuration files, "off", "on_demand", "background"; NULL for an unknown value. */
+const char *tla_compaction_mode_name(tla_compaction_mode mode);
+
+typedef struct tla_compaction_config {
+    tla_compaction_mode mode;
+    uint64_t threshold;  /* background: the largest fragmentation that is left alone, in permille, below 1000
+                            (tla_arena_fragmentation_permille) */
+    const char *planner; /* "exact", "window", "slide" (model/memory/README.md); NULL: exact */
+    uint64_t nodes;      /* limit of a search for moves; 0: no limit */
+} tla_compaction_config;
+
 typedef struct tla_controller_config {
     tla_pe_memory_config memory;
     tla_move_config move;
+    tla_compaction_config compaction; /* needs moves, and placements without a front and without an engine */
     tla_free_list_place free_list;
     uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
@@ -63,6 +83,9 @@ typedef struct tla_controller_counts {
     uint64_t allocs, frees, trims, refs, unrefs, pins, unpins, batches, puts, gets, removes, evicts, binds, unbinds,
         moves;
     uint64_t moved_blocks, moved_bytes;
+    uint64_t compactions;                       /* plans of moves that have begun */
+    uint64_t compacted_blocks, compacted_bytes; /* moved by them; part of moved_blocks and moved_bytes */
+    uint64_t compacted_allocs;                  /* requests that succeeded after waiting for moves */
     uint64_t not_resumed;        /* commands of moves to the MMUs that had to be undone, and could not be */
     uint64_t not_owner;          /* rejected because of the sender's address space */
     uint64_t engine_differences; /* the answer of the engine differs from the core's */
@@ -80,8 +103,8 @@ typedef struct tla_controller_outcome {
     tla_arena_stats arena;     /* statistics of that memory, afterwards */
     const uint8_t *result;     /* bytes that a GET or an ALLOC_BATCH writes to the command area */
     size_t result_length;
-    const tla_error *refusal;    /* readable text from a controller that validates or guards; NULL: no rejection */
-    bool begun;                  /* a MOVE has begun: its completion follows (tla_controller_move_next) */
+    const tla_error *refusal; /* readable text from a controller that validates or guards; NULL: no rejection */
+    bool begun; /* a MOVE has begun, or an ALLOC waits for moves: its completion follows (tla_controller_move_next) */
     const tla_error *difference; /* the first wrong answer of this memory's engine; NULL: not in this command */
 } tla_controller_outcome;
 
@@ -167,13 +190,31 @@ void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t 
  * - TLA_UNMAPPED: no mapping of the block is recorded
  * - the status of a failed ALLOC in the new memory, TLA_NO_HOST_MEMORY */
 
+/* --- Compaction ---
+ *
+ * The controller itself moves blocks of a memory, with the same steps, in order to make a hole. It moves a block only
+ * if MOVE could, and if one address space at most holds it. No command knows of these moves. Their step TLA_MOVE_TELLS
+ * therefore informs the holder of the new address, before the old place is free. Until then commands with the old
+ * address are TLA_BUSY, so that a holder that sends such a command again uses the new address.
+ *
+ * On demand: an ALLOC without a hole, though enough bytes are free, begins like a MOVE if there is a plan of moves that
+ * creates its hole, or if moves are under way. Otherwise it fails at once. Other commands continue meanwhile. If they
+ * change the heap so that a move cannot begin, or if a move fails, the controller plans again, up to
+ * TLA_COMPACTION_PLANS times for a request; then the ALLOC fails. Requests wait in the order of their commands.
+ * ALLOC_BATCH, EVICT and MOVE do not wait. */
+
+enum { TLA_COMPACTION_PLANS = 4 };
+
 typedef enum tla_move_step_kind {
     TLA_MOVE_WAITS,  /* nothing: no move, or a result has to be reported first */
     TLA_MOVE_SENDS,  /* send `command` to the MMUs in its scope, and report its status; no other step comes before that
                       */
     TLA_MOVE_COPIES, /* read nbytes at `from`, write them at `to`, and report; more copies may follow before that */
     TLA_MOVE_FREES,  /* a place has been freed: charge for `outcome` */
-    TLA_MOVE_ENDS    /* answer the command at `port` with outcome.completion */
+    TLA_MOVE_ENDS,   /* answer the command at `port` with outcome.completion. ALLOC: charge for `outcome` before */
+    TLA_MOVE_TAKES,  /* compaction has planned, or has taken a place for the next move: charge for `outcome` */
+    TLA_MOVE_TELLS   /* compaction: inform the holder that the block at `from` is at `to`, and report as for SENDS; the
+                        status has no effect */
 } tla_move_step_kind;
 
 typedef struct tla_move_step {
@@ -206,6 +247,14 @@ bool tla_controller_has_twin(const tla_controller *controller, tla_memory_kind m
 /* Ends all moves with TLA_RESET, before tla_controller_reset: call tla_controller_move_next until it returns
  * TLA_MOVE_WAITS without an outstanding report. */
 void tla_controller_abandon_moves(tla_controller *controller);
+
+/* Begins the next move of compaction in the background, of *nbytes, at most `allowed`; charge for *outcome, and then
+ * execute steps until TLA_MOVE_WAITS. Call it again until it returns an error. TLA_NOT_FOUND: nothing is due, because
+ * another mode is set, moves are under way, or no memory is fragmented above the threshold, or none of them can be
+ * improved and no command has been executed since. TLA_LIMIT: the move has *nbytes, more than `allowed`.
+ * TLA_NO_HOST_MEMORY. With an error no move has begun, but *outcome may have a receipt of planning. */
+tla_status tla_controller_compact(tla_controller *controller, uint64_t at_ps, uint64_t allowed, uint64_t *nbytes,
+                                  tla_controller_outcome *outcome);
 
 /* Whether a block moves from or to this memory. */
 bool tla_controller_is_moving(const tla_controller *controller, tla_memory_kind memory);

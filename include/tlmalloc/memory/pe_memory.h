@@ -163,6 +163,10 @@ tla_status tla_pe_memory_take(tla_pe_memory *memory, tla_memory_kind kind, const
  * memory whose list is followed. */
 tla_status tla_pe_memory_put(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work);
 
+/* The same for a block whose place its own controller has chosen: also in a guarded memory, for the owner of
+ * tla_pe_memory_set_owner. */
+tla_status tla_pe_memory_take_at(tla_pe_memory *memory, tla_site at, uint64_t nbytes, tla_work *work);
+
 /* As tla_stack_trim. */
 tla_status tla_pe_memory_trim(tla_pe_memory *memory, tla_memory_kind kind, uint64_t *given_back, tla_work *work);
 

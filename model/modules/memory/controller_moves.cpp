@@ -66,6 +66,8 @@ void memory_controller::moves::move() {
         case TLA_MOVE_COPIES:
             copy(step);
             break;
+        case TLA_MOVE_TAKES: // never: compaction is off
+        case TLA_MOVE_TELLS:
         case TLA_MOVE_WAITS: // never: every result has been reported
             return;
         }
