@@ -22,6 +22,32 @@ static bool list_does_not_walk(const tla_config *c, tla_phrase *text) {
     return false;
 }
 
+/* Blocks that cannot move, or places that the controller does not choose. */
+static bool compaction_is_refused(const tla_config *c, tla_phrase *text) {
+    const tla_controller_parameters *p = &c->controller;
+    if (p->compaction.mode == TLA_COMPACTION_OFF) return false;
+    const char *const found = tla_compaction_mode_name(p->compaction.mode);
+    for (size_t i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
+        if (tla_stack_front(p->memory.of[i].policy) == TLA_FRONT_NONE) continue;
+        char name[64];
+        tla_stack_policy_print(p->memory.of[i].policy, name, sizeof name);
+        *text =
+            tla_phrase_of("controller.compaction %s does not support %s: use a placement without a front", found, name);
+        return true;
+    }
+    const char *expected = NULL;
+    if (p->move.mode == TLA_MOVE_OFF)
+        expected = "controller.move off: set controller.move to stop or concurrent";
+    else if (p->free_list != TLA_LIST_REGISTERS)
+        expected = "a free list in memory: set controller.free_list to registers";
+    else if (p->lockstep != TLA_LOCKSTEP_OFF)
+        expected = "controller.lockstep: set controller.lockstep to off";
+    else if (p->engine != TLA_ENGINE_MODEL || p->engine_nodes > 0)
+        expected = "an engine that chooses places: set controller.engine to model and controller.engine_nodes to 0";
+    if (expected) *text = tla_phrase_of("controller.compaction %s with %s", found, expected);
+    return expected;
+}
+
 static bool has_lists_of_its_own(tla_front front) {
     return front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED || front == TLA_FRONT_LAZY;
 }
@@ -256,6 +282,10 @@ const tla_platform_rule tla_controller_rules[] = {
       "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "controller.free_list",
       "controller.lockstep", "controller.engine_node_cycles"},
      engine_does_not_serve},
+    {{"controller.compaction", "controller.move", "controller.hbm_policy", "controller.tcm_policy",
+      "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "controller.free_list",
+      "controller.lockstep", "controller.engine", "controller.engine_nodes"},
+     compaction_is_refused},
     {{"controller.engine", "controller.alignment", "controller.hbm_policy", "controller.tcm_policy",
       "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "hbm.capacity_per_cube",
       "system.pes_per_cube", "tcm.capacity", "tcm.scheduler_reserve", "sram.capacity", "m_cpu_memory.capacity",

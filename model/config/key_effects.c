@@ -70,6 +70,18 @@ static bool is_guarded(const tla_config *c) {
     return c->controller.guard != TLA_GUARD_OFF;
 }
 
+static bool compacts_in_the_background(const tla_config *c) {
+    return c->controller.compaction.mode == TLA_COMPACTION_BACKGROUND;
+}
+
+static bool can_move(const tla_config *c) {
+    return c->controller.move.mode != TLA_MOVE_OFF;
+}
+
+static bool moves_concurrently(const tla_config *c) {
+    return c->controller.move.mode == TLA_MOVE_CONCURRENT;
+}
+
 static bool is_rtl(const tla_config *c) {
     return c->controller.engine == TLA_ENGINE_RTL;
 }
@@ -267,9 +279,14 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.list_reserve", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
     {"controller.node_cache", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
     {"controller.guard_history", is_guarded, {"controller.guard"}, "report or error"},
+    {"controller.move_chunk", can_move, {"controller.move"}, "stop or concurrent"},
+    {"controller.move_rounds", moves_concurrently, {"controller.move"}, "concurrent"},
+    {"controller.move_buffers", can_move, {"controller.move"}, "stop or concurrent"},
     {"controller.move_chunk", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.move_rounds", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.move_buffers", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
+    {"controller.compaction_threshold", compacts_in_the_background, {"controller.compaction"}, "background"},
+    {"controller.compaction_budget", compacts_in_the_background, {"controller.compaction"}, "background"},
     FRONT_ROWS(hbm),
     FRONT_ROWS(tcm),
     FRONT_ROWS(sram),

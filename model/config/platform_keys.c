@@ -169,6 +169,14 @@ const tla_schema_key tla_platform_keys[] = {
      "concurrent: how often chunks that were written meanwhile are copied again before accesses wait"},
     {COUNT(controller.move_buffers, controller.move_buffers, 1, 1024), CHOICE, "2",
      "chunks of a moving block that are read or written at the same time"},
+    {NAMED(controller.compaction, controller.compaction.mode, tla_compaction_mode), "tlmalloc's choice", "off",
+     "whether a controller itself moves blocks to join free bytes; requires controller.move, and placements without a "
+     "front. off: no; on_demand: an allocation without a hole, though enough bytes are free, waits for the moves that "
+     "make one; background: the controller moves blocks while a memory is fragmented"},
+    {COUNT(controller.compaction_threshold, controller.compaction.threshold, 0, 999), CHOICE, "250",
+     "background: fragmentation in permille that is left alone, 1000 * (1 - largest free block / free bytes)"},
+    {BANDWIDTH(controller.compaction_budget, controller.compaction_budget), "tlmalloc's choice: 1000 bytes each us",
+     "1 GB/s", "background: bytes that may be moved in a time; the next move waits until the last one is paid for"},
     FRONT(hbm_front, TLA_HBM, TLA_HBM_WINDOW_BYTES, "PyTorch: 20 MiB", "20 MiB", "2 MiB", "64 MiB", "LMCache", "1 GiB",
           "64 MiB", "1 GiB", "500 us"),
     FRONT(tcm_front, TLA_TCM, TLA_SUB_UNIT_BYTES, CHOICE_SIZES, "1280 KiB", "256 KiB", "1 MiB", CHOICE_SIZES, "4 MiB",

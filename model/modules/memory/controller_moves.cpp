@@ -6,6 +6,7 @@
 #include "controller_figures.hpp"
 #include "controller_work.hpp"
 #include "modules/pe/scatter.hpp"
+#include "tlmalloc/base/timeline.h"
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/time.hpp"
 
@@ -28,29 +29,64 @@ void memory_controller::moves::lead_on() {
     if (of_.maps.size() == 0) of_.refuse_config("maps is not bound, but blocks can move");
 }
 
-void memory_controller::moves::begin(std::uint64_t arrival_ps, std::uint64_t start_ps) {
+void memory_controller::moves::begin(unsigned port, std::uint64_t arrival_ps, std::uint64_t start_ps) {
     of_.begun(); // until finish()
     of_.figures_->moves_in_flight().add(arrival_ps, 1);
-    begun_.push_back({arrival_ps, start_ps});
+    begun_[port] = {arrival_ps, start_ps};
+    latest_start_ps_ = std::max(latest_start_ps_, start_ps);
     wake_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void memory_controller::moves::look() {
+    if (of_.config_.compaction.mode == TLA_COMPACTION_BACKGROUND) wake_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void memory_controller::moves::begin_reset() {
     tla_controller_abandon_moves(of_.core_.get());
 }
 
+static void wait_until(std::uint64_t at_ps) {
+    if (at_ps > now_ps()) sc_core::wait(from_ps(at_ps - now_ps()));
+}
+
 void memory_controller::moves::run() {
     for (;;) {
-        while (begun_.empty())
+        if (!begun_.empty()) {
+            wait_until(latest_start_ps_);
+            make_steps();
+        } else if (!begin_compaction()) {
             sc_core::wait(wake_);
-        const std::uint64_t start_ps = begun_.front().start_ps;
-        if (start_ps > now_ps()) sc_core::wait(from_ps(start_ps - now_ps()));
-        move();
+        }
     }
 }
 
-// The first that has begun.
-void memory_controller::moves::move() {
+// Makes the steps of one move in the background, if one is due. A move may begin when the one before is paid for.
+bool memory_controller::moves::begin_compaction() {
+    if (of_.config_.compaction.mode != TLA_COMPACTION_BACKGROUND || of_.in_reset()) return false;
+    if (paid_ps_ > now_ps()) {
+        sc_core::wait(from_ps(paid_ps_ - now_ps()), wake_);
+        return true; // looks again
+    }
+    std::uint64_t nbytes = 0;
+    tla_controller_outcome outcome;
+    const tla_status status = tla_controller_compact(of_.core_.get(), now_ps(), UINT64_MAX, &nbytes, &outcome);
+    if (status && !outcome.work.metadata_lines) return false;
+    const resettable::visit here(&of_);
+    take(outcome);
+    if (status) return false;
+    paid_ps_ = now_ps() + tla_transfer_ps(nbytes, of_.config_.compaction_budget);
+    of_.figures_->moves_in_flight().add(now_ps(), 1);
+    make_steps();
+    of_.figures_->moves_in_flight().add(now_ps(), -1);
+    return true;
+}
+
+// The engine has planned, or has taken a place.
+void memory_controller::moves::take(const tla_controller_outcome &outcome) {
+    wait_until(of_.work_->charge(outcome, now_ps()).done_ps);
+}
+
+void memory_controller::moves::make_steps() {
     tla_move_step step{};
     for (;;) {
         switch (tla_controller_move_next(of_.core_.get(), now_ps(), &step)) {
@@ -62,13 +98,20 @@ void memory_controller::moves::move() {
             break;
         case TLA_MOVE_ENDS:
             finish(step);
-            return;
+            wait_until(latest_start_ps_);
+            break;
         case TLA_MOVE_COPIES:
             copy(step);
             break;
-        case TLA_MOVE_TAKES: // never: compaction is off
-        case TLA_MOVE_TELLS:
-        case TLA_MOVE_WAITS: // never: every result has been reported
+        case TLA_MOVE_TAKES:
+            take(step.outcome);
+            break;
+        case TLA_MOVE_TELLS: // REMAP has told all who know the place
+            tla_controller_move_sent(of_.core_.get(), TLA_OK);
+            break;
+        case TLA_MOVE_WAITS:
+            end_stop();
+            of_.accesses_->moved();
             return;
         }
     }
@@ -78,6 +121,7 @@ void memory_controller::moves::send(const tla_command &command) {
     tla_command sent = command;
     sent.target = of_.config_.maps_target;
     sent.request_id = ++request_id_;
+    if (command.opcode == TLA_OP_PAUSE && sent_ != TLA_OP_PAUSE) end_stop(); // of the move before
     if (command.opcode == TLA_OP_PAUSE && stopped_ps_ == UINT64_MAX) {
         stopped_ps_ = now_ps();
         of_.figures_->move_stops().set(stopped_ps_, 1);
@@ -86,6 +130,8 @@ void memory_controller::moves::send(const tla_command &command) {
     sc_core::sc_time delay;
     const tla_status status = send_command(of_.maps, of_.config_.maps_port, sent, done, delay, &own_);
     if (delay > sc_core::SC_ZERO_TIME) sc_core::wait(delay);
+    sent_ = command.opcode;
+    answered_ps_ = now_ps();
     tla_controller_move_sent(of_.core_.get(), status);
 }
 
@@ -131,25 +177,32 @@ void memory_controller::moves::start_copy(scatter &accesses, transfer &chunk, st
 
 // --- end -------------------------------------------------------------------------------------------------------------
 
+// Accesses have waited until the last answer of an MMU.
+void memory_controller::moves::end_stop() {
+    if (stopped_ps_ == UINT64_MAX) return;
+    const std::uint64_t took_ps = answered_ps_ - stopped_ps_;
+    stop_ps_ += took_ps;
+    longest_stop_ps_ = std::max(longest_stop_ps_, took_ps);
+    of_.figures_->move_stops().set(answered_ps_, 0);
+    stopped_ps_ = UINT64_MAX;
+    sent_ = {};
+}
+
+// Answers a MOVE, or an ALLOC that has waited.
 void memory_controller::moves::finish(const tla_move_step &step) {
-    const std::uint64_t end_ps = now_ps(), done_ps = std::max(end_ps, freed_ps_);
-    const accepted &of = begun_.front();
-    if (stopped_ps_ != UINT64_MAX) {
-        const std::uint64_t took_ps = end_ps - stopped_ps_;
-        stop_ps_ += took_ps;
-        longest_stop_ps_ = std::max(longest_stop_ps_, took_ps);
-        of_.figures_->move_stops().set(end_ps, 0);
-    }
-    tla_completion completion = step.outcome.completion;
-    completion.service_ps = done_ps - of.start_ps;
-    if (completion.status) of_.work_->count_failure(step.outcome.memory);
+    end_stop();
+    const tla_controller_outcome &outcome = step.outcome;
+    if (outcome.completion.opcode != TLA_OP_MOVE) freed_ps_ = of_.work_->charge(outcome, now_ps()).done_ps;
+    const std::uint64_t done_ps = std::max(now_ps(), freed_ps_);
+    tla_completion completion = outcome.completion;
+    completion.service_ps = done_ps - begun_.at(step.port).start_ps;
+    if (completion.status) of_.work_->count_failure(outcome.memory);
     of_.figures_->moves_in_flight().add(done_ps, -1);
-    of_.figures_->show_objects(step.outcome.memory, done_ps); // the references have moved with the block
+    of_.figures_->show_objects(outcome.memory, done_ps); // the references have moved with the block
     of_.control.complete(step.port, completion, done_ps);
     of_.accesses_->moved();
-    stopped_ps_ = UINT64_MAX;
     freed_ps_ = 0;
-    begun_.pop_front();
+    begun_.erase(step.port);
     of_.ended();
 }
 

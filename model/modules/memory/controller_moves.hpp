@@ -6,7 +6,7 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include <cstdint>
-#include <deque>
+#include <map>
 
 namespace tlmalloc {
 
@@ -19,8 +19,11 @@ class memory_controller::moves {
     moves &operator=(const moves &) = delete;
 
     void lead_on(); // where the socket `maps` leads
-    // A MOVE that arrived at arrival_ps begins to move its block at start_ps.
-    void begin(std::uint64_t arrival_ps, std::uint64_t start_ps);
+    // A MOVE, or an ALLOC that waits for moves, arrived at a port at arrival_ps; its moves begin at start_ps.
+    void begin(unsigned port, std::uint64_t arrival_ps, std::uint64_t start_ps);
+
+    // A command has been executed: a memory may be fragmented now.
+    void look();
     void begin_reset();
 
     std::uint64_t stop_ps() const { return stop_ps_; }
@@ -36,20 +39,27 @@ class memory_controller::moves {
     };
 
     void run(); // a thread
-    void move();
+    bool begin_compaction();
+    void make_steps();
     void send(const tla_command &command);
+    void take(const tla_controller_outcome &outcome);
     void copy(const tla_move_step &first);
     void start_next_copy(scatter &accesses, transfer &chunk, std::uint64_t at_ps);
     void start_copy(scatter &accesses, transfer &chunk, std::uint64_t at_ps);
     void finish(const tla_move_step &step);
+    void end_stop();
 
     memory_controller &of_;
     requester own_;
-    std::deque<accepted> begun_;
+    std::map<unsigned, accepted> begun_; // by port
+    std::uint64_t latest_start_ps_ = 0;
     sc_core::sc_event wake_;
     std::uint32_t request_id_ = 0;
     std::uint64_t freed_ps_ = 0;            // when the list work of the present move is done
     std::uint64_t stopped_ps_ = UINT64_MAX; // since when accesses wait; UINT64_MAX: they do not
+    std::uint64_t answered_ps_ = 0;         // the last answer of the MMUs
+    tla_opcode sent_{};                     // the last command to them
+    std::uint64_t paid_ps_ = 0;             // when the last move in the background is paid for
     std::uint64_t stop_ps_ = 0, longest_stop_ps_ = 0;
 };
 

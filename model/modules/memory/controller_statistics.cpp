@@ -67,6 +67,10 @@ static std::vector<statistic> move_statistics(const memory_controller::statistic
             {"moves", of.moves, "commands", "MOVE of a block here, including rejected commands"},
             {"moved_blocks", of.moved_blocks, "blocks", "that have left their place here"},
             {"moved_bytes", of.moved_bytes, "bytes", "of these blocks"},
+            {"compactions", of.compactions, "plans", "of moves that have begun by themselves"},
+            {"compacted_blocks", of.compacted_blocks, "blocks", "of moved_blocks, in these plans"},
+            {"compacted_bytes", of.compacted_bytes, "bytes", "of moved_bytes, in these plans"},
+            {"compacted_allocs", of.compacted_allocs, "commands", "ALLOC that succeeded after waiting for moves"},
             {"not_resumed", of.not_resumed, "commands", "of moves to the MMUs that could not be undone"},
             {"stop_ps", of.stop_ps, "ps", "in which accesses to moving blocks waited, all channels"},
             {"longest_stop_ps", of.longest_stop_ps, "ps", "the longest of these times"}};

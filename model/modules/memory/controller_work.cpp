@@ -87,7 +87,7 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
     if (counts_references(command.opcode)) watch_pins();
     if (outcome.begun) {
         const tla_service service = charge(outcome, arrival_ps);
-        of_.moves_->begin(arrival_ps, service.done_ps);
+        of_.moves_->begin(port, arrival_ps, service.done_ps);
         return service.accepted_ps;
     }
     const std::vector<std::uint8_t> result(outcome.result, outcome.result + outcome.result_length);
@@ -95,6 +95,7 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
     const tla_service service =
         of_.control.finish(port, outcome.completion, arrival_ps, counts_[outcome.memory], result);
     end(outcome, service);
+    if (of_.moves_) of_.moves_->look();
     return service.accepted_ps;
 }
 
