@@ -82,6 +82,8 @@ struct blocks {
             case TLA_MOVE_ENDS:
                 live[0] = step.outcome.completion.value;
                 return step.outcome.completion.status;
+            case TLA_MOVE_TAKES: // of compaction
+            case TLA_MOVE_TELLS:
             case TLA_MOVE_WAITS:
                 return TLA_BUSY;
             }
