@@ -7,9 +7,10 @@
 
 const char *tla_time_kind_name(tla_time_kind kind) {
     static const char *const names[TLA_TIME_KIND_COUNT] = {
-        "other",          "dispatch", "alloc",      "alloc_queue",  "engine_queue", "issue",      "lookup",
-        "walk",           "link",     "bank",       "tcm",          "tile",         "arithmetic", "message_wait",
-        "message_credit", "message",  "host_alloc", "host_command", "host_map",     "host_copy",  "host_launch"};
+        "other",        "dispatch",   "alloc",        "alloc_queue",    "engine_queue", "issue",
+        "lookup",       "walk",       "move",         "link",           "bank",         "tcm",
+        "tile",         "arithmetic", "message_wait", "message_credit", "message",      "host_alloc",
+        "host_command", "host_map",   "host_copy",    "host_launch"};
     return (unsigned)kind < TLA_TIME_KIND_COUNT ? names[kind] : NULL;
 }
 
@@ -41,7 +42,8 @@ static void go_back_through(chain *c, const tla_access_times *chunk) {
     if (chunk->served_ps) go_back(c, chunk->served_ps, link);
     if (chunk->arrived_ps) go_back(c, chunk->arrived_ps, bank);
     if (chunk->translated_ps) go_back(c, chunk->translated_ps, link);
-    go_back(c, chunk->sent_ps, chunk->translated_ps ? mmu : link);
+    if (chunk->entered_ps) go_back(c, chunk->entered_ps, mmu);
+    go_back(c, chunk->sent_ps, chunk->entered_ps ? of_kind(TLA_TIME_MOVE) : chunk->translated_ps ? mmu : link);
     go_back(c, chunk->start_ps, tcm);
 }
 

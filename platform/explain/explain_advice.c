@@ -216,6 +216,11 @@ static void collect(trials *t, const topic_share *share) {
         try_cheaper(t, "mmu.tlb_l1.latency");
         try_faster(t, "dma.chunk");
         break;
+    case TOPIC_MOVES:
+        try_value(t, "controller.move", "concurrent");
+        try_faster(t, "controller.move_buffers");
+        try_faster(t, "controller.move_chunk");
+        break;
     case TOPIC_MEMORY:
         try_for_memory(t, share);
         break;
@@ -314,6 +319,9 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
                      "cache the upper levels";
     case TOPIC_LOOKUPS:
         return "the TLB looks up every chunk: use larger chunks, or a faster TLB";
+    case TOPIC_MOVES:
+        return "accesses wait while their block moves to another place: copy blocks before the stop "
+               "(controller.move concurrent), copy faster, or move fewer bytes (controller.compaction_threshold)";
     case TOPIC_ISSUE:
         return "the DMA engine issues one chunk after another, the least that a transfer takes: use a faster engine, "
                "or both directions at once (tl_load_async)";

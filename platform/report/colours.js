@@ -4,7 +4,7 @@
 // What the time of kernels is told apart by, of the kinds of the report (platform/run/README.md).
 const GROUPS = [
   {name: "allocator", colour: "#d55e00", kinds: ["alloc", "alloc_queue", "host_alloc"]},
-  {name: "mapping", colour: "#cc79a7", kinds: ["host_map", "lookup"]},
+  {name: "mapping", colour: "#cc79a7", kinds: ["host_map", "lookup", "move"]},
   {name: "walk", colour: "#f0e442", kinds: ["walk"]},
   {name: "links, copies", colour: "#56b4e9", kinds: ["issue", "link", "host_copy"]},
   {name: "memory", colour: "#0072b2", kinds: ["bank", "tcm"]},

@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_pause_without_accesses_takes_its_price) {
 
 BOOST_AUTO_TEST_CASE(an_access_waits_from_its_arrival_until_the_range_is_resumed) {
     bench b;
-    std::uint64_t resumed_ps = 0, took_ps = 0, answered_ps = 0, beside_ps = 0;
+    std::uint64_t resumed_ps = 0, took_ps = 0, answered_ps = 0, beside_ps = 0, entered_ps = 0;
     b.driver.body = [&] {
         b.send(TLA_OP_MAP, va, 0, 2 * page);
         b.send(TLA_OP_PAUSE, va, 0, page);
@@ -142,9 +142,26 @@ BOOST_AUTO_TEST_CASE(an_access_waits_from_its_arrival_until_the_range_is_resumed
         wait_until(start_ps);
         took_ps = b.read_until(va + page, 64) - start_ps; // not paused
         beside_ps = now_ps();
-        answered_ps = b.read_until(va, 64);
+        tla_access_times times{};
+        transaction_part part;
+        part.times = &times;
+        bytes data(64);
+        tlm::tlm_generic_payload payload;
+        payload.set_read();
+        payload.set_address(va);
+        payload.set_data_ptr(data.data());
+        payload.set_data_length(64);
+        payload.set_streaming_width(64);
+        payload.set_extension(&part);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(b.cpu.send(payload, delay), tlm::TLM_OK_RESPONSE);
+        sc_core::wait(delay);
+        payload.clear_extension(&part);
+        answered_ps = now_ps();
+        entered_ps = times.entered_ps;
     };
     b.run();
+    BOOST_CHECK_EQUAL(entered_ps, resumed_ps);
     BOOST_CHECK_GT(took_ps, 0u);
     BOOST_CHECK_EQUAL(answered_ps, resumed_ps + took_ps);
     const pe_mmu::statistics s = b.mmu.get_statistics();

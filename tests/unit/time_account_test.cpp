@@ -144,6 +144,12 @@ BOOST_AUTO_TEST_CASE(stages_that_an_access_skips_take_no_time) {
     BOOST_CHECK_EQUAL(chain_of({physical}, 2, 10, 40), "link 10-20; bank 20-30; link 30-35; tcm 35-40; ");
 }
 
+BOOST_AUTO_TEST_CASE(an_access_that_waits_for_a_block_that_moves_is_charged_for_it) {
+    const tla_access_times read{10, 10, 22, 25, 30, 35, 40, false, 0, 0, 0, 20};
+    BOOST_CHECK_EQUAL(chain_of({read}, 2, 10, 40),
+                      "move 10-20; lookup 20-22; link 22-25; bank 25-30; link 30-35; tcm 35-40; ");
+}
+
 BOOST_AUTO_TEST_CASE(chains_of_random_transfers_have_no_gap_and_no_overlap) {
     seeded_random random(19);
     for (int round = 0; round < 2000; round++) {

@@ -29,6 +29,7 @@ typedef enum tla_time_kind {
     TLA_TIME_ISSUE,          /* DMA: the engine issues chunks one after the other */
     TLA_TIME_LOOKUP,         /* DMA: the MMU, without a walk */
     TLA_TIME_WALK,           /* DMA: the MMU, with walks or page faults */
+    TLA_TIME_MOVE,           /* DMA: in front of the MMU, while a block moves (vm/pauses.h) */
     TLA_TIME_LINK,           /* DMA: in the fabric */
     TLA_TIME_BANK,           /* DMA: in a memory, including waits for its banks */
     TLA_TIME_TCM,            /* DMA: the TCM of the PE */
@@ -79,6 +80,7 @@ typedef struct tla_access_times {
     uint64_t end_ps;
     bool walked;
     uint32_t link, memory, unit; /* which of each decided, as in a charge */
+    uint64_t entered_ps;         /* entered the MMU, after it had waited for a block that moved */
 } tla_access_times;
 
 typedef void (*tla_time_visit)(void *context, const tla_time_part *part);

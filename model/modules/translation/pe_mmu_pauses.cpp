@@ -73,6 +73,7 @@ void pe_mmu::steps::let_in(std::uint64_t at_ps) {
         mmu_.statistics_.paused_ps += at_ps - of.arrived_ps;
         mmu_.paused_.add(at_ps, -1);
         of.request->at_ps = at_ps;
+        if (tla_access_times *const times = times_of(*of.request->payload)) note_time(times->entered_ps, at_ps);
         if (translation *const j = std::exchange(of.again, nullptr))
             retry(*j, at_ps);
         else
