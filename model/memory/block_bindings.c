@@ -36,6 +36,7 @@ static tla_status find_block(tla_object_store *store, const char *what, tla_site
                              at.pa.value);
     *block = tla_live_addresses_get(&store->blocks, at.pa.value);
     if (!*block) *block = tla_object_find_overlapped(store, at, 1, false);
+    if (!*block && (*block = tla_object_find_told(store, at.pa))) return tla_object_refuse_moving(*block, what);
     if (!*block || nbytes > (*block)->nbytes - (at.pa.value - (*block)->at.pa.value))
         return tla_error_set(error, TLA_NOT_ALLOCATED,
                              "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": they are not in one block", what, nbytes,
@@ -186,6 +187,7 @@ tla_status tla_object_begin_move(tla_object_store *store, tla_site at, tla_memor
     if ((status = tla_live_addresses_reserve(&store->blocks)) != TLA_OK) return status;
     if (object) status = tla_mem_object_pin_for(object, 0, UINT64_MAX); /* no eviction */
     (*block)->moving = !status;
+    (*block)->told = false;
     store->moving_count += !status;
     return status;
 }

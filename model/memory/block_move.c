@@ -13,7 +13,7 @@ struct tla_block_move {
     uint64_t nbytes;
     phase phase;
     tla_status status;
-    bool paused, moved, told;
+    bool paused, moved;
     /* chunks */
     uint8_t *dirty; /* a flag for each: to be copied */
     uint64_t chunks, dirty_count, next_chunk, under_way;
@@ -223,8 +223,8 @@ tla_move_step_kind tla_block_move_next(tla_block_move *m, tla_move_step *step) {
             end_round(m);
             break;
         case TELLING:
-            if (m->told) return TLA_MOVE_WAITS;
-            m->told = true;
+            if (m->config.block->told) return TLA_MOVE_WAITS;
+            m->config.block->told = true;
             step->from = m->from;
             step->to = m->config.block->to;
             step->nbytes = m->nbytes;

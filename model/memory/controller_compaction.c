@@ -114,6 +114,7 @@ static tla_status plan(tla_controller *c, tla_memory_kind memory, uint64_t hole,
     tla_compaction *k = &c->compaction;
     const tla_stack_config *stack = tla_stack_get_config(tla_pe_memory_stack(c->memory, memory));
     const tla_block heap = {stack->base, stack->capacity};
+    const uint64_t nodes = c->config.compaction.nodes;
     tla_controller_drop_plan(c);
     tla_status status = list_heap(c, memory, heap, work);
     if (status) return status;
@@ -123,7 +124,7 @@ static tla_status plan(tla_controller *c, tla_memory_kind memory, uint64_t hole,
                                             .alignment = stack->alignment,
                                             .buddies = tla_stack_placement(stack->policy) == TLA_BUDDY,
                                             .hole = hole,
-                                            .nodes = c->config.compaction.nodes};
+                                            .nodes = nodes ? nodes : TLA_COMPACTION_NODES};
     status = tla_compaction_find(planner_of(&c->config), &problem, &k->plan);
     work->probes += k->plan.tried;
     if (status) return status;

@@ -105,21 +105,25 @@ void tla_controller_free_owed(tla_controller *c, uint64_t at_ps, tla_work *work)
     }
 }
 
+/* The block is in its new place. */
+static void settle(tla_controller *c, const tla_block_move_config *config) {
+    const tla_site from = config->block->at;
+    const uint64_t nbytes = config->block->nbytes;
+    tla_pe_memory_copied(c->memory, from, nbytes, config->block->to);
+    tla_object_change_place(config->block, config->block->to);
+    c->counts[from.memory].moved_blocks++;
+    c->counts[from.memory].moved_bytes += nbytes;
+    if (!config->of_compaction) return;
+    c->counts[from.memory].compacted_blocks++;
+    c->counts[from.memory].compacted_bytes += nbytes;
+}
+
 /* The old place, or the new one of a move that failed. */
 static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla_move_step *step) {
     const tla_block_move_config *config = tla_block_move_get_config(m);
     tla_controller_outcome *outcome = &step->outcome;
     const tla_site place = step->from;
-    if (tla_block_move_has_moved(m)) {
-        tla_pe_memory_copied(c->memory, place, step->nbytes, config->block->to);
-        tla_object_change_place(config->block, config->block->to);
-        c->counts[place.memory].moved_blocks++;
-        c->counts[place.memory].moved_bytes += step->nbytes;
-        if (config->of_compaction) {
-            c->counts[place.memory].compacted_blocks++;
-            c->counts[place.memory].compacted_bytes += step->nbytes;
-        }
-    }
+    if (tla_block_move_has_moved(m)) settle(c, config);
     *outcome =
         (tla_controller_outcome){.memory = place.memory, .offset = place.offset, .work.engine = &outcome->engine};
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});

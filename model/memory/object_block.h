@@ -32,6 +32,7 @@ typedef struct tla_object_block {
     bool in_batch;                    /* named by the batch that is looked at, or given back by it */
     bool moving;                      /* to another place: its address is about to change */
     tla_site to;                      /* moving: that place */
+    bool told;                        /* moving: its holder may use that address already */
     tla_binding *bindings;            /* the mappings that lead to it */
     size_t binding_count, binding_room;
     struct tla_object_block *next; /* of those that are gone, that did not go, or that are spare */
@@ -73,6 +74,9 @@ tla_status tla_object_count(tla_object_block *block);
 
 /* Of the blocks that overlap a range: one that is counted, or any; NULL: there is none. */
 tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_site at, uint64_t nbytes, bool counted);
+
+/* The moving block whose holder may use an address in its new place already; NULL: there is none. */
+tla_object_block *tla_object_find_told(const tla_object_store *store, tla_paddr pa);
 
 /* Whether nbytes are those that the block was asked for, or granted. */
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);

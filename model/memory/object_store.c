@@ -6,8 +6,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+tla_object_block *tla_object_find_told(const tla_object_store *store, tla_paddr pa) {
+    tla_object_block *block;
+    for (size_t slot = 0; store->moving_count > 0 && (block = tla_live_addresses_walk(&store->blocks, &slot)) != NULL;)
+        if (block->moving && block->told && pa.value - block->to.pa.value < block->nbytes) return block;
+    return NULL;
+}
+
+/* The block that begins there, or is about to. */
 static tla_object_block *find(const tla_object_store *store, tla_paddr pa) {
-    return tla_live_addresses_get(&store->blocks, pa.value);
+    tla_object_block *block = tla_live_addresses_get(&store->blocks, pa.value);
+    if (!block) block = tla_object_find_told(store, pa);
+    return block && (block->at.pa.value == pa.value || block->to.pa.value == pa.value) ? block : NULL;
 }
 
 /* Answers the guard. An uncounted block belongs to its owner. */

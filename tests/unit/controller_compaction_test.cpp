@@ -20,7 +20,7 @@ tla_pe_memory_config one_memory(std::uint64_t nbytes, tla_policy policy = TLA_FI
 // A block with a mapping, which finds it wherever it is.
 struct tensor {
     std::uint64_t pa, nbytes, va;
-    std::uint8_t value;
+    std::vector<std::uint8_t> bytes;
 };
 
 struct heap : world {
@@ -32,9 +32,10 @@ struct heap : world {
     std::uint64_t next_va = 0x10000;
 
     void add(std::uint64_t pa, std::uint64_t nbytes) {
-        live.push_back({pa, nbytes, next_va, static_cast<std::uint8_t>(next_va >> 12)});
+        live.push_back({pa, nbytes, next_va, std::vector<std::uint8_t>(nbytes)});
+        std::iota(live.back().bytes.begin(), live.back().bytes.end(), static_cast<std::uint8_t>(next_va >> 12));
         next_va += 0x1000;
-        std::fill_n(hbm.begin() + static_cast<std::ptrdiff_t>(pa), nbytes, live.back().value);
+        std::copy(live.back().bytes.begin(), live.back().bytes.end(), hbm.begin() + static_cast<std::ptrdiff_t>(pa));
         BOOST_REQUIRE_EQUAL(mapping(TLA_OP_BIND, live.back().va, pa, nbytes).status, TLA_OK);
     }
     tensor &make(std::uint64_t nbytes) {
@@ -44,6 +45,12 @@ struct heap : world {
     void drop(std::size_t i) {
         BOOST_REQUIRE_EQUAL(about(TLA_OP_FREE, live[i].pa, live[i].nbytes, me).status, TLA_OK);
         live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    // What programs see.
+    void check_accesses() {
+        for (const tensor &t : live)
+            for (std::uint64_t i = 0; i < t.nbytes; i += 3)
+                if (!mmus[0].paused.count(t.va + i)) BOOST_REQUIRE_EQUAL(byte(mmus[0].table.at(t.va + i)), t.bytes[i]);
     }
     tla_completion ask(std::uint64_t nbytes) { return alloc(TLA_HBM, {nbytes, 0, TLA_FORMAT_UNDEFINED}, me); }
     // What the holder does with what it is told.
@@ -61,7 +68,7 @@ struct heap : world {
         for (const tensor &t : live)
             for (std::uint64_t i = 0; i < t.nbytes; i++) {
                 BOOST_REQUIRE_EQUAL(mmus[0].table.at(t.va + i), t.pa + i);
-                BOOST_REQUIRE_EQUAL(byte(t.pa + i), t.value);
+                BOOST_REQUIRE_EQUAL(byte(t.pa + i), t.bytes[i]);
             }
     }
     tla_controller_counts counts() const { return tla_controller_get_counts(controller, TLA_HBM); }
@@ -117,8 +124,13 @@ BOOST_AUTO_TEST_CASE(the_holder_learns_of_the_new_place_before_the_old_one_is_fr
         BOOST_CHECK_EQUAL(h.about(TLA_OP_FREE, 40, 40, me).status, TLA_BUSY);
         BOOST_REQUIRE(h.go_on() || h.arrive());
     }
-    BOOST_CHECK_EQUAL(h.about(TLA_OP_FREE, 40, 40, me).status, TLA_BUSY);
-    BOOST_CHECK(h.gone.size() == 2); // those that the test has freed
+    for (const std::uint64_t pa : {40, 80}) { // the holder may use either
+        BOOST_CHECK_EQUAL(h.about(TLA_OP_FREE, pa, 40, me).status, TLA_BUSY);
+        BOOST_CHECK_EQUAL(h.about(TLA_OP_PIN, pa, 0, me).status, TLA_BUSY);
+        BOOST_CHECK_EQUAL(h.mapping(TLA_OP_UNBIND, 0x11000, pa, 40).status, TLA_BUSY);
+        BOOST_CHECK_EQUAL(h.mapping(TLA_OP_BIND, 0x90000, pa + 8, 8).status, TLA_BUSY);
+    }
+    BOOST_CHECK_EQUAL(h.gone.size(), 2u); // those that the test has freed
     BOOST_REQUIRE(h.go_on());
     BOOST_CHECK_EQUAL(h.gone.back().offset, 40u);
     h.finish();
@@ -363,6 +375,104 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_improved_is_looked_at_again_after_the_next_c
     h.finish();
     h.check();
     BOOST_CHECK_EQUAL(tla_controller_compact(h.controller, 0, 1000, &nbytes, &h.outcome), TLA_NOT_FOUND);
+}
+
+// ---- random programs ----
+
+namespace {
+
+// Allocates, frees, writes and compacts in random order, while commands and copies fail now and then.
+void check_random_programs(tla_compaction_config compaction, tla_move_mode mode, std::uint64_t seed) {
+    seeded_random random(seed);
+    compaction.nodes = 200;
+    heap h(512, compaction, random.one_in(2) ? TLA_FIRST_FIT : TLA_BEST_FIT, true, mode);
+    bool hostile = true;
+    std::uint64_t served = 0, failed = 0, busy = 0;
+    h.refuse = [&](const tla_command &c) {
+        const bool undoes = c.opcode == TLA_OP_RESUME;
+        return hostile && !undoes && random.one_in(15) ? TLA_LIMIT : TLA_OK;
+    };
+    const auto take_ends = [&] {
+        h.learn();
+        for (const tla_completion &done : h.ended) {
+            BOOST_REQUIRE_EQUAL(done.opcode, TLA_OP_ALLOC);
+            if (!done.status) h.add(done.value, done.nbytes);
+            ++*(done.status ? &failed : &served);
+        }
+        h.ended.clear();
+    };
+    for (int i = 0; i < 20000; i++) {
+        switch (random.between(0, 9)) {
+        case 0: {
+            const std::uint64_t nbytes = random.between(1, 80);
+            const tla_completion done = h.ask(nbytes);
+            if (!done.status && !h.outcome.begun) h.add(done.value, nbytes);
+            break;
+        }
+        case 1: {
+            if (h.live.empty()) break;
+            const std::size_t t = random.between(0, h.live.size() - 1);
+            const tla_status status = h.about(TLA_OP_FREE, h.live[t].pa, h.live[t].nbytes, me).status;
+            BOOST_REQUIRE_MESSAGE(status == TLA_OK || status == TLA_BUSY, tla_status_name(status));
+            if (!status) h.live.erase(h.live.begin() + static_cast<std::ptrdiff_t>(t));
+            busy += status == TLA_BUSY;
+            break;
+        }
+        case 2:
+        case 3: {
+            if (h.live.empty()) break;
+            tensor &t = h.live[random.between(0, h.live.size() - 1)];
+            const std::uint64_t at = random.between(0, t.nbytes - 1);
+            const auto value = static_cast<std::uint8_t>(random.between(0, 255));
+            if (h.write(0, t.va + at, value)) t.bytes[at] = value;
+            break;
+        }
+        case 4: {
+            std::uint64_t nbytes = 0;
+            tla_controller_outcome outcome{};
+            tla_controller_compact(h.controller, 0, random.between(1, 80), &nbytes, &outcome);
+            break;
+        }
+        case 5:
+            if (hostile && random.one_in(40) && !h.on_the_way.empty()) {
+                h.on_the_way.erase(h.on_the_way.begin());
+                tla_controller_move_copied(h.controller, false);
+            } else {
+                h.arrive();
+            }
+            break;
+        case 6:
+            if (random.one_in(200)) tla_controller_abandon_moves(h.controller);
+            h.check_accesses();
+            break;
+        default:
+            h.go_on();
+            take_ends();
+        }
+    }
+    hostile = false;
+    h.finish();
+    take_ends();
+    h.check();
+    while (!h.live.empty())
+        h.drop(0);
+    BOOST_CHECK(tla_controller_is_as_at_the_beginning(h.controller, TLA_HBM));
+    BOOST_TEST_MESSAGE(served << " served, " << failed << " failed, " << busy << " busy, "
+                              << h.counts().compacted_blocks << " blocks moved");
+    BOOST_CHECK_GT(h.counts().compacted_blocks, 50u);
+    if (compaction.mode == TLA_COMPACTION_ON_DEMAND) BOOST_CHECK(served > 20 && failed > 5);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(random_programs_lose_no_byte_while_requests_wait_for_moves) {
+    check_random_programs(on_demand, TLA_MOVE_STOP, 11);
+    check_random_programs(on_demand, TLA_MOVE_CONCURRENT, 12);
+}
+
+BOOST_AUTO_TEST_CASE(random_programs_lose_no_byte_while_memory_is_compacted_in_the_background) {
+    check_random_programs(background(200), TLA_MOVE_STOP, 13);
+    check_random_programs(background(200), TLA_MOVE_CONCURRENT, 14);
 }
 
 BOOST_AUTO_TEST_CASE(configurations_that_cannot_be_compacted_are_rejected) {

@@ -14,8 +14,9 @@ constexpr std::uint64_t me = 1, nbytes = 4096;
 
 const auto seen = [](auto &object) { return object.look(); };
 
-tla_controller_config config_of(tla_stack_policy policy) {
+tla_controller_config config_of(tla_stack_policy policy, tla_compaction_mode compaction = TLA_COMPACTION_OFF) {
     tla_controller_config config{};
+    config.compaction.mode = compaction;
     config.memory.layout = TLA_LAYOUT_PLAIN;
     config.memory.of[TLA_HBM].bytes = 1 << 20;
     config.memory.of[TLA_TCM].bytes = 1 << 20;
@@ -33,8 +34,8 @@ tla_controller_config config_of(tla_stack_policy policy) {
 
 // A controller with blocks, of which the first has mappings.
 struct blocks {
-    explicit blocks(tla_stack_policy policy) {
-        const tla_controller_config config = config_of(policy);
+    explicit blocks(tla_stack_policy policy, tla_compaction_mode compaction = TLA_COMPACTION_OFF) {
+        const tla_controller_config config = config_of(policy, compaction);
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_controller_check_config(&config, &error) == TLA_OK, error.text);
         BOOST_REQUIRE_EQUAL(tla_controller_create(&config, &controller.made), TLA_OK);
@@ -80,10 +81,14 @@ struct blocks {
             case TLA_MOVE_FREES: // or with the next command
                 break;
             case TLA_MOVE_ENDS:
-                live[0] = step.outcome.completion.value;
+                if (step.outcome.completion.opcode == TLA_OP_MOVE) live[0] = step.outcome.completion.value;
                 return step.outcome.completion.status;
-            case TLA_MOVE_TAKES: // of compaction
+            case TLA_MOVE_TAKES:
+                break;
             case TLA_MOVE_TELLS:
+                tla_controller_move_sent(controller.made, TLA_OK);
+                live[0] = step.to.pa.value;
+                break;
             case TLA_MOVE_WAITS:
                 return TLA_BUSY;
             }

@@ -56,12 +56,15 @@ typedef enum tla_compaction_mode {
 /* Name as in configuration files, "off", "on_demand", "background"; NULL for an unknown value. */
 const char *tla_compaction_mode_name(tla_compaction_mode mode);
 
+/* Sets of blocks, and places of blocks, that a search for moves tries: some milliseconds of the host. */
+enum { TLA_COMPACTION_NODES = 20000 };
+
 typedef struct tla_compaction_config {
     tla_compaction_mode mode;
     uint64_t threshold;  /* background: the largest fragmentation that is left alone, in permille, below 1000
                             (tla_arena_fragmentation_permille) */
     const char *planner; /* "exact", "window", "slide" (model/memory/README.md); NULL: exact */
-    uint64_t nodes;      /* limit of a search for moves; 0: no limit */
+    uint64_t nodes;      /* limit of a search for moves; 0: TLA_COMPACTION_NODES */
 } tla_compaction_config;
 
 typedef struct tla_controller_config {
@@ -194,8 +197,9 @@ void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t 
  *
  * The controller itself moves blocks of a memory, with the same steps, in order to make a hole. It moves a block only
  * if MOVE could, and if one address space at most holds it. No command knows of these moves. Their step TLA_MOVE_TELLS
- * therefore informs the holder of the new address, before the old place is free. Until then commands with the old
- * address are TLA_BUSY, so that a holder that sends such a command again uses the new address.
+ * therefore informs the holder of the new address, before the old place is free. From this step on commands with either
+ * address are TLA_BUSY, and after the move those with the new address are executed. Report the step when the holder
+ * sends no more commands with the old address, and when none is outstanding.
  *
  * On demand: an ALLOC without a hole, though enough bytes are free, begins like a MOVE if there is a plan of moves that
  * creates its hole, or if moves are under way. Otherwise it fails at once. Other commands continue meanwhile. If they
