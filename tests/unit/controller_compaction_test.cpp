@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(above_its_threshold_a_memory_is_compacted_within_a_budget) 
     BOOST_CHECK_EQUAL(h.ask(170).status, TLA_FRAGMENTED); // no request waits
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_improved_is_looked_at_again_after_the_next_command) {
+BOOST_AUTO_TEST_CASE(a_heap_that_cannot_be_improved_is_looked_at_again_after_the_next_command) {
     heap h(160, background(0));
     for (int i = 0; i < 4; i++)
         h.make(40);
