@@ -89,7 +89,10 @@ void memory_controller::moves::take(const tla_controller_outcome &outcome) {
 void memory_controller::moves::make_steps() {
     tla_move_step step{};
     for (;;) {
-        switch (tla_controller_move_next(of_.core_.get(), now_ps(), &step)) {
+        const tla_move_step_kind kind = tla_controller_move_next(of_.core_.get(), now_ps(), &step);
+        const bool resumes = kind == TLA_MOVE_SENDS && step.command->opcode == TLA_OP_RESUME;
+        if (sent_ == TLA_OP_RESUME && !resumes) end_stop();
+        switch (kind) {
         case TLA_MOVE_SENDS:
             send(*step.command);
             break;
@@ -104,6 +107,7 @@ void memory_controller::moves::make_steps() {
             copy(step);
             break;
         case TLA_MOVE_TAKES:
+            end_stop();
             take(step.outcome);
             break;
         case TLA_MOVE_TELLS: // REMAP has told all who know the place
@@ -121,7 +125,6 @@ void memory_controller::moves::send(const tla_command &command) {
     tla_command sent = command;
     sent.target = of_.config_.maps_target;
     sent.request_id = ++request_id_;
-    if (command.opcode == TLA_OP_PAUSE && sent_ != TLA_OP_PAUSE) end_stop(); // of the move before
     if (command.opcode == TLA_OP_PAUSE && stopped_ps_ == UINT64_MAX) {
         stopped_ps_ = now_ps();
         of_.figures_->move_stops().set(stopped_ps_, 1);
