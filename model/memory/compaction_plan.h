@@ -55,13 +55,15 @@ typedef struct tla_compaction_planner {
     tla_status (*find)(const tla_compaction_problem *problem, tla_compaction_plan *plan);
 } tla_compaction_planner;
 
-/* exact: the fewest bytes, for at most TLA_COMPACTION_EXACT_MAX movable blocks. Where there are more, or the search
- *        reaches its limit, the plan is that of `window`, else that of `slide`, and *optimal is false.
+/* exact: the fewest bytes, for at most TLA_COMPACTION_EXACT_MAX blocks that can move. In a larger heap only the blocks
+ *        of the cheapest runs (see window) move, as many as that, and *optimal is false. If the search reaches its
+ *        limit, the plan is that of window, else that of slide, and *optimal is false, too. The limit is for a heap of
+ *        TLA_COMPACTION_EXACT_MAX blocks; n times as many blocks have the n-th part of it, because a try takes n times
+ *        as long.
  * window: the run of neighbours with the fewest bytes whose place, with the free bytes around it, becomes the hole. Its
- *        blocks move to other free bytes, the largest block first, each into the smallest gap. A run whose blocks do
- *        not fit there is skipped. O(runs * blocks of a run * gaps).
- * slide: every block, in the order of offsets, moves to the lowest gap in front of it, again and again, until the hole
- *        exists. O(moves * blocks). */
+ *        blocks move to other free bytes, the largest block first, each into the smallest gap. If they do not fit
+ * there, the next run is tried. O(runs * blocks of a run * gaps). slide: every block, in the order of offsets, moves to
+ * the lowest gap in front of it, again and again, until the hole exists. O(moves * blocks). */
 extern const tla_compaction_planner tla_compaction_exact, tla_compaction_window, tla_compaction_slide;
 
 /* Returns the planner of this name; NULL: unknown. */

@@ -16,7 +16,6 @@ const auto seen = [](auto &object) { return object.look(); };
 
 tla_controller_config config_of(tla_stack_policy policy, tla_compaction_mode compaction = TLA_COMPACTION_OFF) {
     tla_controller_config config{};
-    config.compaction.mode = compaction;
     config.memory.layout = TLA_LAYOUT_PLAIN;
     config.memory.of[TLA_HBM].bytes = 1 << 20;
     config.memory.of[TLA_TCM].bytes = 1 << 20;
@@ -28,6 +27,8 @@ tla_controller_config config_of(tla_stack_policy policy, tla_compaction_mode com
     config.memory.guarded = tla_stack_front(policy) == TLA_FRONT_NONE;
     config.memory.guard_history = 8;
     config.owner_port = TLA_CONTROLLER_NO_OWNER;
+    config.compaction.mode = compaction;
+    if (compaction != TLA_COMPACTION_OFF) config.memory.of[TLA_HBM].bytes = 5 * nbytes; // full
     config.move = {TLA_MOVE_CONCURRENT, 1000, 1};
     return config;
 }
@@ -40,10 +41,7 @@ struct blocks {
         BOOST_REQUIRE_MESSAGE(tla_controller_check_config(&config, &error) == TLA_OK, error.text);
         BOOST_REQUIRE_EQUAL(tla_controller_create(&config, &controller.made), TLA_OK);
         for (std::uint64_t &pa : live) {
-            tla_command alloc{};
-            alloc.opcode = TLA_OP_ALLOC;
-            alloc.nbytes = nbytes;
-            BOOST_REQUIRE_EQUAL(run(alloc), TLA_OK);
+            BOOST_REQUIRE_EQUAL(alloc(nbytes), TLA_OK);
             pa = outcome.completion.value;
         }
         BOOST_REQUIRE_EQUAL(bind(TLA_OP_BIND, 3), TLA_OK);
@@ -51,6 +49,19 @@ struct blocks {
     tla_status run(const tla_command &command) {
         tla_controller_execute(controller.made, 0, me, &command, 0, &outcome);
         return outcome.completion.status;
+    }
+    tla_status alloc(std::uint64_t bytes) {
+        tla_command command{};
+        command.opcode = TLA_OP_ALLOC;
+        command.nbytes = bytes;
+        return run(command);
+    }
+    tla_status free(std::uint64_t pa) {
+        tla_command command{};
+        command.opcode = TLA_OP_FREE;
+        command.pa = {pa};
+        command.nbytes = nbytes;
+        return run(command);
     }
     tla_status bind(tla_opcode opcode, std::uint32_t first) {
         tla_command command{};
@@ -135,6 +146,24 @@ BOOST_AUTO_TEST_CASE(moves_and_mappings_are_made_whole_or_not_at_all) {
         exhaust(
             name + "steps", moving, [](blocks &b) { return b.make_move(); }, seen);
     }
+}
+
+BOOST_AUTO_TEST_CASE(an_alloc_that_waits_for_moves_succeeds_or_allocates_nothing) {
+    const auto make = [] {
+        auto b = std::make_unique<blocks>(TLA_FIRST_FIT, TLA_COMPACTION_ON_DEMAND);
+        for (const int i : {1, 3})
+            BOOST_REQUIRE_EQUAL(b->free(b->live[i]), TLA_OK);
+        return b;
+    };
+    const auto used = [](blocks &b) {
+        return line(tla_controller_get_stats(b.controller.made, TLA_HBM).memory.used,
+                    tla_controller_get_objects(b.controller.made, TLA_HBM).references);
+    };
+    const auto ask = [](blocks &b) {
+        const tla_status status = b.alloc(2 * nbytes);
+        return status || !b.outcome.begun ? status : b.make_move();
+    };
+    BOOST_CHECK_GT(exhaust("ALLOC", make, ask, used), 5u);
 }
 
 BOOST_AUTO_TEST_CASE(ranges_are_paused_on_a_host_without_memory_or_not_at_all) {
