@@ -87,6 +87,9 @@ tla_status tla_candidates_push(tla_candidates *candidates, tla_candidate candida
 /* False: there are no more. */
 bool tla_candidates_pop(tla_candidates *candidates, tla_candidate *candidate);
 
+/* The last block of the shortest run from block `first` on whose place has room for the hole; the count: none. */
+size_t tla_compaction_find_run(const tla_compaction_problem *p, size_t first, uint64_t *nbytes, uint64_t *at);
+
 /* Adds the shortest runs of movable neighbours whose place, with the free bytes around it, has room for the hole. cost:
  * their bytes; tie: the last block; value: the first one. TLA_NO_HOST_MEMORY. */
 tla_status tla_compaction_list_runs(const tla_compaction_problem *p, tla_candidates *runs);

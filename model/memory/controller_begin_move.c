@@ -1,0 +1,81 @@
+/* The begin of a move: its checks, and its new place. */
+#include "block_bindings.h"
+#include "controller_state.h"
+
+#include "base/grow.h"
+
+#include <inttypes.h>
+
+/* Allocates the new place, for the owner of the block. */
+static tla_status allocate(tla_controller *c, const tla_object_block *block, tla_memory_kind memory,
+                           const tla_site *place, tla_site *to, tla_work *work) {
+    tla_block live;
+    tla_owner owner;
+    if (!tla_pe_memory_find(c->memory, block->at.memory, block->at.offset, &live, &owner))
+        tla_pe_memory_set_owner(c->memory, owner);
+    if (place) {
+        *to = *place;
+        return tla_pe_memory_take_at(c->memory, *place, block->nbytes, work);
+    }
+    return tla_pe_memory_take(c->memory, memory, &(tla_stack_request){.nbytes = block->nbytes}, to, work);
+}
+
+static tla_status check(tla_controller *c, const tla_command *command, tla_site at) {
+    const tla_memory_kind memory = command->memory;
+    const char *const place = tla_memory_kind_title(memory);
+    tla_error *error = &c->objects->refused;
+    const uint64_t pa = command->pa.value;
+    if (!tla_controller_has(&c->config, (int)memory))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "MOVE of 0x%" PRIx64 ": the controller has no %s", pa, place);
+    if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
+        return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s, which has an owner", pa, place);
+    if (tla_pe_memory_traffic(c->memory, memory) ||
+        (at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory)))
+        return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s: a free list lies in memory", pa,
+                             place);
+    return TLA_OK;
+}
+
+static tla_status add(tla_controller *c, tla_block_move_config config, tla_memory_kind memory, const tla_site *place,
+                      tla_work *work) {
+    tla_block_move *made = NULL;
+    if (!tla_grow(&c->moves, &c->move_room, c->move_count + 1, sizeof *c->moves) ||
+        !tla_grow(&c->owed, &c->owed_room, c->owed_count + c->move_count + 1, sizeof *c->owed))
+        return TLA_NO_HOST_MEMORY;
+    tla_status status = tla_block_move_create(&config, &made);
+    if (status) return status;
+    status = allocate(c, config.block, memory, place, &config.block->to, work);
+    if (status)
+        tla_block_move_destroy(made);
+    else
+        c->moves[c->move_count++] = made;
+    return status;
+}
+
+tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
+                                     uint64_t who, tla_work *work) {
+    tla_block_move_config config = {.how = c->config.move,
+                                    .correlation_id = command->correlation_id,
+                                    .request_id = command->request_id,
+                                    .port = port};
+    c->objects->refused.status = TLA_OK;
+    const tla_status status = check(c, command, at);
+    return status ? status : tla_controller_start_move(c, config, at, command->memory, who, NULL, work);
+}
+
+tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,
+                                     tla_memory_kind memory, uint64_t who, const tla_site *place, tla_work *work) {
+    tla_status status = tla_object_begin_move(c->objects, at, memory, who, &config.block, work);
+    if (status) return status;
+    const uint64_t nbytes = config.block->nbytes;
+    const tla_controller_watch *watch = &c->watch;
+    if (watch->reserved && watch->reserved(watch->context, at.memory, at.offset, nbytes))
+        status = tla_error_set(&c->objects->refused, TLA_BUSY,
+                               "MOVE of 0x%" PRIx64 ": an initiator has reserved bytes of the block", at.pa.value);
+    if (!status) status = add(c, config, memory, place, work);
+    if (status)
+        tla_object_end_move(config.block);
+    else if (watch->moves)
+        watch->moves(watch->context, at.memory, at.offset, nbytes);
+    return status;
+}
