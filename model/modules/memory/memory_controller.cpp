@@ -40,7 +40,6 @@ static tla_controller_config core_config(const memory_controller::config &config
     core.faults = config.faults;
     core.move = config.move;
     core.compaction = config.compaction;
-    if (core.compaction.nodes == 0) core.compaction.nodes = 100'000; // a search ends in milliseconds of the host
     if (config.engine != TLA_ENGINE_MODEL)
         core.engine_maker = {ask_maker, const_cast<memory_controller::config *>(&config)}; // which is only read
     return core;
