@@ -287,6 +287,7 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.move_buffers", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.compaction_threshold", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", compacts_in_the_background, {"controller.compaction"}, "background"},
+    {"controller.compaction_budget", never_in_a_run, {KERNEL}, "a program of your own that frees tensors in the run"},
     FRONT_ROWS(hbm),
     FRONT_ROWS(tcm),
     FRONT_ROWS(sram),
