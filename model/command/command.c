@@ -349,11 +349,16 @@ void tla_command_explain(const tla_command *command, tla_error *error) {
     } else if (count_at(opcode) >= 0 && !is_count(opcode, command->count)) {
         tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: count %u must be %s", name, command->count,
                       counts_of(opcode, command->count).text);
+    } else if (!known_target((uint32_t)command->target)) {
+        tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: target %u must be %d .. %d (tla_target)", name,
+                      (unsigned)command->target, TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
+    } else if (opcode == TLA_OP_LAUNCH) {
+        tla_error_set(error, TLA_INVALID_ARGUMENT, "LAUNCH: programs %u must be at least program %u and its %u PEs",
+                      command->programs, command->program, tla_pe_set_count(&command->pes));
     } else {
-        tla_error_set(
-            error, TLA_INVALID_ARGUMENT,
-            "%s: target (%u), channel (%u), format (%u), stream (%u) or programs (%u) out of range for a descriptor",
-            name, (unsigned)command->target, (unsigned)command->memory, (unsigned)command->format, command->stream,
-            command->programs);
+        tla_error_set(error, TLA_INVALID_ARGUMENT,
+                      "%s: memory (%u), format (%u), stream (%u), batch (%u) or meta is out of range for a descriptor",
+                      name, (unsigned)command->memory, (unsigned)command->format, command->stream,
+                      (unsigned)command->batch);
     }
 }

@@ -570,3 +570,22 @@ BOOST_AUTO_TEST_CASE(an_invalid_number_of_entries_is_reported_with_its_range) {
     tla_command_explain(&none, &why);
     BOOST_CHECK_EQUAL(why.text, "command: opcode 31 must be 1 .. 28");
 }
+
+BOOST_AUTO_TEST_CASE(the_member_that_no_descriptor_can_express_is_named) {
+    const auto why = [](const tla_command &command) {
+        std::vector<uint8_t> room(TLA_COMMAND_MAX_BYTES);
+        size_t length = 0;
+        BOOST_CHECK_EQUAL(tla_command_encode(&command, room.data(), room.size(), &length), TLA_INVALID_ARGUMENT);
+        tla_error error{};
+        tla_command_explain(&command, &error);
+        return std::string(error.text);
+    };
+    BOOST_CHECK_EQUAL(why(command_of(TLA_OP_FREE, tla_target(0))), "FREE: target 0 must be 1 .. 6 (tla_target)");
+    tla_command launch = launch_of(0);
+    launch.programs = 5;
+    BOOST_CHECK_EQUAL(why(launch), "LAUNCH: programs 5 must be at least program 3 and its 3 PEs");
+    tla_command alloc = command_of(TLA_OP_ALLOC, TLA_TARGET_MEMORY_CONTROLLER);
+    alloc.memory = TLA_MEMORY_KIND_COUNT;
+    BOOST_CHECK_EQUAL(why(alloc),
+                      "ALLOC: memory (5), format (0), stream (0), batch (0) or meta is out of range for a descriptor");
+}
