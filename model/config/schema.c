@@ -20,7 +20,20 @@ size_t tla_schema_find_section(const tla_schema *schema, const char *path) {
     return key;
 }
 
+/* The keys whose last word is the path, for a key without its section: `a.x" or "b.x`. */
+static tla_phrase keys_that_end_with(const tla_schema *schema, const char *path) {
+    tla_phrase all = {""};
+    for (size_t key = 0; key < schema->count; key++) {
+        const char *name = schema->keys[key].key, *dot = strrchr(name, '.');
+        if (!dot || strcmp(dot + 1, path) != 0) continue;
+        all = tla_phrase_of("%s%s%s", all.text, all.text[0] ? "\" or \"" : "", name);
+    }
+    return all;
+}
+
 bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *found) {
+    *found = keys_that_end_with(schema, path);
+    if (found->text[0]) return true;
     tla_nearest nearest = tla_nearest_to(path);
     for (size_t key = 0; key < schema->count; key++) {
         const char *name = schema->keys[key].key;

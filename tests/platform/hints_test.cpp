@@ -141,3 +141,9 @@ BOOST_AUTO_TEST_CASE(help_of_a_command_is_what_its_option_says) {
         BOOST_CHECK_MESSAGE(run.out.rfind("Usage: tlmalloc " + name, 0) == 0, run.out);
     }
 }
+
+BOOST_AUTO_TEST_CASE(a_key_without_its_section_gets_every_key_that_ends_with_it) {
+    check_refused({{{"run", npu_small, "--set", "page_size=4 KiB"},
+                    "unknown key \"page_size\", did you mean \"mmu.page_size\" or \"va.page_size\"?\n"},
+                   {{"run", npu_small, "--set", "burst=512 B"}, "did you mean \"hbm.burst\"?\n"}});
+}
