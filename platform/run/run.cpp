@@ -222,6 +222,23 @@ struct told_events {
     event_recorder recorder;
 };
 
+// The first four, and the number of the others.
+std::string first_of(const std::vector<std::string> &leaks) {
+    std::string text;
+    for (std::size_t i = 0; i < leaks.size() && i < 4; i++)
+        text += (i ? "; " : "") + leaks[i];
+    return leaks.size() > 4 ? text + "; and " + std::to_string(leaks.size() - 4) + " more" : text;
+}
+
+// A kernel that ignores the failure of a call often computes a wrong result, or keeps a tile.
+void print_ignored_failure(const workload &work) {
+    const pe_unit *const pe = work.first_failed_call();
+    if (!pe) return;
+    const tla_error &failed = pe->element.last_run().failed;
+    std::fprintf(stderr, "tlmalloc run: the kernel on %s ignored a failed call: %s: %s\n", to_string(pe->where).c_str(),
+                 tla_status_name(failed.status), failed.text);
+}
+
 // Ends the waveform and puts the files in their places; false with the reason on stderr.
 bool finish_files(waveform *wave) {
     tla_error error{};
@@ -297,7 +314,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     }
 
     events.end(platform, work);
-    const std::uint64_t leaks = platform.leaks();
+    const std::vector<std::string> leaks = platform.leaked();
     print_run(output_table(), platform, work, host_seconds() - begin_s);
     warn_of_lost_mappings(stderr, platform);
     bool ok = true;
@@ -309,11 +326,12 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         ok = false;
     }
     print_waits(stderr, platform); // behind what stopped the kernel, which may be why
-    if (leaks) {
-        std::fprintf(stderr, "tlmalloc run: %llu leaks: not all memory was freed\n",
-                     static_cast<unsigned long long>(leaks));
+    if (!leaks.empty()) {
+        std::fprintf(stderr, "tlmalloc run: %zu leak%s: not all memory was freed: %s\n", leaks.size(),
+                     leaks.size() == 1 ? "" : "s", first_of(leaks).c_str());
         ok = false;
     }
+    if (!ok && !work.failure().status) print_ignored_failure(work);
     json_t *json = files.json ? run_json(platform, work, config) : nullptr;
     if (json) json_object_set_new(json, "command", command_json(options));
     if (json_write(json, 0, files.json, &error)) {

@@ -87,17 +87,22 @@ tla_status workload::launch(const std::vector<tla_vaddr> &addresses) {
     return status;
 }
 
-// A call that failed before, and whose error the kernel did not return, may be the cause: it comes first. The text then
-// lists as many waits as it has room for; the command lists all (print_waits).
-tla_status workload::tell_deadlock() {
-    const std::vector<message_ledger::wait> &waits = platform_.messages().deadlocked();
+const pe_unit *workload::first_failed_call() const {
     const pe_unit *first = nullptr;
     for (const pe_unit *pe : platform_.pes()) {
         const processing_element::run &run = pe->element.last_run();
         if (run.failed.status && (!first || run.failed_ps < first->element.last_run().failed_ps)) first = pe;
     }
+    return first;
+}
+
+// A call that failed before, and whose error the kernel did not return, may be the cause: it comes first. The text then
+// lists as many waits as it has room for; the command lists all (print_waits).
+tla_status workload::tell_deadlock() {
+    const std::vector<message_ledger::wait> &waits = platform_.messages().deadlocked();
     std::string text;
-    if (first) text = "on " + to_string(first->where) + ": " + first->element.last_run().failed.text + "; after that ";
+    if (const pe_unit *const first = first_failed_call())
+        text = "on " + to_string(first->where) + ": " + first->element.last_run().failed.text + "; after that ";
     text += std::to_string(waits.size()) + " PEs wait for messages, and no PE can continue";
     std::size_t told = 0;
     for (; told < waits.size() && text.size() < sizeof failure_.text / 2; told++)

@@ -61,6 +61,8 @@ class workload {
     // Why the run failed (allocation, mapping, kernel, clean-up), or why its result is wrong; TLA_OK when neither.
     const tla_error &failure() const { return failure_; }
     const tla_error &wrong_result() const { return wrong_result_; }
+    // The PE whose kernel had the first failed call; null if no call failed. Its last_run() has the text.
+    const pe_unit *first_failed_call() const;
     bool verified() const { return computed_ && !wrong_result_.status; }
 
     critical_path path() const;

@@ -50,6 +50,26 @@ BOOST_AUTO_TEST_CASE(every_kernel_of_the_platform_compiles_alone_and_does_the_sa
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_failed_call_that_a_kernel_ignores_is_reported_with_its_leaks) {
+    scratch_directory scratch;
+    const std::string file =
+        scratch.write("doubling.c", doubling("", "tl_load_async(tl, &tile, (tla_vaddr){tl_argument(tl, 0) + offset}, "
+                                                 "part * 4, NULL); tl_add(tl, &tile, &tile, &tile); return TLA_OK;"));
+    const command_result result = run_kernel(file);
+    check_says(result, 1, "wrong result: y[0] is 0\n");
+    check_says(result, 1,
+               "4 leaks: not all memory was freed: npu.sip0.cube0.pe0.controller: TCM, 64 bytes; "
+               "npu.sip0.cube0.pe1.controller: TCM, 64 bytes");
+    check_says(result, 1,
+               "the kernel on sip0.cube0.pe0 ignored a failed call: TLA_BUSY: tl_add: a tile of 1 x 16 of f32 that "
+               "tl_load_async still fills");
+    // A kernel may ignore a failure whose result is right.
+    const std::string right = scratch.write("right.c", doubling("", "(void)tl_wait(tl, (tl_handle){77});"));
+    const command_result quiet = run_kernel(right);
+    BOOST_CHECK_EQUAL(quiet.status, 0);
+    BOOST_CHECK_EQUAL(quiet.err, "");
+}
+
 BOOST_AUTO_TEST_CASE(a_shared_object_that_its_user_compiled_runs) {
     scratch_directory scratch;
     const std::string file = scratch.write("doubling.c", doubling("static const int two[] = {2};", "(void)two;"));

@@ -127,9 +127,10 @@ class npu : public sc_core::sc_module, public resettable {
     // not run the platform.
     tla_status age(const std::string &snapshot, tla_error *error);
 
-    // Sum of everything unreleased: memories whose free list differs from its initial state, mapped bytes in MMUs,
-    // virtual addresses, and living tensors. 0 if the platform is as at its beginning.
-    std::uint64_t leaks() const;
+    // Everything unreleased, with its bytes: memories whose free list differs from its initial state, MMUs with mapped
+    // bytes, virtual addresses, and living tensors. Empty if the platform is as at its beginning.
+    std::vector<std::string> leaked() const;
+    std::uint64_t leaks() const; // their number
 
     // Sum of the latencies in ps of all chunks that the host and the DMA engines moved.
     std::uint64_t transfer_latency_ps() const;

@@ -488,18 +488,33 @@ va_manager::statistics npu::mapping_statistics() const {
     return result;
 }
 
-std::uint64_t npu::leaks() const {
-    std::uint64_t count = host_->tensors().size();
+std::vector<std::string> npu::leaked() const {
+    std::vector<std::string> all;
+    const auto add = [&all](const std::string &where, const char *what, std::uint64_t nbytes) {
+        all.push_back(where + ": " + what + ", " + std::to_string(nbytes) + " bytes");
+    };
+    const auto look_at = [&add](const memory_controller &controller, tla_memory_kind kind) {
+        if (!controller.is_as_at_the_beginning(kind))
+            add(controller.name(), tla_memory_kind_title(kind), controller.get_statistics(kind).arena.used);
+    };
+    for (const tensor &t : host_->tensors())
+        add("tensor " + t.name, "not freed", t.nbytes);
     for (const pe_unit *pe : pes_) {
         for (tla_memory_kind kind : {TLA_HBM, TLA_TCM})
-            count += !pe->controller.is_as_at_the_beginning(kind);
-        count += pe->mmu.get_statistics().table.mapped_bytes != 0;
+            look_at(pe->controller, kind);
+        if (const std::uint64_t mapped = pe->mmu.get_statistics().table.mapped_bytes)
+            add(pe->mmu.name(), "mapped", mapped);
     }
     for (const cube_memory *m : cube_memories_)
-        count += !m->controller.is_as_at_the_beginning(m->kind);
-    if (host_memory_) count += !host_memory_->controller.is_as_at_the_beginning(TLA_HOST_MEMORY);
+        look_at(m->controller, m->kind);
+    if (host_memory_) look_at(host_memory_->controller, TLA_HOST_MEMORY);
     const tla_arena_stats space = va_manager_->get_statistics().space;
-    return count + (space.used != 0 || space.free_blocks != 1);
+    if (space.used != 0 || space.free_blocks != 1) add(va_manager_->name(), "virtual addresses", space.used);
+    return all;
+}
+
+std::uint64_t npu::leaks() const {
+    return leaked().size();
 }
 
 std::uint64_t npu::transfer_latency_ps() const {
