@@ -225,7 +225,8 @@ static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_err
                 tla_arena_granted(arena, s->live[i].block.nbytes) == s->live[i].block.nbytes;
     if (suits) return TLA_OK;
     return tla_error_set(error, TLA_UNSUPPORTED,
-                         "the snapshot has blocks that policy %s with alignment %" PRIu64 " cannot produce",
+                         "the snapshot has blocks that policy %s with alignment %" PRIu64 " cannot produce: "
+                         "age the trace with this policy and alignment",
                          tla_policy_name(c->policy), c->alignment);
 }
 

@@ -126,7 +126,9 @@ static tla_status check_size(const tla_pe_memory_config *c, tla_memory_kind kind
     const tla_phrase bytes = tla_phrase_of("%s: bytes", tla_memory_kind_title(kind));
     const tla_phrase reserved = tla_phrase_of("%s: reserved", tla_memory_kind_title(kind));
     const tla_status status = check_number(bytes.text, part->bytes, most, error);
-    return status ? status : check_number(reserved.text, part->reserved, part->bytes, error);
+    if (status || part->reserved <= part->bytes) return status;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "%s is %" PRIu64 ": must be at most its bytes, %" PRIu64,
+                         reserved.text, part->reserved, part->bytes);
 }
 
 tla_status tla_pe_memory_check_config(const tla_pe_memory_config *c, tla_error *error) {

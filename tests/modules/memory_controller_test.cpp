@@ -244,8 +244,9 @@ BOOST_AUTO_TEST_CASE(allocators_come_into_being_with_the_first_command) {
 BOOST_AUTO_TEST_CASE(a_controller_of_impossible_sizes_cannot_be_built) {
     memory_controller::config config = small();
     config.memory.of[TLA_TCM].reserved = tcm_bytes + 1;
-    check_refused([&] { memory_controller controller("controller", config); },
-                  "/tlmalloc/memory_controller/config: memory: TCM: reserved is 65537: must be 0 .. 65536");
+    check_refused(
+        [&] { memory_controller controller("controller", config); },
+        "/tlmalloc/memory_controller/config: memory: TCM: reserved is 65537: must be at most its bytes, 65536");
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_of_an_invalid_pe_is_rejected) {
@@ -319,7 +320,8 @@ BOOST_AUTO_TEST_CASE(a_tcm_that_was_forgotten_is_an_error_before_time_begins) {
     cpu.out.bind(controller.control);
     data.out.bind(controller.in);
     check_refused([] { sc_core::sc_start(); },
-                  "/tlmalloc/memory_controller/config: tcm is not bound, but the TCM has 65536 bytes");
+                  "/tlmalloc/memory_controller/config: tcm is not bound, but the TCM has 65536 bytes: bind it, "
+                  "or set its memory.of[].bytes and .reserved to 0");
 }
 
 BOOST_AUTO_TEST_CASE(a_controller_without_tcm_needs_none) {

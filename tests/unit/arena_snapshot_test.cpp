@@ -137,6 +137,8 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_does_not_suit_the_arena_is_rejected) {
     BOOST_CHECK_EQUAL(tla_arena_restore(smaller.get(), small, n, &error), TLA_INVALID_ARGUMENT);
     arena_pointer coarse = make({0, 65536, TLA_FIRST_FIT, 16384});
     BOOST_CHECK_EQUAL(tla_arena_restore(coarse.get(), small, n, &error), TLA_UNSUPPORTED);
+    BOOST_CHECK_EQUAL(error.text, "the snapshot has blocks that policy first_fit with alignment 16384 cannot produce: "
+                                  "age the trace with this policy and alignment");
     std::string silent(small);
     silent.erase(silent.find("live"), std::strlen("live 1\n0 8192 7 3 120000\n"));
     arena_pointer strict = make({0, 65536, TLA_FIRST_FIT, 1, true});

@@ -45,7 +45,8 @@ void memory_controller::accesses::check_size(tla_memory_kind kind) {
     };
     if (memory.size() == 0)
         of_.refuse_config(std::string(memory.basename()) + " is not bound, but the " + tla_memory_kind_title(kind) +
-                          " has " + std::to_string(nbytes) + " bytes");
+                          " has " + std::to_string(nbytes) +
+                          " bytes: bind it, or set its memory.of[].bytes and .reserved to 0");
     if (!answers(0) || answers(nbytes - 1)) return;
     of_.refuse_config(std::string(of_.name()) + ": the memory at " + memory.basename() + " ends before byte " +
                       std::to_string(nbytes - 1) + ", the last of the " + std::to_string(nbytes) + " bytes of the " +
