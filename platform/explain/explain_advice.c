@@ -281,6 +281,12 @@ static void tell_memory(const run_explained *e, const topic_share *share, char *
                  "%s is a hot slice, %.1f times as busy as the average slice. Spread its data over several slices (a "
                  "tensor that all programs share, or TL_REPLICATED), or give every slice more bandwidth",
                  most->name, load);
+    if (json_is_string(json_object_get(json_object_get(e->report, "command"), "from")) &&
+        is_set_to(e, "controller.alignment", "1 B")) {
+        const size_t length = strlen(text);
+        snprintf(text + length, size - length,
+                 ". The heaps are aged, and their blocks may begin inside bursts: age the trace with --align BURST");
+    }
     if (most->has_unit && 2 * most->unit_ps >= most->ps && !is_set_to(e, "hbm.pseudo_channels", "1")) {
         const size_t length = strlen(text);
         snprintf(text + length, size - length,

@@ -73,7 +73,7 @@ typedef struct run_change {
     char key[64];           /* of the configuration, where a run with it was shorter; "": no key was found to help */
     char value[64], to[64]; /* that it has, and in that run */
     uint64_t took_ps;       /* the time of the subject in that run */
-    char text[400];         /* why, without keys */
+    char text[600];         /* why, without keys */
 } run_change;
 
 struct run_repeater;

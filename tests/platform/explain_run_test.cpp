@@ -297,6 +297,26 @@ BOOST_AUTO_TEST_CASE(a_run_with_parameters_is_repeated_with_them) {
     BOOST_CHECK(contains(run_tlmalloc({"explain", file}).out, " us instead of "));
 }
 
+BOOST_AUTO_TEST_CASE(aged_heaps_are_named_where_memories_take_the_time) {
+    const scratch_directory scratch;
+    const std::string aged = scratch.path("aged.arena"), file = scratch.path("report.json");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", TLMALLOC_SOURCE_DIR "/configs/traces/lm_train.csv.gz", "--capacity",
+                                      "6 GiB", "--events", "peak", "--output", aged})
+                            .status,
+                        0);
+    const std::vector<std::string> gemm{"run",   npu_small,         "--kernel", "gemm",
+                                        "--set", "hbm.timing=hbm3", "--json",   file};
+    for (const bool is_aged : {false, true}) {
+        auto arguments = gemm;
+        if (is_aged) arguments.insert(arguments.end(), {"--from", aged});
+        BOOST_REQUIRE_EQUAL(run_tlmalloc(arguments).status, 0);
+        std::string text = run_tlmalloc({"explain", file, "--pe", "0"}).out;
+        for (std::size_t at; (at = text.find("\n  ")) != std::string::npos;)
+            text.replace(at, 3, " ");
+        BOOST_CHECK_EQUAL(contains(text, "age the trace with --align BURST"), is_aged);
+    }
+}
+
 // What is said to be gained at most, against runs without it, in all kernels. The page says what comes out.
 BOOST_AUTO_TEST_CASE(reruns_without_a_price_gain_nearly_its_share_and_no_more) {
     const auto check = [](const std::string &kernel, const settings &with, const settings &without,
