@@ -130,7 +130,7 @@ static const option_row option_table[] = {
     {.help = "Replay:"},
     {"policy", 0, "NAME", read_policy, 0,
      "placement, front, or FRONT/PLACEMENT (default first_fit, or that of CONFIG)"},
-    {"compare", 0, "all|every|NAME,...", option_allocators, AT(compared),
+    {"compare", 0, "all|NAME,...", option_allocators, AT(compared),
      "compare placements and fronts (every: each front over each placement), in the core, in one table; --placements "
      "and --map write a file for each, such as p.NAME.csv"},
     {"align", 0, "N", option_align, AT(align), "round requests up to a multiple of N, a power of two (default 1)"},

@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(replay_usage_errors_have_status_2_and_say_what_was_expected
          "--settings contradicts --config"},
         {{"replay", "t.csv", "--config", "c.yaml", "--policy", "segment_cache", "--pytorch", "2.4"},
          "--pytorch contradicts --config"},
-        {{"replay", "t.csv", "--compare"}, "option '--compare' requires an argument: all|every|NAME,...\n"},
+        {{"replay", "t.csv", "--compare"}, "option '--compare' requires an argument: all|NAME,...\n"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "some"},
          "--compare: use all, every, or names separated by commas: found \"some\", expected first_fit or best_fit"},
         {{"replay", "t.csv", "--capacity", "1 KiB", "--compare", "tlsf,budy"}, "found \"budy\""},
