@@ -55,7 +55,7 @@ SC_MODULE(processor) {
 
 tlmalloc::memory_controller::config memory_at(std::uint64_t base) {
     tlmalloc::memory_controller::config config;
-    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0; // HBM only: `tcm` stays unbound
+    config.memory.of[TLA_TCM] = {}; // HBM only: `tcm` stays unbound
     config.memory.of[TLA_HBM].bytes = memory_bytes;
     config.memory.layout = TLA_LAYOUT_PLAIN;
     config.memory.of[TLA_HBM].base = base;

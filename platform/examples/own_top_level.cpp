@@ -28,7 +28,7 @@ SC_MODULE(my_initiator) {
         tlmalloc::access(data, tlm::TLM_READ_COMMAND, done.value, in, sizeof in, delay);
         std::cout << in << ", " << delay << '\n';
 
-        command.opcode = TLA_OP_FREE;
+        command.opcode = TLA_OP_FREE; // target and nbytes stay: a FREE states the size of its block
         command.pa.value = done.value;
         for (const char *what : {"freed: ", "freed twice: "})
             std::cout << what << tla_status_name(tlmalloc::send_command(control, 0, command, done, delay)) << '\n';
@@ -37,7 +37,7 @@ SC_MODULE(my_initiator) {
 
 int sc_main(int, char **) {
     tlmalloc::memory_controller::config config;
-    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0; // HBM only: `tcm` stays unbound
+    config.memory.of[TLA_TCM] = {}; // HBM only: `tcm` stays unbound
     my_initiator initiator{"initiator"};
     tlmalloc::memory_controller controller{"controller", config};
     tlmalloc::hbm_slice slice{"slice", {}};

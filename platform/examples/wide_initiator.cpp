@@ -33,7 +33,7 @@ SC_MODULE(wide_initiator) {
 
 int sc_main(int, char **) {
     tlmalloc::memory_controller::config config;
-    config.memory.of[TLA_TCM].bytes = config.memory.of[TLA_TCM].reserved = 0; // HBM only: `tcm` stays unbound
+    config.memory.of[TLA_TCM] = {}; // HBM only: `tcm` stays unbound
     wide_initiator initiator{"initiator"};
     tlmalloc::width_adapter<64> data{"data"}, control{"control"};
     tlmalloc::memory_controller controller{"controller", config};

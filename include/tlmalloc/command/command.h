@@ -227,12 +227,12 @@ typedef struct tla_command {
     tla_batch batch; /* ALLOC_BATCH */
     bool busy;       /* EVICT: TLA_BUSY when nothing can be evicted now */
     uint64_t key;    /* PUT, GET, REMOVE */
-    tla_mem_object_meta meta;           /* PUT */
-    uint64_t nbytes;                    /* ALLOC, FREE, PLACE, VA_ALLOC, VA_FREE, PE_DMA */
-    tla_paddr pa;                       /* FREE, PLACE, REF, UNREF, PIN, UNPIN, MOVE, PE_DMA */
-    uint64_t timeout_ps;                /* PIN; 0: none */
-    tla_vaddr va;                       /* VA_FREE */
-    tla_scope scope;                    /* commands with entries (tla_opcode_has_entries) */
+    tla_mem_object_meta meta; /* PUT */
+    uint64_t nbytes;     /* ALLOC and similar commands, VA_ALLOC, PE_DMA; FREE, VA_FREE, PLACE: the size of the block */
+    tla_paddr pa;        /* FREE, PLACE, REF, UNREF, PIN, UNPIN, MOVE, PE_DMA */
+    uint64_t timeout_ps; /* PIN; 0: none */
+    tla_vaddr va;        /* VA_FREE */
+    tla_scope scope;     /* commands with entries (tla_opcode_has_entries) */
     uint32_t kernel, program, programs; /* LAUNCH */
     uint64_t target_start_ps;           /* LAUNCH, PE_DMA */
     tla_pe_set pes;                     /* LAUNCH, PE_DMA */
