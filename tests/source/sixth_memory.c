@@ -49,7 +49,7 @@ int main(void) {
     check(!strcmp(tla_memory_kind_name(TLA_SIXTH), "sixth"), "it has another name");
     config.memory.of[TLA_SIXTH].reserved = (1 << 16) + 1;
     check(tla_controller_check_config(&config, &error) == TLA_INVALID_ARGUMENT, "its size is not checked");
-    check(!strcmp(error.text, "memory: sixth memory: reserved is 65537: must be 0 .. 65536"), error.text);
+    check(!strcmp(error.text, "memory: sixth memory: reserved is 65537: must be at most its bytes, 65536"), error.text);
     tla_controller_destroy(controller);
     return failed;
 }
