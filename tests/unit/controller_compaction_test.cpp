@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(the_holder_learns_of_the_new_place_before_the_old_one_is_fr
         BOOST_CHECK_EQUAL(h.about(TLA_OP_FREE, 40, 40, me).status, TLA_BUSY);
         BOOST_REQUIRE(h.go_on() || h.arrive());
     }
-    for (const std::uint64_t pa : {40, 80}) { // the holder may use either
+    for (const std::uint64_t pa : {40u, 80u}) { // the holder may use either
         BOOST_CHECK_EQUAL(h.about(TLA_OP_FREE, pa, 40, me).status, TLA_BUSY);
         BOOST_CHECK_EQUAL(h.about(TLA_OP_PIN, pa, 0, me).status, TLA_BUSY);
         BOOST_CHECK_EQUAL(h.mapping(TLA_OP_UNBIND, 0x11000, pa, 40).status, TLA_BUSY);
