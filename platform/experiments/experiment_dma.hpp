@@ -48,6 +48,7 @@ tla_status age_slice(const tla_config &config, const std::string &path, std::str
 
 experiment_workload all_reduces();       // experiment_all_reduce.cpp
 experiment_workload allocator_traffic(); // experiment_allocator.cpp
+experiment_workload compactions();       // experiment_compaction.cpp
 experiment_workload composites();        // experiment_composite.cpp
 experiment_workload networks();          // experiment_network.cpp
 experiment_workload transformer();       // experiment_transformer.cpp

@@ -222,6 +222,7 @@ static std::vector<experiment_workload> &all_workloads() {
         allocator_traffic(),
         transfers(),
         all_reduces(),
+        compactions(),
         composites(),
         transformer(),
         training(),
