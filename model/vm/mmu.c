@@ -35,6 +35,8 @@ static tla_status create_parts(tla_mmu *m, tla_error *error) {
                              "a power of two of ways");
     status = tla_walkers_create(&m->config.walkers, &m->walkers);
     if (status) return tla_error_set(error, status, "walkers: 1 .. 4096, and a walk cache of at most 4096 entries");
+    if (m->config.ranges > 0) status = tla_range_buffer_create(m->config.ranges, &m->ranges);
+    if (status) return tla_error_set(error, status, "ranges: 0 .. %d", TLA_RANGES_MAX);
     return TLA_OK;
 }
 
@@ -56,6 +58,7 @@ void tla_mmu_destroy(tla_mmu *m) {
     if (!m) return;
     tla_page_table_destroy(m->table);
     tla_tlb_destroy(m->tlb);
+    tla_range_buffer_destroy(m->ranges);
     tla_walkers_destroy(m->walkers);
     tla_map_window_destroy(m->window);
     tla_map_undo_destroy(m->undo);
@@ -164,6 +167,7 @@ static void drop(tla_mmu *m, const tla_map_entry *e) {
         tla_tlb_invalidate_asid(m->tlb, e->asid);
     else
         tla_tlb_invalidate_range(m->tlb, e->asid, e->va, e->nbytes);
+    if (m->ranges) tla_range_buffer_drop(m->ranges, e->asid, e->va.value, e->nbytes);
     tla_walkers_invalidate(m->walkers, e->asid);
 }
 
@@ -206,6 +210,7 @@ tla_mmu_stats tla_mmu_get_stats(const tla_mmu *m) {
         .hits = m->hits, .misses = m->misses, .walk_errors = m->walk_errors, .repeated = m->repeated};
     stats.table = tla_page_table_get_stats(m->table);
     if (m->walkers) stats.walkers = tla_walkers_get_stats(m->walkers);
+    if (m->ranges) stats.ranges = tla_range_buffer_get_stats(m->ranges);
     for (uint32_t level = 0; m->tlb && level < TLA_TLB_LEVELS_MAX; level++)
         stats.tlb[level] = tla_tlb_get_stats(m->tlb, level);
     return stats;

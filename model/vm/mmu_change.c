@@ -49,11 +49,13 @@ static tla_status keep_old(tla_mmu *m, const mmu_change *c) {
     return TLA_OK;
 }
 
-/* Ends the TLB entries of the change when the change is visible. */
+/* Ends the TLB entries of the change when the change is visible, and ranges at once. */
 static void end_entries(tla_mmu *m, const mmu_change *c) {
     for (size_t i = 0; i < c->count && m->tlb; i++) {
-        tla_tlb_end_range(m->tlb, c->entries[i].asid, c->entries[i].va, c->entries[i].nbytes);
-        tla_walkers_invalidate(m->walkers, c->entries[i].asid);
+        const tla_map_entry *e = &c->entries[i];
+        tla_tlb_end_range(m->tlb, e->asid, e->va, e->nbytes);
+        if (m->ranges) tla_range_buffer_drop(m->ranges, e->asid, e->va.value, e->nbytes);
+        tla_walkers_invalidate(m->walkers, e->asid);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "map_undo.h"
 #include "map_window.h"
+#include "range_buffer.h"
 #include "tlmalloc/vm/mmu.h"
 
 /* A table that a change takes. */
@@ -38,6 +39,7 @@ struct tla_mmu {
     tla_mmu_config config;
     tla_page_table *table;
     tla_tlb *tlb;
+    tla_range_buffer *ranges; /* NULL: none */
     tla_walkers *walkers;
     tla_map_window *window;
     tla_map_undo *undo;

@@ -2,6 +2,7 @@
 #include "base/numbers.h"
 #include "mmu_state.h"
 #include "pte_check.h"
+#include "pte_line.h"
 
 static void go_on(tla_mmu_request *r, tla_mmu_phase phase, uint64_t at_ps) {
     r->phase = phase;
@@ -109,16 +110,34 @@ static tla_status remember(tla_mmu *m, const tla_mmu_request *r) {
 
 static void ask_for_walk(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps);
 
+/* A TLB miss that a range serves, in the time of the last level: the smallest page there, which nearer levels then
+ * hold. */
+static bool find_in_ranges(tla_mmu *m, const tla_mmu_access *a, tla_tlb_hit *hit) {
+    tla_range range;
+    if (!m->ranges || !tla_range_buffer_lookup(m->ranges, a->asid, a->va.value, &range)) return false;
+    const uint64_t page = m->config.table.page_size, va = a->va.value & ~(page - 1);
+    hit->va.value = va;
+    hit->nbytes = page;
+    hit->pa.value = range.pa + (va - range.va);
+    hit->flags = range.flags;
+    const tla_walk found = {
+        .asid = a->asid, .va = hit->va, .nbytes = page, .page_size = page, .pa = hit->pa, .flags = hit->flags};
+    tla_tlb_fill_nearer(m->tlb, &found);
+    return true;
+}
+
 /* A lookup that ends at now_ps at the earliest. */
 static void look_up(tla_mmu *m, tla_mmu_request *r, uint64_t lookup_ps, uint64_t now_ps) {
     tla_mmu_access *a = &r->access;
     tla_tlb_hit hit;
     tla_mmu_advance(m, now_ps);
-    if (tla_tlb_lookup(m->tlb, a->asid, a->va, now_ps, &hit)) {
-        m->hits++;
+    const bool in_tlb = tla_tlb_lookup(m->tlb, a->asid, a->va, now_ps, &hit);
+    if (in_tlb || find_in_ranges(m, a, &hit)) {
+        m->hits += in_tlb;
         r->piece = (tla_mmu_piece){0};
         r->expected = TLA_OK;
         r->governed = mmu_find_old(m, a, now_ps, &r->limit, &r->expected, &r->piece);
+        r->piece.ranged = !in_tlb;
         r->found.va = hit.va;
         r->found.nbytes = hit.nbytes;
         r->found.pa = hit.pa;
@@ -208,6 +227,11 @@ static void read_next(tla_mmu *m, tla_mmu_request *r, uint64_t now_ps) {
     }
     r->read_pa = walk->read[r->level].pa;
     r->read_nbytes = walk->read[r->level].nbytes;
+    if (m->ranges) {
+        const pte_line line = pte_line_of(walk, r->level, m->config.table.va_bits);
+        r->read_pa.value = line.pa;
+        r->read_nbytes = line.nbytes;
+    }
     go_on(r, TLA_MMU_READ, now_ps);
 }
 
@@ -278,7 +302,22 @@ static void settle(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps
     finish(r, status, now_ps);
 }
 
-static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_ps) {
+/* Memory and table may differ because of an outstanding change, or of a change since the walk was decided. */
+static bool in_flux(const tla_mmu *m, const tla_mmu_request *r) {
+    return m->changing || r->epoch != m->epoch;
+}
+
+/* A good walk has read a line of entries; no change of any mapping may have been under way since it began. */
+static void fill_ranges(tla_mmu *m, const tla_mmu_request *r, const uint8_t *line, uint64_t now_ps) {
+    const tla_walk *walk = &r->walk.walk;
+    const bool is_page = walk->nbytes > 0 && walk->nbytes == walk->page_size;
+    if (!m->ranges || !is_page || r->governed || in_flux(m, r) || now_ps < m->window_ps) return;
+    const tla_range run = pte_line_run(m->table, walk, m->config.table.va_bits, line);
+    tla_range_buffer_fill(m->ranges, &run, run.nbytes == walk->page_size);
+}
+
+/* line: of a good walk the data of its last read, or NULL outside any memory. */
+static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, const void *line, uint64_t now_ps) {
     const uint32_t asid = r->access.asid;
     tla_mmu_advance(m, now_ps);
     tla_walk_request *joined = tla_walkers_finish(m->walkers, &r->walk, now_ps, end == WALK_GOOD && !r->disturbed);
@@ -286,6 +325,7 @@ static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_
         m->walk_errors++;
         tla_walkers_invalidate(m->walkers, asid); /* no walk starts from its path */
     }
+    if (end == WALK_GOOD) fill_ranges(m, r, line, now_ps);
     settle(m, r, end, now_ps);
     for (tla_walk_request *j = joined, *next; j; j = next) {
         next = j->next;
@@ -303,29 +343,30 @@ static void end_walk(tla_mmu *m, tla_mmu_request *r, walk_end end, uint64_t now_
     }
 }
 
-/* Memory and table may differ because of an outstanding change, or of a change since the walk was decided. */
-static bool in_flux(const tla_mmu *m, const tla_mmu_request *r) {
-    return m->changing || r->epoch != m->epoch;
+/* The entry that the walk needs, in the data of its read. */
+static const uint8_t *entry_in(const tla_mmu *m, const tla_mmu_request *r, const void *bytes) {
+    const uint32_t before = m->ranges ? pte_line_of(&r->walk.walk, r->level, m->config.table.va_bits).before : 0;
+    return (const uint8_t *)bytes + before;
 }
 
 tla_mmu_phase tla_mmu_step(tla_mmu *m, tla_mmu_request *r, uint64_t at_ps, const void *bytes) {
     if (r->phase == TLA_MMU_READ) {
-        bool matches = bytes && tla_walk_read_matches(&r->walk.walk, r->level, bytes);
+        bool matches = bytes && tla_walk_read_matches(&r->walk.walk, r->level, entry_in(m, r, bytes));
         r->disturbed = r->disturbed || !matches;
         if (!bytes || (!matches && !in_flux(m, r))) {
-            end_walk(m, r, WALK_WRONG, at_ps);
+            end_walk(m, r, WALK_WRONG, NULL, at_ps);
         } else if (!matches && !r->governed) {
-            end_walk(m, r, WALK_OVERTAKEN, at_ps);
+            end_walk(m, r, WALK_OVERTAKEN, NULL, at_ps);
         } else if (++r->level < r->walk.walk.reads) {
             read_next(m, r, at_ps);
         } else {
-            end_walk(m, r, WALK_GOOD, at_ps);
+            end_walk(m, r, WALK_GOOD, bytes, at_ps);
         }
     } else if (r->asking) {
         expect_again(m, r, at_ps);
         ask_for_walk(m, r, at_ps);
     } else {
-        end_walk(m, r, WALK_GOOD, at_ps);
+        end_walk(m, r, WALK_GOOD, NULL, at_ps);
     }
     return r->phase;
 }

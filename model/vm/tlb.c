@@ -345,11 +345,8 @@ bool tla_tlb_lookup(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t at_ps, t
     return false;
 }
 
-tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk) {
-    return tla_tlb_fill_until(tlb, walk, FOREVER);
-}
-
-tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until_ps) {
+/* Fills the nearest levels, so many. */
+static tla_status fill_levels(tla_tlb *tlb, uint32_t levels, const tla_walk *walk, uint64_t until_ps) {
     uint32_t size = 0;
     while (size < tlb->size_count && UINT64_C(1) << tlb->shift[size] != walk->page_size)
         size++;
@@ -361,9 +358,21 @@ tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until
                  .asid = walk->asid,
                  .size = (uint8_t)size,
                  .flags = (uint8_t)walk->flags};
-    for (uint32_t n = 0; n < tlb->levels; n++)
+    for (uint32_t n = 0; n < levels; n++)
         fill(tlb, &tlb->level[n], &entry);
     return TLA_OK;
+}
+
+tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk) {
+    return tla_tlb_fill_until(tlb, walk, FOREVER);
+}
+
+tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until_ps) {
+    return fill_levels(tlb, tlb->levels, walk, until_ps);
+}
+
+tla_status tla_tlb_fill_nearer(tla_tlb *tlb, const tla_walk *walk) {
+    return fill_levels(tlb, tlb->levels ? tlb->levels - 1 : 0, walk, FOREVER);
 }
 
 /* ---- invalidation ---- */

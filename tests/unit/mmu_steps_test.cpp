@@ -19,7 +19,7 @@ const uint64_t KiB = 1024, page = 4 * KiB;
 // An event queue, a memory behind it, and an MMU whose requests and changes use both.
 struct platform {
     explicit platform(tla_walk_mode walk, unsigned seed,
-                      const tla_walkers_config &walkers = {4, 2, 8, true, true, 100'000})
+                      const tla_walkers_config &walkers = {4, 2, 8, true, true, 100'000}, uint32_t ranges = 0)
         : random(seed) {
         tla_mmu_config c{};
         c.walk = walk;
@@ -32,6 +32,7 @@ struct platform {
         c.tlb.level[0] = {8, 0, 1000, TLA_REPLACE_PLRU};
         c.tlb.level[1] = {64, 4, 5000, TLA_REPLACE_LRU};
         c.walkers = walkers;
+        c.ranges = ranges;
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_mmu_create(&c, &mmu, &error) == TLA_OK, error.text);
     }
@@ -222,9 +223,10 @@ struct versions {
 };
 
 // Random accesses, thick and thin, while mappings change one after the other.
-void check_changes_under_walks(tla_walk_mode walk, unsigned seed, const tla_walkers_config &walkers) {
+void check_changes_under_walks(tla_walk_mode walk, unsigned seed, const tla_walkers_config &walkers,
+                               uint32_t ranges = 0) {
     BOOST_TEST_MESSAGE("seed " << seed);
-    platform p(walk, seed, walkers);
+    platform p(walk, seed, walkers, ranges);
     versions map;
     uint64_t translated = 0, unmapped = 0, walked = 0, stale = 0, taken_back = 0;
     bool changing = false, can_take_back = false;
@@ -312,6 +314,8 @@ void check_changes_under_walks(tla_walk_mode walk, unsigned seed, const tla_walk
     BOOST_CHECK_GT(s.repeated, 5u);
     BOOST_CHECK_GT(p.most, 8u);
     BOOST_CHECK_GT(taken_back, 20u);
+    BOOST_CHECK_EQUAL(s.ranges.hits > 50, ranges > 0);
+    BOOST_CHECK_EQUAL(s.ranges.dropped > 50, ranges > 0);
     if (walk == TLA_WALK_MEMORY) {
         BOOST_CHECK_GT(p.drains, 0u);
         uint64_t table_bytes = 0;
@@ -335,6 +339,13 @@ BOOST_AUTO_TEST_CASE(accesses_during_changes_see_visible_mappings_with_a_latency
     check_changes_under_walks(TLA_WALK_FLAT, 5, {4, 2, 8, true, true, 100'000});
     check_changes_under_walks(TLA_WALK_FLAT, 6, {2, 0, 0, false, true, 100'000});
     check_changes_under_walks(TLA_WALK_FLAT, 7, {8, 4, 0, false, false, 50'000});
+}
+
+BOOST_AUTO_TEST_CASE(no_range_leads_to_what_a_change_has_ended) {
+    check_changes_under_walks(TLA_WALK_MEMORY, 13, {4, 2, 8, true, true, 0}, 4);
+    check_changes_under_walks(TLA_WALK_MEMORY, 14, {1, 0, 0, false, true, 0}, 64);
+    check_changes_under_walks(TLA_WALK_FLAT, 15, {4, 2, 8, true, true, 100'000}, 16);
+    check_changes_under_walks(TLA_WALK_FLAT, 16, {2, 0, 0, false, true, 60'000}, 64);
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_table_entry_fails_all_accesses_that_wait_for_the_walk) {

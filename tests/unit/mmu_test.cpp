@@ -36,7 +36,7 @@ struct fixture {
     memory tables;
     tla_mmu *mmu = nullptr;
 
-    explicit fixture(tla_walk_mode walk, bool remap = false) {
+    explicit fixture(tla_walk_mode walk, bool remap = false, uint32_t ranges = 0) {
         tla_mmu_config c{};
         c.walk = walk;
         c.table.page_size = page;
@@ -48,6 +48,7 @@ struct fixture {
         c.tlb.level[0] = {8, 0, 1000, TLA_REPLACE_PLRU};
         c.tlb.level[1] = {64, 4, 5000, TLA_REPLACE_RANDOM};
         c.walkers = {4, 2, 8, true, true, 100'000};
+        c.ranges = ranges;
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_mmu_create(&c, &mmu, &error) == TLA_OK, error.text);
     }
@@ -70,11 +71,11 @@ struct fixture {
 };
 
 // Random maps, unmaps, invalidations and accesses in three address spaces; every access against an array of pages.
-void check_against_bytes(tla_walk_mode walk, unsigned seed, unsigned steps) {
+void check_against_bytes(tla_walk_mode walk, unsigned seed, unsigned steps, uint32_t ranges = 0) {
     BOOST_TEST_MESSAGE("seed " << seed);
     std::mt19937_64 random(seed);
     const uint64_t span = 1 << 20, granule = 512; // mappings begin and end at multiples of it
-    fixture f(walk);
+    fixture f(walk, false, ranges);
     std::vector<int64_t> model[3]; // pa of each granule, -1: not mapped
     std::vector<uint32_t> flags[3];
     for (unsigned asid = 0; asid < 3; asid++) {
@@ -136,6 +137,7 @@ void check_against_bytes(tla_walk_mode walk, unsigned seed, unsigned steps) {
     if (walk != TLA_WALK_IDEAL) {
         BOOST_CHECK_GT(s.hits, steps / 200);
         BOOST_CHECK_GT(s.walkers.walks, steps / 100);
+        BOOST_CHECK_EQUAL(s.ranges.hits > 20, ranges > 0);
     }
 }
 
@@ -151,6 +153,11 @@ BOOST_AUTO_TEST_CASE(the_ideal_mmu_agrees_too) {
 
 BOOST_AUTO_TEST_CASE(walks_through_a_memory_agree_too) {
     check_against_bytes(TLA_WALK_MEMORY, 503, 30'000);
+}
+
+BOOST_AUTO_TEST_CASE(ranges_agree_too_beside_regions_and_pages_of_two_sizes) {
+    check_against_bytes(TLA_WALK_FLAT, 504, 200'000, 4);
+    check_against_bytes(TLA_WALK_MEMORY, 505, 30'000, 16);
 }
 
 BOOST_AUTO_TEST_CASE(every_single_bit_that_is_wrong_in_a_walked_entry_is_noticed) {

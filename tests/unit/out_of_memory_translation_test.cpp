@@ -160,6 +160,7 @@ BOOST_AUTO_TEST_CASE(translation_objects_that_cannot_be_created_stay_null) {
             config.table = pages;
             config.tlb = tlb;
             config.walkers = walkers;
+            config.ranges = 4;
             tla_error error{};
             const tla_status status = tla_mmu_create(&config, made, &error);
             BOOST_CHECK_EQUAL(error.status, status);

@@ -90,6 +90,9 @@ tla_status tla_tlb_fill(tla_tlb *tlb, const tla_walk *walk);
 /* As tla_tlb_fill, for a mapping that a decided change ends: the entry can be hit only before until_ps. */
 tla_status tla_tlb_fill_until(tla_tlb *tlb, const tla_walk *walk, uint64_t until_ps);
 
+/* As tla_tlb_fill, in all levels except the last: for a translation that was found beside the last. */
+tla_status tla_tlb_fill_nearer(tla_tlb *tlb, const tla_walk *walk);
+
 /* Marks every entry of an ASID that overlaps [va, va + nbytes), or every entry of an ASID. Marked entries serve until
  * the time that tla_tlb_end sets. An entry that ends sooner is unchanged. Counted as invalidated. */
 void tla_tlb_end_range(tla_tlb *tlb, uint32_t asid, tla_vaddr va, uint64_t nbytes);
@@ -107,6 +110,22 @@ uint64_t tla_tlb_invalidate_all(tla_tlb *tlb);
 
 /* Statistics of one level; all zero for an unknown level. */
 tla_tlb_stats tla_tlb_get_stats(const tla_tlb *tlb, uint32_t level);
+
+/* --- Ranges ---
+ *
+ * A lookaside buffer of ranges beside the last TLB level: each leads any number of pages, contiguous on both sides and
+ * with the same permissions, to their place. Walks fill it. A change of any part of a range drops it when the change is
+ * decided, so that no range ever leads to an old place. */
+
+enum { TLA_RANGES_MAX = 1024 };
+
+typedef struct tla_ranges_stats {
+    uint64_t lookups, hits; /* lookups that no TLB level served, and those of them that a range served */
+    uint64_t fills;         /* walks that entered a range or extended one */
+    uint64_t evictions;     /* ranges that were replaced */
+    uint64_t dropped;       /* ranges removed by changes and invalidations */
+    uint32_t valid;         /* ranges that are now valid */
+} tla_ranges_stats;
 
 /* --- Walkers ---
  *
@@ -225,6 +244,9 @@ typedef struct tla_mmu_config {
     tla_tlb_config tlb;          /* without its page sizes, which are the table's. Not used by TLA_WALK_IDEAL */
     tla_walkers_config walkers;  /* not used by TLA_WALK_IDEAL */
     bool pa_fallback; /* an unmapped virtual address is used as a physical address (KernBench's PageFault path) */
+    /* Ranges beside the TLB, at most TLA_RANGES_MAX; 0: none. With them a walk in memory reads lines of eight entries.
+     * Not used by TLA_WALK_IDEAL. */
+    uint32_t ranges;
 } tla_mmu_config;
 
 typedef struct tla_mmu tla_mmu;
@@ -243,7 +265,8 @@ typedef struct tla_mmu_piece {
     uint64_t nbytes; /* contiguous from there, at most the requested bytes */
     bool fallback;   /* the virtual address itself, used as a physical address */
     bool stale;      /* uses a mapping that a decided change, not yet visible, has replaced or removed */
-    bool walked;     /* a TLB miss: a walk of its own, or a joined walk */
+    bool walked;     /* a miss: a walk of its own, or a joined walk */
+    bool ranged;     /* a TLB miss that a range served */
     uint64_t walk_start_ps, walk_end_ps; /* start and end of its own walk; else both 0 */
 } tla_mmu_piece;
 
@@ -252,11 +275,12 @@ typedef struct tla_mmu_piece {
 bool tla_mmu_piece_join(tla_mmu_piece *last, const tla_mmu_piece *next);
 
 typedef struct tla_mmu_stats {
-    uint64_t hits, misses; /* TLB hits and misses, all levels together */
+    uint64_t hits, misses; /* lookups that the TLB served, all levels together; that neither TLB nor ranges served */
     uint64_t walk_errors;  /* walks whose data differed from the table, or could not be read */
     uint64_t repeated;     /* lookups repeated because of a change during their walk */
     tla_walkers_stats walkers;
     tla_tlb_stats tlb[TLA_TLB_LEVELS_MAX];
+    tla_ranges_stats ranges;
     tla_page_table_stats table;
 } tla_mmu_stats;
 
