@@ -315,6 +315,7 @@ const tla_key_condition tla_key_conditions[] = {
 
     {"mmu.fault_latency", waits_for_pages, {"mmu.unmapped"}, "demand"},
     {"mmu.va_bits", walks, {"mmu.walk"}, "flat or memory"},
+    {"mmu.ranges", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.tlb_seed", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.tlb_seed", replaces_at_random, {"mmu.tlb_l1.replacement", "mmu.tlb_l2.replacement"}, "random"},
     {"mmu.tlb_l1.", walks, {"mmu.walk"}, "flat or memory"},

@@ -262,6 +262,9 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(mmu.walk, mmu.walk, tla_walk_mode), "KernBench ADR-0039: no TLB capacity, no walks", "ideal",
      "ideal: a translation takes mmu.overhead only; flat: TLBs and walkers, with a fixed latency for each level; "
      "memory: TLBs and walkers, and every level is a read of the PE's HBM slice"},
+    {COUNT(mmu.ranges, mmu.ranges, 0, TLA_RANGES_MAX), "tlmalloc's choice: none; RMM has 32", "0",
+     "ranges beside the last TLB level, each for any number of contiguous pages; walks find them in lines of eight "
+     "entries. 0: none"},
     {COUNT(mmu.tlb_seed, mmu.tlb_seed, 0, UINT64_MAX), CHOICE, "1", "seed of the random replacement"},
     {COUNT(mmu.tlb_l1.entries, mmu.tlb_l1.entries, 0, TLA_TLB_ENTRIES_MAX), "gem5 GPU TLB: L1", "32",
      "entries of the first level; 0: no first level"},

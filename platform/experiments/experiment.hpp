@@ -34,10 +34,10 @@ class experiment_run {
     // Called when all rows exist: a workload that advances the simulation itself, step by step, does so here.
     virtual void drive() {}
 
-    bool finished() const { return finished_; }
+    virtual bool finished() const { return finished_; }
     // In the order of experiment_workload::figures; NaN: was not measured.
-    double result(std::size_t figure) const { return results_[figure]; }
-    const tla_error &failure() const { return failure_; }
+    virtual double result(std::size_t figure) const { return results_[figure]; }
+    virtual const tla_error &failure() const { return failure_; }
     virtual std::uint64_t leaks() const { return 0; }
 
   protected:

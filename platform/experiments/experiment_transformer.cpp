@@ -1,7 +1,8 @@
-// The kernel transformer_block on a fresh or an aged heap: what allocators, pages and memory do to it.
+// The kernel transformer_block on a fresh or an aged heap, or on each: what allocators, pages and memory do to it.
 #include "experiments/experiment_dma.hpp"
 #include "run/workload.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,8 @@ const tl_kernel_info &kernel() {
 
 class transformer_run : public platform_run {
   public:
+    enum { KERNEL_US, ALLOC_AND_MAP, PIECES, ROW_HITS, TLB_MISSES }; // figures
+
     transformer_run(const char *name, const tla_config &config, const experiment_parameters &p)
         : platform_run(name, config, {&kernel().run, 1}) {
         choice_.kernel = &kernel();
@@ -84,20 +87,83 @@ class transformer_run : public platform_run {
     std::unique_ptr<workload> work_;
 };
 
+// The state of the slices before the kernel, and its figures.
+struct initial_heap {
+    const char *kernel_figure, *misses_figure;
+    bool aged;
+};
+const initial_heap heaps[] = {
+    {"fresh_kernel", "fresh_misses", false},
+    {"aged_kernel", "aged_misses", true},
+};
+
+// A platform with each heap.
+class heaps_run : public experiment_run {
+  public:
+    heaps_run(const char *name, const tla_config &config, experiment_parameters p) {
+        for (const initial_heap &heap : heaps) {
+            p.numbers["aged"] = heap.aged;
+            runs_.push_back(std::make_unique<transformer_run>(
+                (std::string(name) + "_" + std::to_string(runs_.size())).c_str(), config, p));
+        }
+    }
+
+    bool finished() const override {
+        return std::all_of(runs_.begin(), runs_.end(), [](const auto &run) { return run->finished(); });
+    }
+    double result(std::size_t figure) const override {
+        return runs_[figure / 2]->result(figure % 2 ? transformer_run::TLB_MISSES : transformer_run::KERNEL_US);
+    }
+    const tla_error &failure() const override {
+        for (const auto &run : runs_)
+            if (!run->finished()) return run->failure();
+        return failure_;
+    }
+    std::uint64_t leaks() const override {
+        std::uint64_t sum = 0;
+        for (const auto &run : runs_)
+            sum += run->leaks();
+        return sum;
+    }
+
+  private:
+    std::vector<std::unique_ptr<transformer_run>> runs_;
+};
+
+std::vector<experiment_parameter> with_those_of_the_kernel(std::vector<experiment_parameter> parameters) {
+    for (std::uint32_t i = 0; i < tl_kernel_parameter_count(&kernel()); i++)
+        parameters.push_back({kernel().parameters[i].name, TLA_VALUE_COUNT});
+    return parameters;
+}
+
 } // namespace
 
 experiment_workload transformer() {
-    std::vector<experiment_parameter> parameters = {{"trace", TLA_VALUE_TEXT}, {"aged", TLA_VALUE_BOOLEAN}};
-    for (std::uint32_t i = 0; i < tl_kernel_parameter_count(&kernel()); i++)
-        parameters.push_back({kernel().parameters[i].name, TLA_VALUE_COUNT});
     return {"transformer_block",
-            parameters,
+            with_those_of_the_kernel({{"trace", TLA_VALUE_TEXT}, {"aged", TLA_VALUE_BOOLEAN}}),
             {"kernel", "alloc_and_map", "pieces", "row_hits", "tlb_misses"},
             false,
             [](const char *name, const tla_config &config, const experiment_parameters &p)
                 -> std::unique_ptr<experiment_run> { return std::make_unique<transformer_run>(name, config, p); },
             transformer_run::check,
             {"us", "%", "a tensor", "% of bursts", "misses"}};
+}
+
+experiment_workload transformer_heaps() {
+    experiment_workload made{"transformer_heaps",
+                             with_those_of_the_kernel({{"trace", TLA_VALUE_TEXT}}),
+                             {},
+                             false,
+                             [](const char *name, const tla_config &config,
+                                const experiment_parameters &p) -> std::unique_ptr<experiment_run> {
+                                 return std::make_unique<heaps_run>(name, config, p);
+                             },
+                             transformer_run::check};
+    for (const initial_heap &heap : heaps) {
+        made.figures.insert(made.figures.end(), {heap.kernel_figure, heap.misses_figure});
+        made.units.insert(made.units.end(), {"us", "misses"});
+    }
+    return made;
 }
 
 } // namespace tlmalloc

@@ -163,6 +163,7 @@ static void try_for_walks(trials *t) {
     if (sum_of(t->e, "mmus", "demand_faults") > 0) try_value(t, "mmu.unmapped", "error");
     if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
     try_scaled(t, is_set_to(t->e, "mmu.tlb_l2.entries", "0") ? "mmu.tlb_l1.entries" : "mmu.tlb_l2.entries", 4, 1);
+    try_scaled(t, "mmu.ranges", 4, 1);
     if (is_set_to(t->e, "mmu.walkers.merge_slots", "0")) try_value(t, "mmu.walkers.merge_slots", "32");
     try_faster(t, "mmu.walkers.count");
     try_value(t, "mmu.walkers.path_registers", "true");

@@ -15,6 +15,7 @@ function figuresOfRun(report) {
     ["failed allocations", "failed", sumOf(report.controllers, "failed")],
     ["free-list nodes visited", "nodes_visited", sumOf(report.controllers, "nodes_visited")],
     ["TLB misses", "misses", sumOf(report.mmus, "misses")],
+    ["range hits", "range_hits", rangeHitsOf(report.mmus)],
     ["faults", "faults", sumOf(report.mmus, "faults")],
     ["leaks", "leaks", report.leaks],
   ];
@@ -22,6 +23,11 @@ function figuresOfRun(report) {
 
 function sumOf(rows, key) {
   return (rows || []).reduce((sum, row) => sum + (row[key] || 0), 0);
+}
+
+// Undefined where no MMU has ranges.
+function rangeHitsOf(mmus) {
+  return mmus.some((row) => row.range_hits !== undefined) ? sumOf(mmus, "range_hits") : undefined;
 }
 
 // Of another report: its own numbers, and how long its lists are.

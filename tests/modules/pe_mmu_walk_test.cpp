@@ -246,6 +246,89 @@ BOOST_AUTO_TEST_CASE(invalidate_drops_entries_and_keeps_mappings) {
     BOOST_CHECK_EQUAL(b.mmu.get_statistics().invalidates, 2u);
 }
 
+// --- ranges ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+pe_mmu::config ranged(tla_walk_mode walk) {
+    pe_mmu::config config = walking(walk);
+    config.overhead_ps = 500;
+    config.tlb_l1 = {1, 0, 1000, TLA_REPLACE_LRU};
+    config.tlb_l2 = {1, 0, 5000, TLA_REPLACE_LRU};
+    config.ranges = 2;
+    return config;
+}
+
+constexpr std::uint64_t burst_ps = 8000; // 256 B at 32 GB/s: a read of the data, and of a line of entries
+
+} // namespace
+
+namespace {
+
+// A lookup costs the overhead and the TLB levels until it hits. A walk of four levels costs walk_ps more.
+void check_ranges(tla_walk_mode walk, std::uint64_t walk_ps) {
+    bench b(ranged(walk));
+    b.run([&] {
+        const tla_completion block = b.allocator.command(0, alloc_command(TLA_HBM, 16 * page));
+        b.map({{0x10000, block.value, 16 * page}}); // two lines
+        const auto took = [&](std::uint64_t va) {
+            bytes data(16);
+            sc_core::sc_time delay;
+            const std::uint64_t start_ps = to_ps(sc_core::sc_time_stamp());
+            BOOST_CHECK_EQUAL(b.cpu.read(va, data, delay), tlm::TLM_OK_RESPONSE);
+            sc_core::wait(delay);
+            return to_ps(sc_core::sc_time_stamp()) - start_ps;
+        };
+        const std::uint64_t first_level_ps = 500 + 1000 + burst_ps, last_level_ps = first_level_ps + 5000;
+        BOOST_CHECK_EQUAL(took(0x10000 + 3 * page), last_level_ps + walk_ps);
+        BOOST_CHECK_EQUAL(took(0x10000), last_level_ps);            // the range
+        BOOST_CHECK_EQUAL(took(0x10000 + page), last_level_ps);     // again
+        BOOST_CHECK_EQUAL(took(0x10000 + page), first_level_ps);    // the page, which the range hit has entered
+        BOOST_CHECK_EQUAL(took(0x10000 + 3 * page), last_level_ps); // the second level of the TLB
+        BOOST_CHECK_EQUAL(took(0x10000 + 8 * page), last_level_ps + walk_ps);
+        BOOST_CHECK_EQUAL(took(0x10000 + 15 * page), last_level_ps);
+        BOOST_CHECK_EQUAL(b.mmu.get_statistics().ranges.valid, 1u); // one of both lines
+        b.map({{0x10000, 0, page}}, TLA_OP_UNMAP);
+        sc_core::wait(1, sc_core::SC_US);
+        BOOST_CHECK_EQUAL(took(0x10000 + 5 * page), last_level_ps + walk_ps);
+        b.map({{0x10000, 0, 0}}, TLA_OP_INVALIDATE);
+        BOOST_CHECK_EQUAL(took(0x10000 + 4 * page), last_level_ps + walk_ps);
+        b.map({{0x10000 + page, 0, 15 * page}}, TLA_OP_UNMAP);
+        b.allocator.command(0, free_command(block.value, 16 * page));
+    });
+    std::map<std::string, std::uint64_t> rows;
+    for (const statistic &row : b.mmu.list_statistics()[0].statistics)
+        rows[row.name] = row.value;
+    BOOST_CHECK_EQUAL(rows.at("hits"), 2u);
+    BOOST_CHECK_EQUAL(rows.at("misses"), 4u);
+    BOOST_CHECK_EQUAL(rows.at("range_hits"), 3u);
+    BOOST_CHECK_EQUAL(rows.at("range_fills"), 4u);
+    BOOST_CHECK_EQUAL(rows.at("range_drops"), 3u);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_range_serves_the_neighbours_of_a_walked_page_in_the_time_of_the_last_level) {
+    check_ranges(TLA_WALK_FLAT, 4 * 100'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_walk_in_memory_brings_a_line_of_entries_in_the_time_of_its_reads) {
+    check_ranges(TLA_WALK_MEMORY, 4 * burst_ps);
+}
+
+BOOST_AUTO_TEST_CASE(without_ranges_an_mmu_has_no_statistics_of_them) {
+    bench b(walking(TLA_WALK_FLAT));
+    for (const statistic &row : b.mmu.list_statistics()[0].statistics)
+        BOOST_CHECK_MESSAGE(std::string(row.name).rfind("range", 0) != 0, row.name);
+    b.run([] {});
+}
+
+BOOST_AUTO_TEST_CASE(more_than_1024_ranges_are_rejected) {
+    pe_mmu::config config = ranged(TLA_WALK_FLAT);
+    config.ranges = 1025;
+    check_refused([&] { pe_mmu mmu("mmu", config); }, "/tlmalloc/pe_mmu/config: ranges: 0 .. 1024");
+}
+
 // --- address spaces --------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(one_address_space_does_not_reach_the_bytes_of_another_by_any_path) {
@@ -306,10 +389,11 @@ namespace {
 
 // Random accesses through a map that changes, in two address spaces, tables in memory; every byte against a map of
 // bytes.
-void check_random_traffic(tla_walk_mode walk, unsigned seed) {
+void check_random_traffic(tla_walk_mode walk, unsigned seed, std::uint32_t ranges = 0) {
     BOOST_TEST_MESSAGE("seed " << seed);
     pe_mmu::config config = walking(walk);
     config.asids = 2;
+    config.ranges = ranges;
     config.larger_page_sizes[0] = 64 << 10;
     config.walkers = {4, 4, 8, true, true, 100'000};
     bench b(config);
@@ -378,6 +462,7 @@ void check_random_traffic(tla_walk_mode walk, unsigned seed) {
     const pe_mmu::statistics s = b.mmu.get_statistics();
     BOOST_CHECK_GT(s.hits, 100u);
     BOOST_CHECK_GT(s.walkers.walks, 100u);
+    BOOST_CHECK_EQUAL(s.ranges.hits > 20, ranges > 0);
     BOOST_CHECK_EQUAL(s.walk_errors, 0u);
     BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
 }
@@ -390,6 +475,14 @@ BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_righ
 
 BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_right_with_tables_in_memory) {
     check_random_traffic(TLA_WALK_MEMORY, 12);
+}
+
+BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_right_with_ranges) {
+    check_random_traffic(TLA_WALK_FLAT, 13, 4);
+}
+
+BOOST_AUTO_TEST_CASE(every_byte_of_random_traffic_through_a_changing_map_is_right_with_ranges_from_lines_in_memory) {
+    check_random_traffic(TLA_WALK_MEMORY, 14, 4);
 }
 
 // --- configurations that cannot be built -----------------------------------------------------------------------------

@@ -395,6 +395,30 @@ BOOST_AUTO_TEST_CASE(mappings_are_forgotten_and_their_pointers_withdrawn) {
     run(s);
 }
 
+BOOST_AUTO_TEST_CASE(ranges_are_forgotten_with_the_mappings) {
+    platform::config config = platform::walking();
+    config.mmu.ranges = 4;
+    platform s("s", config);
+    s.driver.body = [&s] {
+        sc_core::sc_time delay;
+        bytes word(4);
+        const auto range_hits_from = [&](std::uint64_t pa) {
+            BOOST_CHECK_EQUAL(s.map({{0x10000, pa, 8 * 4096}}).status, TLA_OK);
+            for (const std::uint64_t va : {0x10000, 0x12000}) {
+                BOOST_CHECK_EQUAL(s.through.read(va, word, delay = {}), tlm::TLM_OK_RESPONSE);
+                sc_core::wait(delay);
+            }
+            return s.mmu.get_statistics().ranges.hits;
+        };
+        BOOST_CHECK_EQUAL(range_hits_from(s.hbm(0)), 1u);
+        s.mmu.reset();
+        BOOST_CHECK_EQUAL(s.mmu.get_statistics().ranges.valid, 0u);
+        BOOST_CHECK_EQUAL(s.through.read(0x12000, word, delay = {}), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+        BOOST_CHECK_EQUAL(range_hits_from(s.hbm(64 * 4096)), 1u);
+    };
+    run(s);
+}
+
 // All modules by one line: the walk goes on to its end, or finds that the memory refuses it.
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_a_walk_answers_waiting_accesses) {
     platform s("s", platform::walking());

@@ -167,6 +167,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"mmu.pages_2m", {"true", pages, "large"}},
         {"mmu.va_bits", {"57", {"mmu.walk=flat"}}},
         {"mmu.walk", {"flat", {}}},
+        {"mmu.ranges", {"4", pages, "large"}},
         {"mmu.tlb_seed", {"7", tlb + settings{"mmu.tlb_l1.entries=4", "mmu.tlb_l1.replacement=random"}, "mlp"}},
         {"va.page_size", {"64 KiB", {}}},
         {"va.size", {"4 KiB", {"va.page_size=4 KiB"}}},

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("run", {"run", platform}, found);
     play("run",
          {"run", platform, "--kernel", "dma_read", "--set", "hbm.timing=hbm3", "--set", "mmu.walk=memory", "--set",
-          "controller.guard=report", "--set", "controller.free_list=hbm"},
+          "mmu.ranges=4", "--set", "controller.guard=report", "--set", "controller.free_list=hbm"},
          found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=caching_pool"}, found);
     play("run", {"run", platform, "--kernel", "ring"}, found);

@@ -26,9 +26,15 @@ void check_refused(const std::string &text, const std::string &finding) {
     BOOST_CHECK_EQUAL(run.err, path + finding + "\n");
 }
 
-// Experiments that take seconds: each has a case of its own here, or plan_or_allocate_test, and runs once.
-const std::vector<std::string> dear{"allocator_felt",   "allocator_traffic", "kernbench_kernels_all_reduce",
-                                    "kernbench_parity", "neummu_ladder",     "plan_or_allocate"};
+// Experiments that take seconds: each has a case of its own here, in plan_or_allocate_test or in ranges_test, and runs
+// once.
+const std::vector<std::string> dear{"allocator_felt",
+                                    "allocator_traffic",
+                                    "kernbench_kernels_all_reduce",
+                                    "kernbench_parity",
+                                    "neummu_ladder",
+                                    "plan_or_allocate",
+                                    "ranges"};
 
 // What rows have, and what is far away says why.
 struct row_counts {
@@ -461,12 +467,13 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("note: &a x"), ":7:22: error: found the anchor \"a\", expected none");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: [x]\n",
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
-    check_refused("name: s\nworkload: streams\n",
-                  ":2:11: error: workload: found \"streams\", expected one of stream, "
-                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-                  "transfers, all_reduce, compaction, composite, transformer_block, training, network, "
-                  "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
-                  "mean \"stream\"?");
+    check_refused(
+        "name: s\nworkload: streams\n",
+        ":2:11: error: workload: found \"streams\", expected one of stream, "
+        "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
+        "transfers, all_reduce, compaction, composite, transformer_block, transformer_heaps, training, network, "
+        "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
+        "mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),

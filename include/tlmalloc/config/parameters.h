@@ -133,6 +133,7 @@ typedef struct tla_mmu_parameters {
     uint32_t va_bits, asids;             /* mmu.va_bits, mmu.asids: width of addresses, number of address spaces */
     uint32_t ports, queue_depth;         /* mmu.ports, mmu.queue_depth */
     tla_walk_mode walk;                  /* mmu.walk */
+    uint32_t ranges;                     /* flat, memory: mmu.ranges, beside the TLB; 0: none */
     tla_tlb_level_config tlb_l1, tlb_l2; /* flat, memory: mmu.tlb_l1, mmu.tlb_l2; entries 0: the level is missing */
     uint64_t tlb_seed;                   /* mmu.tlb_seed: seed of the random replacement */
     tla_walkers_config walkers;          /* flat, memory: mmu.walkers */

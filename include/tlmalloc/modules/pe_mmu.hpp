@@ -114,12 +114,13 @@ class pe_mmu : public instrumented,
         std::uint64_t taken_back = 0;            // MAP and UNMAP commands undone because another MMU rejected them
         std::uint64_t stale_accesses = 0;        // through removed mappings whose removal was not visible yet
         std::uint64_t demand_faults = 0;         // faults that the MMU sent to the host
-        std::uint64_t hits = 0, misses = 0;      // of the TLB
+        std::uint64_t hits = 0, misses = 0;      // of the TLB; of TLB and ranges
         std::uint64_t walk_errors = 0;           // walks that read something else than the table contains
         std::uint64_t repeated = 0;              // repeated lookups, because of a change during their walk
         std::uint64_t retries = 0;               // repeated ALLOC and FREE commands
         std::uint64_t pauses = 0, remaps = 0;    // PAUSE commands, and ranges remapped
         std::uint64_t paused = 0, paused_ps = 0; // accesses that waited for a RESUME, and their time
+        tla_ranges_stats ranges{};
         tla_walkers_stats walkers{};
         tla_page_table_stats table{};
     };
@@ -240,6 +241,8 @@ class pe_mmu : public instrumented,
     const bool has_walkers_ = config_.walk != TLA_WALK_IDEAL;
     figure hits_{*this, "hits", 32, has_walkers_}, walks_in_flight_{*this, "walks_in_flight", 16, has_walkers_},
         stale_{*this, "stale_accesses", 32, has_walkers_};
+    const bool has_ranges_ = has_walkers_ && config_.ranges > 0;
+    figure range_hits_{*this, "range_hits", 32, has_ranges_};
     figure paused_{*this, "paused_accesses", 16, config_.pauses};
 };
 

@@ -76,6 +76,7 @@ tla_mmu_config pe_mmu::front_end() const {
         if (level.entries > 0) parts.tlb.level[parts.tlb.levels++] = level;
     parts.tlb.seed = config_.tlb_seed;
     parts.walkers = config_.walkers;
+    parts.ranges = config_.ranges;
     parts.pa_fallback = config_.unmapped == TLA_UNMAPPED_PA_FALLBACK;
     return parts;
 }
@@ -93,7 +94,7 @@ void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
 }
 
 void pe_mmu::show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps) {
-    if (!found.walked) hits_.add(at_ps, 1);
+    if (!found.walked) (found.ranged ? range_hits_ : hits_).add(at_ps, 1);
 }
 
 void pe_mmu::refuse(tlm::tlm_generic_payload &payload, tla_status status, const sc_core::sc_time &delay) {
@@ -245,6 +246,7 @@ pe_mmu::statistics pe_mmu::get_statistics() const {
     result.misses = translation.misses;
     result.walk_errors = translation.walk_errors;
     result.repeated = translation.repeated;
+    result.ranges = translation.ranges;
     result.walkers = translation.walkers;
     result.table = translation.table;
     return result;
@@ -271,6 +273,11 @@ std::vector<statistics_group> pe_mmu::list_statistics() const {
         {"walk_errors", s.walk_errors, "walks", "that read an entry that differs from the table"},
         {"table_bytes", s.table.table_bytes, "bytes", "of page tables now"},
         {"busy_ps", s.busy_ps, "ps", "busy time of commands"}};
+    if (has_ranges_)
+        for (const statistic &row : {statistic{"range_hits", s.ranges.hits, "lookups", "that a range served"},
+                                     {"range_fills", s.ranges.fills, "walks", "that entered or extended a range"},
+                                     {"range_drops", s.ranges.dropped, "ranges", "dropped by changes"}})
+            rows.push_back(row);
     if (config_.pauses)
         for (const statistic &row : {statistic{"pauses", s.pauses, "commands", "PAUSE"},
                                      {"remaps", s.remaps, "ranges", "remapped"},

@@ -1,0 +1,99 @@
+// Ranges on a platform: `tlmalloc reproduce ranges`, the page's table, and runs with and without the key.
+#include "platform/command_line.hpp"
+
+#include <cstdio>
+#include <jansson.h>
+#include <map>
+#include <sstream>
+
+namespace {
+
+const std::string configs = TLMALLOC_SOURCE_DIR "/configs/";
+
+std::string four_digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, value >= 1e4 ? "%.0f" : "%.4g", value);
+    return text;
+}
+
+// What `tlmalloc reproduce` finds: of each row, each figure.
+using figures = std::map<std::string, std::map<std::string, double>>;
+figures figures_of(const std::string &file) {
+    scratch_directory scratch;
+    const command_result run = run_tlmalloc({"reproduce", file, "--json", scratch.path("r.json")});
+    BOOST_CHECK_MESSAGE(run.status == 0, run.out + run.err);
+    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
+    figures found;
+    std::size_t i;
+    json_array_foreach(rows, i, row)
+        found[json_string_value(json_object_get(row, "label"))][json_string_value(json_object_get(row, "figure"))] =
+            json_number_value(json_object_get(row, "model"));
+    json_decref(report);
+    return found;
+}
+
+const std::vector<const char *> columns{"fresh_misses", "aged_misses", "fresh_kernel", "aged_kernel"};
+
+void check_page(const figures &found) {
+    const std::string page = read_text(configs + "experiments/README.md");
+    for (const auto &[label, figure] : found) {
+        std::string line = "\n| " + label + " |";
+        for (const char *column : columns)
+            line += " " + four_digits(figure.at(column)) + " |";
+        BOOST_CHECK_MESSAGE(contains(page, line + "\n"), line);
+    }
+}
+
+} // namespace
+
+// The rows of small pages without ranges and with the most.
+BOOST_AUTO_TEST_CASE(ranges_spare_a_kernel_most_of_its_walks_as_the_page_says) {
+    std::string some;
+    std::istringstream file(read_text(configs + "experiments/ranges.yaml"));
+    for (std::string line; std::getline(file, line);)
+        if (line.rfind("  - {label", 0) != 0 || contains(line, "\"4 KiB, no") || contains(line, "\"4 KiB, 64"))
+            some += line + "\n";
+    for (const std::string from : {": ../npu", ": ../traces"})
+        some.replace(some.find(from), 5, ": " + configs);
+    scratch_directory scratch;
+    const figures found = figures_of(scratch.write("some.yaml", some));
+    BOOST_REQUIRE_EQUAL(found.size(), 2u);
+    check_page(found);
+    for (const char *column : columns)
+        BOOST_CHECK_LT(found.at("4 KiB, 64 ranges").at(column), found.at("4 KiB, no ranges").at(column));
+}
+
+BOOST_AUTO_TEST_CASE(every_figure_of_the_pages_table_is_reproduced) {
+    const figures found = figures_of(configs + "experiments/ranges.yaml");
+    BOOST_CHECK_EQUAL(found.size(), 12u);
+    check_page(found);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_reports_ranges_if_it_has_them_and_no_word_of_them_otherwise) {
+    const auto run = [](const std::string &ranges) {
+        scratch_directory scratch;
+        const command_result ran =
+            run_tlmalloc({"run", configs + "npu_small.yaml", "--kernel", "vector_add", "--set", "mmu.walk=flat",
+                          "--set", "mmu.page_size=4 KiB", "--set", "workload.elements_per_pe=32768", "--set",
+                          "mmu.ranges=" + ranges, "--json", scratch.path("r.json"), "--vcd", scratch.path("w.vcd")});
+        BOOST_REQUIRE_MESSAGE(ran.status == 0, ran.err);
+        return std::make_pair(read_text(scratch.path("r.json")), read_text(scratch.path("w.vcd")));
+    };
+    const auto without = run("0"), with = run("8");
+    for (const std::string *text : {&without.first, &without.second})
+        BOOST_CHECK(!contains(*text, "range_"));
+    BOOST_CHECK(contains(with.second, " range_hits "));
+    json_t *report = json_loads(with.first.c_str(), 0, nullptr), *row;
+    BOOST_REQUIRE(report);
+    std::size_t i;
+    json_array_foreach(json_object_get(report, "mmus"), i, row) {
+        const auto number = [row](const char *key) { return json_integer_value(json_object_get(row, key)); };
+        BOOST_CHECK_GT(number("range_hits"), 0);
+        BOOST_CHECK_GT(number("range_fills"), 0);
+        BOOST_CHECK_GT(number("range_drops"), 0); // the host unmaps tensors
+        BOOST_CHECK_GE(number("hits") + number("range_hits") + number("misses"), number("lookups"));
+    }
+    json_decref(report);
+}
