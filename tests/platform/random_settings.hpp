@@ -374,6 +374,7 @@ class random_settings {
         if (number("mmu.asids") > 1) maybe("workload.asid", {"1"});
         leave("workload.asid");
         maybe("mmu.ports", {"4", "5", "64"});
+        maybe("mmu.ranges", {"1", "3", "16", "1024"});
         for (const std::string level : {"mmu.tlb_l1.", "mmu.tlb_l2."})
             if (dice_.one_in(2)) {
                 const std::uint64_t ways = std::uint64_t{1} << dice_.between(0, 3);
