@@ -307,7 +307,7 @@ static bool in_flux(const tla_mmu *m, const tla_mmu_request *r) {
     return m->changing || r->epoch != m->epoch;
 }
 
-/* A good walk has read a line of entries; no change of any mapping may have been under way since it began. */
+/* A good walk has read a line of entries. No mapping may have changed since, and no change may be hidden still. */
 static void fill_ranges(tla_mmu *m, const tla_mmu_request *r, const uint8_t *line, uint64_t now_ps) {
     const tla_walk *walk = &r->walk.walk;
     const bool is_page = walk->nbytes > 0 && walk->nbytes == walk->page_size;

@@ -27,7 +27,7 @@ function sumOf(rows, key) {
 
 // Undefined where no MMU has ranges.
 function rangeHitsOf(mmus) {
-  return mmus.some((row) => row.range_hits !== undefined) ? sumOf(mmus, "range_hits") : undefined;
+  return (mmus || []).some((row) => row.range_hits !== undefined) ? sumOf(mmus, "range_hits") : undefined;
 }
 
 // Of another report: its own numbers, and how long its lists are.

@@ -145,7 +145,7 @@ enum { data_input, walk_input };    // of the slice
 enum { access_entry, write_entry }; // of callers: inputs of the MMU and of the controller, by their numbers
 
 struct seen { // how often what this test is about has happened
-    std::uint64_t accesses = 0, refused = 0, commands = 0, failed = 0, repeated = 0;
+    std::uint64_t accesses = 0, refused = 0, commands = 0, failed = 0, repeated = 0, ranged = 0;
 };
 
 std::uint64_t key_of(std::uint32_t asid, std::uint64_t number) {
@@ -195,6 +195,7 @@ class plain_run {
         e_.run();
     }
     std::uint64_t repeated() const { return mmu_.repeated; }
+    std::uint64_t ranged() const { return mmu_.ranged; }
 
   private:
     void begin(std::size_t number, plain::picoseconds now) {
@@ -415,6 +416,7 @@ scenario random_scenario(std::uint64_t seed) {
         }
         s.changes.push_back(c);
     }
+    if (!s.how.ideal && !s.in_memory && random(2)) s.how.ranges = 1 + static_cast<std::uint32_t>(random(3));
     return s;
 }
 
@@ -426,8 +428,8 @@ std::string text_of(const scenario &s) {
          << ", " << s.asids << " address spaces, " << s.how.walkers << " walkers, " << s.how.merge_slots
          << " slots, TLB " << s.how.tlb_entries << " of " << s.how.tlb_ps << " ps, then " << s.how.tlb2_entries
          << " of " << s.how.tlb2_ps << " ps, hit under miss " << s.how.hit_under_miss << ", overhead "
-         << s.how.overhead_ps << ", level " << s.level_ps << " ps, remap " << s.allow_remap << ", queue "
-         << s.queue_depth << ", slice " << s.latency_ps;
+         << s.how.overhead_ps << ", " << s.how.ranges << " ranges, level " << s.level_ps << " ps, remap "
+         << s.allow_remap << ", queue " << s.queue_depth << ", slice " << s.latency_ps;
     for (const range &r : s.mapped)
         text << "\n    " << r.count << " pages from " << r.asid << "." << r.first << " at frame " << r.frame;
     for (std::size_t i = 0; i < s.accesses.size(); i++)
@@ -460,8 +462,11 @@ std::string difference(const scenario &ours, const scenario &theirs, std::uint64
 seen compare(std::vector<scenario> ours, std::uint64_t seed) {
     std::vector<scenario> expected = ours;
     seen all;
-    for (std::size_t i = 0; i < expected.size(); i++)
-        all.repeated += plain_run(expected[i], start_of(i)).repeated();
+    for (std::size_t i = 0; i < expected.size(); i++) {
+        const plain_run run(expected[i], start_of(i));
+        all.repeated += run.repeated();
+        all.ranged += run.ranged();
+    }
     run_modules(ours);
     std::uint64_t differ = 0;
     for (std::size_t i = 0; i < ours.size(); i++) {
@@ -480,8 +485,9 @@ seen compare(std::vector<scenario> ours, std::uint64_t seed) {
     }
     BOOST_CHECK_EQUAL(differ, 0u);
     BOOST_TEST_MESSAGE(ours.size() << " scenarios, " << differ << " differ; " << all.accesses << " accesses ("
-                                   << all.refused << " refused, " << all.repeated << " lookups repeated), "
-                                   << all.commands << " commands (" << all.failed << " failed)");
+                                   << all.refused << " refused, " << all.repeated << " lookups repeated, " << all.ranged
+                                   << " served by ranges), " << all.commands << " commands (" << all.failed
+                                   << " failed)");
     return all;
 }
 
@@ -497,4 +503,5 @@ BOOST_AUTO_TEST_CASE(random_accesses_and_commands_take_the_time_of_the_plain_eve
     BOOST_CHECK_GT(met.refused * 20, met.accesses);
     BOOST_CHECK_GT(met.failed * 20, met.commands);
     BOOST_CHECK_GT(met.repeated * 200, met.accesses);
+    BOOST_CHECK_GT(met.ranged * 200, met.accesses);
 }

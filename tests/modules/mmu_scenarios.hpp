@@ -61,6 +61,7 @@ inline pe_mmu::config mmu_config(const plain::mmu::settings &how, std::uint64_t 
     c.tlb_l1 = {how.tlb_entries, 0, how.tlb_ps, TLA_REPLACE_LRU};
     c.tlb_l2 = {how.tlb2_entries, 0, how.tlb2_ps, TLA_REPLACE_LRU};
     c.walkers = {how.walkers, how.merge_slots, 0, false, how.hit_under_miss, level_ps};
+    c.ranges = how.ranges;
     return c;
 }
 

@@ -13,6 +13,10 @@
 // A page's number has its address space above its lower 40 bits, so that address spaces share nothing. A change that is
 // decided closes walks of its own address spaces.
 //
+// With ranges (and no tables in memory): beside the last TLB level are sets of pages that lead on. A change or an
+// INVALIDATE of one of their pages drops them at once. A walk enters its page with the neighbours in its line of eight,
+// unless a change was decided since it began, hides the page when it begins, or is not visible when it ends.
+//
 // With tables in memory a walk ends with the leaf entry that it has read. It fails, too, if that is not the latest
 // entry that was decided when it began, unless a change of the page was under way then.
 #ifndef TLMALLOC_TESTS_MODULES_PLAIN_MMU_HPP
@@ -23,6 +27,7 @@
 
 #include <deque>
 #include <list>
+#include <set>
 
 namespace plain {
 
@@ -37,6 +42,7 @@ class mmu {
         bool ideal = false;             // the table answers: no TLB, no walks
         std::uint32_t tlb2_entries = 0; // of the second level
         picoseconds tlb2_ps = 0;
+        std::uint32_t ranges = 0;
     };
     static constexpr std::uint64_t page = 4096;
 
@@ -84,6 +90,8 @@ class mmu {
     // Mappings of these pages are changed: decided now and visible later, which may be not_said yet.
     void decided(const std::vector<std::uint64_t> &pages, picoseconds visible) {
         close_walks(pages);
+        drop_ranges(pages);
+        changes_++;
         if (visible != not_said) will_show(visible);
         for (tlb_level &level : tlb_)
             for (entry &e : level.list)
@@ -122,6 +130,7 @@ class mmu {
     // What is known of these pages is forgotten now.
     void invalidate(const std::vector<std::uint64_t> &pages) {
         close_walks(pages);
+        drop_ranges(pages);
         const auto is_one = [&](const entry &e) {
             return std::find(pages.begin(), pages.end(), e.number) != pages.end();
         };
@@ -132,6 +141,7 @@ class mmu {
     // Pages that joined a walk, and that waited for a walker, of accesses over several pages.
     std::uint64_t merged_of_split = 0, queued_of_split = 0;
     std::uint64_t repeated = 0; // lookups, because a change overtook their walk
+    std::uint64_t ranged = 0;   // lookups that a range served
 
     struct access {
         std::uint64_t first = 0, next = 0, last = 0, final = 0,
@@ -155,6 +165,7 @@ class mmu {
         // When it began: what was visible, the latest that was decided, and whether these differed.
         translation saw{}, decided{};
         bool governed = false;
+        std::uint64_t changes = 0; // decided before it began
     };
     struct entry {
         std::uint64_t number;
@@ -247,6 +258,17 @@ class mmu {
             return;
         }
         known = std::max(known, now);
+        const auto range =
+            std::find_if(ranges_.begin(), ranges_.end(), [=](const auto &r) { return r.count(number) > 0; });
+        if (range != ranges_.end()) {
+            ranged++;
+            ranges_.splice(ranges_.begin(), ranges_, range); // the latest
+            const translation to = maps_->at(number, now);
+            for (std::size_t nearer = 0; nearer + 1 < tlb_.size(); nearer++)
+                fill(tlb_[nearer], {number, to, never}, now);
+            answer(a, number, to, known, now);
+            return;
+        }
         if (!how_.hit_under_miss) held_++;
         if (known > now)
             e_.at(known, resource_, 0, [=](picoseconds at) { miss(a, number, at); });
@@ -346,6 +368,7 @@ class mmu {
             if (visible > now) w->until = std::min(w->until, visible);
         if (maps_) {
             w->saw = maps_->at(w->number, now);
+            w->changes = changes_;
             w->decided = maps_->latest(w->number);
             w->governed = maps_->holds_until(w->number, now) != never;
         }
@@ -374,6 +397,7 @@ class mmu {
         for (tlb_level &level : tlb_)
             if (!overtaken && to.mapped)
                 fill(level, {over.number, to, maps_ ? maps_->holds_until(over.number, now) : never}, now);
+        if (how_.ranges > 0 && !overtaken && to.mapped) enter_range(over, now);
         if (!how_.hit_under_miss)
             for (std::size_t i = 0; i < over.served.size(); i++)
                 release(now);
@@ -401,6 +425,44 @@ class mmu {
         look_up_front(now);
     }
 
+    // --- ranges ---
+
+    using range = std::set<std::uint64_t>;
+
+    void drop_ranges(const std::vector<std::uint64_t> &pages) {
+        const auto has = [&](const range &r) {
+            return std::any_of(pages.begin(), pages.end(), [&](std::uint64_t number) { return r.count(number) > 0; });
+        };
+        ranges_.remove_if(has);
+    }
+    bool leads_on(std::uint64_t number, picoseconds now) const { // to the next page
+        const translation a = maps_->at(number, now), b = maps_->at(number + 1, now);
+        return a.mapped && b.mapped && a.reads == b.reads && a.writes == b.writes && a.pa + page == b.pa;
+    }
+    void enter_range(const walk &w, picoseconds now) {
+        const auto hidden = [=](picoseconds visible) { return visible > now; };
+        if (w.governed || w.changes != changes_ || std::any_of(visible_.begin(), visible_.end(), hidden)) return;
+        range run{w.number};
+        while (*run.begin() % 8 > 0 && leads_on(*run.begin() - 1, now))
+            run.insert(*run.begin() - 1);
+        while (*run.rbegin() % 8 < 7 && leads_on(*run.rbegin(), now))
+            run.insert(*run.rbegin() + 1);
+        const bool lone = run.size() == 1;
+        const std::uint64_t first = *run.begin(), last = *run.rbegin();
+        const std::size_t before = ranges_.size();
+        range whole = run;
+        ranges_.remove_if([&](const range &r) {
+            const bool overlaps = std::any_of(run.begin(), run.end(), [&](std::uint64_t n) { return r.count(n) > 0; });
+            const bool touches = overlaps || (*r.rbegin() + 1 == first && leads_on(first - 1, now)) ||
+                                 (*r.begin() == last + 1 && leads_on(last, now));
+            if (touches) whole.insert(r.begin(), r.end());
+            return touches;
+        });
+        if (lone && ranges_.size() == before) return;
+        ranges_.push_front(whole);
+        if (ranges_.size() > how_.ranges) ranges_.pop_back();
+    }
+
     static void fill(tlb_level &level, const entry &found, picoseconds now) {
         std::list<entry> &list = level.list;
         list.remove_if([=](const entry &e) { return e.until <= now; });
@@ -421,6 +483,8 @@ class mmu {
     std::deque<access_ptr> front_; // in the order of arrival; the first may be looked up in part
     std::deque<access_ptr> rests_;
     std::vector<tlb_level> tlb_;        // nearest first
+    std::list<range> ranges_;           // latest first
+    std::uint64_t changes_ = 0;         // decided so far
     picoseconds tlb_ps_ = 0;            // of all levels
     std::list<access_ptr> here_, left_; // in the order of arrival; that leave later
     std::uint64_t held_ = 0, busy_ = 0, arrived_ = 0;
