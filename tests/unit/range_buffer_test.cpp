@@ -1,7 +1,7 @@
 // Ranges: what they hold, join, replace and drop, against a list of sets of bytes.
 #include "seeded_random.hpp"
 
-#include "vm/range_buffer.h"
+#include "model/vm/range_buffer.h"
 
 #include <algorithm>
 #include <list>
