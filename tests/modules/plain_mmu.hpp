@@ -258,11 +258,11 @@ class mmu {
             return;
         }
         known = std::max(known, now);
-        const auto range =
+        const auto near =
             std::find_if(ranges_.begin(), ranges_.end(), [=](const auto &r) { return r.count(number) > 0; });
-        if (range != ranges_.end()) {
+        if (near != ranges_.end()) {
             ranged++;
-            ranges_.splice(ranges_.begin(), ranges_, range); // the latest
+            ranges_.splice(ranges_.begin(), ranges_, near); // the latest
             const translation to = maps_->at(number, now);
             for (std::size_t nearer = 0; nearer + 1 < tlb_.size(); nearer++)
                 fill(tlb_[nearer], {number, to, never}, now);

@@ -404,7 +404,7 @@ BOOST_AUTO_TEST_CASE(ranges_are_forgotten_with_the_mappings) {
         bytes word(4);
         const auto range_hits_from = [&](std::uint64_t pa) {
             BOOST_CHECK_EQUAL(s.map({{0x10000, pa, 8 * 4096}}).status, TLA_OK);
-            for (const std::uint64_t va : {0x10000, 0x12000}) {
+            for (const std::uint64_t va : {0x10000u, 0x12000u}) {
                 BOOST_CHECK_EQUAL(s.through.read(va, word, delay = {}), tlm::TLM_OK_RESPONSE);
                 sc_core::wait(delay);
             }
