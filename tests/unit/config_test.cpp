@@ -237,6 +237,9 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
             c.controller.memory.of[TLA_HBM].policy != TLA_FIRST_FIT || c.host.driver.kind != TLA_HOST_DRIVER_NONE ||
             c.host.pool != TLA_HOST_POOL_NONE || c.messages.memory == TLA_SLOTS_HBM)
             c.controller.lockstep = TLA_LOCKSTEP_OFF;
+        if (c.controller.move.mode == TLA_MOVE_OFF || c.controller.free_list != TLA_LIST_REGISTERS ||
+            c.controller.engine_nodes > 0 || c.controller.lockstep != TLA_LOCKSTEP_OFF)
+            c.controller.compaction.mode = TLA_COMPACTION_OFF;
         while (c.messages.slots * c.messages.slot_size > TLA_MESSAGE_WINDOW_BYTES)
             c.messages.slots = 1;
         c.va.space.base.value -= c.va.space.base.value % c.va.space.page_size;
