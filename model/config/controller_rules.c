@@ -31,8 +31,8 @@ static bool compaction_is_refused(const tla_config *c, tla_phrase *text) {
         if (tla_stack_front(p->memory.of[i].policy) == TLA_FRONT_NONE) continue;
         char name[64];
         tla_stack_policy_print(p->memory.of[i].policy, name, sizeof name);
-        *text =
-            tla_phrase_of("controller.compaction %s does not support %s: use a placement without a front", found, name);
+        *text = tla_phrase_of("controller.compaction %s with %s: set the policy to a placement without a front", found,
+                              name);
         return true;
     }
     const char *expected = NULL;

@@ -272,7 +272,7 @@ class random_settings {
                                          dice_.between(0, std::uint64_t{TLA_POLICY_COUNT} - 1)))));
         std::vector<std::string> of_hbm = stacks;
         for (const char *key : {"controller.free_list", "controller.lockstep", "controller.engine",
-                                "controller.engine_nodes", "controller.engine_node_cycles"})
+                                "controller.engine_nodes", "controller.engine_node_cycles", "controller.compaction"})
             leave(key);
         switch (dice_.between(0, 9)) {
         case 0: // lists in memory
@@ -288,6 +288,11 @@ class random_settings {
         case 2: // so many nodes
             set("controller.engine_nodes", dice_.of_any_size(4, 1024));
             of_hbm = stacks = {"first_fit", "best_fit", "worst_fit", "first_fit_top", "caching_pool/next_fit"};
+            break;
+        case 4: // blocks move by themselves
+            set("controller.move", dice_.pick({"stop", "concurrent"}));
+            set("controller.compaction", dice_.pick({"on_demand", "background"}));
+            of_hbm = stacks = {"first_fit", "best_fit", "next_fit", "worst_fit", "buddy", "first_fit_top", "tlsf"};
             break;
         case 3: // one decision for many slices
             set("controller.lockstep", dice_.pick({"cube", "sip"}));
