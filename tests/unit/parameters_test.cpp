@@ -81,6 +81,8 @@ const std::vector<member> without_key{
     MEMBER_OF(host, hbm_slice),
     MEMBER_OF(host, memory),
     MEMBER_OF(host, moves),
+    MEMBER_OF(controller, compaction.planner),
+    MEMBER_OF(controller, compaction.nodes),
     MEMBER_OF(workload, uses), // of the kernel, which whoever loads the configuration knows
 };
 
@@ -115,7 +117,8 @@ bool clear_padding(tla_config &c) {
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
                      c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.messages, c.host, c.simulation,
                      c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry,
-                     c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory, c.controller.move);
+                     c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory, c.controller.move,
+                     c.controller.compaction);
     for (tla_memory_part &part : c.controller.memory.of)
         clear_padding_of(part);
     // Nor what is behind an array.
@@ -125,6 +128,9 @@ bool clear_padding(tla_config &c) {
     using parameters = tla_controller_parameters;
     std::memset(reinterpret_cast<char *>(&c.controller) + offsetof(parameters, object_signals) + sizeof(bool), 0,
                 offsetof(parameters, move) - offsetof(parameters, object_signals) - sizeof(bool));
+    const std::size_t behind_buffers = offsetof(parameters, move_buffers) + sizeof(std::uint32_t);
+    std::memset(reinterpret_cast<char *>(&c.controller) + behind_buffers, 0,
+                offsetof(parameters, compaction) - behind_buffers);
     const std::size_t behind_firmware = offsetof(parameters, firmware) + sizeof(tla_riscv_timing);
     std::memset(reinterpret_cast<char *>(&c.controller) + behind_firmware, 0,
                 offsetof(parameters, cost) - behind_firmware);
