@@ -351,7 +351,7 @@ void tla_command_explain(const tla_command *command, tla_error *error) {
                       counts_of(opcode, command->count).text);
     } else if (!known_target((uint32_t)command->target)) {
         tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: target %u must be %d .. %d (tla_target)", name,
-                      (unsigned)command->target, TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_M_CPU);
+                      (unsigned)command->target, TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_LAST);
     } else if (opcode == TLA_OP_LAUNCH) {
         tla_error_set(error, TLA_INVALID_ARGUMENT, "LAUNCH: programs %u must be at least program %u and its %u PEs",
                       command->programs, command->program, tla_pe_set_count(&command->pes));

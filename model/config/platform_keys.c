@@ -158,11 +158,9 @@ const tla_schema_key tla_platform_keys[] = {
     {BOOLEAN(controller.object_signals, controller.object_signals), CHOICE, "false",
      "true: waveforms show references to blocks, pins on blocks, and objects cached under keys"},
     {NAMED(controller.move, controller.move.mode, tla_move_mode), "tlmalloc's choice: KernBench moves no blocks", "off",
-     "whether a block can move to another place while programs use it. off: it cannot; stop: accesses to the block "
-     "wait "
-     "while it is copied; concurrent: it is copied before, and accesses wait while chunks that were written meanwhile "
-     "are "
-     "copied again. With both, the host tells the controllers every mapping of its tensors"},
+     "whether a block can move while programs use it. off: it cannot; stop: accesses to the block wait while it is "
+     "copied; concurrent: it is copied before, and accesses wait while chunks that were written meanwhile are copied "
+     "again. With both, the host tells the controllers every mapping of its tensors"},
     {SIZE(controller.move_chunk, controller.move.chunk, 1, GIB), "tlmalloc's choice: the smallest page", "4 KiB",
      "bytes of a moving block that are read, and then written, at once"},
     {COUNT(controller.move_rounds, controller.move.rounds, 0, 1000), CHOICE, "2",

@@ -2,6 +2,7 @@
 #include "tlmalloc/kv/kv_cache.h"
 
 #include "base/host_array.h"
+#include "base/numbers.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -70,15 +71,6 @@ uint64_t tla_kv_layers_uniform(const tla_kv_layers_config *config, const tla_kv_
 }
 
 /* ---- making one ---- */
-
-static uint64_t common_divisor(uint64_t a, uint64_t b) {
-    while (b) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* The sizes of pages; false for some that cannot be. */
 static bool find_sizes(tla_kv_layers *l) {

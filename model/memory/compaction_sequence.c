@@ -10,6 +10,7 @@
 #include "compaction_search.h"
 
 #include "base/grow.h"
+#include "base/numbers.h"
 #include "cache/live_addresses.h"
 
 #include <stdlib.h>
@@ -204,22 +205,13 @@ static tla_status find(search *s) {
     return status ? status : TLA_FRAGMENTED;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b) {
-    while (b) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static uint64_t find_unit(const tla_compaction_problem *p) {
-    uint64_t unit = gcd(p->hole, tla_compaction_round_up(p->heap.offset, p->alignment));
-    if (p->hole_alignment > p->alignment) unit = gcd(unit, p->hole_alignment);
+    uint64_t unit = common_divisor(p->hole, tla_compaction_round_up(p->heap.offset, p->alignment));
+    if (p->hole_alignment > p->alignment) unit = common_divisor(unit, p->hole_alignment);
     for (size_t i = 0; i < p->count; i++) {
         const tla_block *at = &p->blocks[i].at;
-        unit = gcd(unit, tla_compaction_round_up(tla_compaction_end(*at), p->alignment));
-        if (p->blocks[i].movable) unit = gcd(unit, at->nbytes);
+        unit = common_divisor(unit, tla_compaction_round_up(tla_compaction_end(*at), p->alignment));
+        if (p->blocks[i].movable) unit = common_divisor(unit, at->nbytes);
     }
     return unit;
 }

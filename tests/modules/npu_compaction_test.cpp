@@ -103,6 +103,27 @@ BOOST_AUTO_TEST_CASE(in_the_background_a_slice_becomes_one_free_block_within_its
     BOOST_CHECK_EQUAL(b.statistics().compacted_allocs, 0u);
 }
 
+// A plan that finds nothing takes the engine's time, and a MOVE arrives meanwhile.
+BOOST_AUTO_TEST_CASE(a_move_that_arrives_while_the_controller_plans_is_executed) {
+    bench b({"controller.compaction=background", "controller.compaction_threshold=0",
+             "controller.cost.metadata_line=100 us"});
+    b.run_and_clean_up([&] {
+        auto where = b.platform.host().everywhere();
+        tensor *hole = b.make(eighth, TLA_HBM), *fixed = nullptr;
+        where.fixed = true;
+        BOOST_REQUIRE_EQUAL(b.platform.host().create_tensor("fixed", eighth, 1, where, &fixed, &b.error), TLA_OK);
+        where.fixed = false;
+        where.memory = TLA_TCM;
+        tensor *moved = nullptr;
+        BOOST_REQUIRE_EQUAL(b.platform.host().create_tensor("moved", 4096, 1, where, &moved, &b.error), TLA_OK);
+        const std::uint64_t pa = moved->shards[0].pa.value;
+        BOOST_CHECK_EQUAL(b.platform.host().free_tensor(hole, &b.error), TLA_OK);
+        sc_core::wait(1, sc_core::SC_US); // the controller plans
+        BOOST_CHECK_EQUAL(b.platform.host().move(moved, 0, TLA_TCM, &b.error), TLA_OK);
+        BOOST_CHECK(moved->shards[0].pa.value != pa);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_fragmentation_below_the_threshold_is_left_alone) {
     bench b({"controller.compaction=background", "controller.compaction_threshold=800"});
     b.run_and_clean_up([&] {

@@ -580,7 +580,7 @@ BOOST_AUTO_TEST_CASE(the_member_that_no_descriptor_can_express_is_named) {
         tla_command_explain(&command, &error);
         return std::string(error.text);
     };
-    BOOST_CHECK_EQUAL(why(command_of(TLA_OP_FREE, tla_target(0))), "FREE: target 0 must be 1 .. 6 (tla_target)");
+    BOOST_CHECK_EQUAL(why(command_of(TLA_OP_FREE, tla_target(0))), "FREE: target 0 must be 1 .. 7 (tla_target)");
     tla_command launch = launch_of(0);
     launch.programs = 5;
     BOOST_CHECK_EQUAL(why(launch), "LAUNCH: programs 5 must be at least program 3 and its 3 PEs");

@@ -34,11 +34,16 @@ void memory_controller::moves::begin(unsigned port, std::uint64_t arrival_ps, st
     of_.figures_->moves_in_flight().add(arrival_ps, 1);
     begun_[port] = {arrival_ps, start_ps};
     latest_start_ps_ = std::max(latest_start_ps_, start_ps);
-    wake_.notify(sc_core::SC_ZERO_TIME);
+    wake();
 }
 
 void memory_controller::moves::look() {
-    if (of_.config_.compaction.mode == TLA_COMPACTION_BACKGROUND) wake_.notify(sc_core::SC_ZERO_TIME);
+    if (of_.config_.compaction.mode == TLA_COMPACTION_BACKGROUND) wake();
+}
+
+void memory_controller::moves::wake() {
+    is_woken_ = true;
+    wake_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void memory_controller::moves::begin_reset() {
@@ -51,10 +56,11 @@ static void wait_until(std::uint64_t at_ps) {
 
 void memory_controller::moves::run() {
     for (;;) {
+        is_woken_ = false;
         if (!begun_.empty()) {
             wait_until(latest_start_ps_);
             make_steps();
-        } else if (!begin_compaction()) {
+        } else if (!begin_compaction() && !is_woken_) {
             sc_core::wait(wake_);
         }
     }

@@ -39,6 +39,7 @@ class memory_controller::moves {
     };
 
     void run(); // a thread
+    void wake();
     bool begin_compaction();
     void make_steps();
     void send(const tla_command &command);
@@ -54,6 +55,7 @@ class memory_controller::moves {
     std::map<unsigned, accepted> begun_; // by port
     std::uint64_t latest_start_ps_ = 0;
     sc_core::sc_event wake_;
+    bool is_woken_ = false; // also while the thread does not wait for wake_
     std::uint32_t request_id_ = 0;
     std::uint64_t freed_ps_ = 0;            // when the list work of the present move is done
     std::uint64_t stopped_ps_ = UINT64_MAX; // since when accesses wait; UINT64_MAX: they do not

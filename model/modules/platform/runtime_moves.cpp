@@ -121,8 +121,9 @@ tla_status runtime::move(tensor *which, std::size_t part, tla_memory_kind memory
                                          completion.request_id));
     }
     remember(memory, s.where, completion);
-    for (shard &moved : found->shards) // a page fault may have brought more shards meanwhile
-        if (moved.pa.value == s.pa.value) moved.pa = {completion.value};
+    for (shard &moved : found->shards) // page faults may have brought more meanwhile, one of them to the old place
+        if (moved.offset == s.offset && same(moved.where, s.where) && moved.pa.value == s.pa.value)
+            moved.pa = {completion.value};
     return here.result(TLA_OK);
 }
 
