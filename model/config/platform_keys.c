@@ -168,9 +168,8 @@ const tla_schema_key tla_platform_keys[] = {
     {COUNT(controller.move_buffers, controller.move_buffers, 1, 1024), CHOICE, "2",
      "chunks of a moving block that are read or written at the same time"},
     {NAMED(controller.compaction, controller.compaction.mode, tla_compaction_mode), "tlmalloc's choice", "off",
-     "whether a controller itself moves blocks to join free bytes; requires controller.move, and placements without a "
-     "front. off: no; on_demand: an allocation without a hole, though enough bytes are free, waits for the moves that "
-     "make one; background: the controller moves blocks while a memory is fragmented"},
+     "moves by which a controller joins free bytes; requires controller.move, and no front. off: none; on_demand: an "
+     "allocation that would fail as fragmented waits for them; background: they run while a memory is fragmented"},
     {COUNT(controller.compaction_threshold, controller.compaction.threshold, 0, 999), CHOICE, "250",
      "background: fragmentation in permille that is left alone, 1000 * (1 - largest free block / free bytes)"},
     {BANDWIDTH(controller.compaction_budget, controller.compaction_budget), "tlmalloc's choice: 1000 bytes each us",
@@ -261,8 +260,7 @@ const tla_schema_key tla_platform_keys[] = {
      "ideal: a translation takes mmu.overhead only; flat: TLBs and walkers, with a fixed latency for each level; "
      "memory: TLBs and walkers, and every level is a read of the PE's HBM slice"},
     {COUNT(mmu.ranges, mmu.ranges, 0, TLA_RANGES_MAX), "tlmalloc's choice: none; RMM has 32", "0",
-     "ranges beside the last TLB level, each for any number of contiguous pages; walks find them in lines of eight "
-     "entries. 0: none"},
+     "ranges beside the last TLB level, each for any number of contiguous pages; 0: none"},
     {COUNT(mmu.tlb_seed, mmu.tlb_seed, 0, UINT64_MAX), CHOICE, "1", "seed of the random replacement"},
     {COUNT(mmu.tlb_l1.entries, mmu.tlb_l1.entries, 0, TLA_TLB_ENTRIES_MAX), "gem5 GPU TLB: L1", "32",
      "entries of the first level; 0: no first level"},
