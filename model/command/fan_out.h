@@ -36,6 +36,7 @@ size_t tla_fan_out_next(tla_fan_out *fan_out, tla_sent_command **sent_commands);
 typedef struct tla_fan_out_result {
     tla_status status;      /* of a sending: the first failure; TLA_INVALID_ARGUMENT when no route lies in the scope */
     tla_location failed_at; /* of a sending: where that was */
+    uint64_t value;         /* of a sending: the bits that any target has answered as its value */
     uint64_t written_ps;    /* of a sending: all targets have accepted the command */
     uint64_t done_ps;       /* time of the last awaited answer, take-backs included */
 } tla_fan_out_result;

@@ -135,6 +135,10 @@ static bool waits_for_pages(const tla_config *c) {
     return c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
 }
 
+static bool evicts(const tla_config *c) {
+    return c->host.eviction != TLA_EVICTION_OFF;
+}
+
 static bool walks(const tla_config *c) {
     return c->mmu.walk != TLA_WALK_IDEAL;
 }
@@ -314,6 +318,7 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.cost.driver_call", asks_below, POLICIES, "caching_pool, segment_cache or growing_pool"},
 
     {"mmu.fault_latency", waits_for_pages, {"mmu.unmapped"}, "demand"},
+    {"mmu.prefetch", evicts, {"mmu.eviction"}, "clock or lru"},
     {"mmu.va_bits", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.ranges", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.tlb_seed", walks, {"mmu.walk"}, "flat or memory"},

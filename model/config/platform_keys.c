@@ -1,6 +1,7 @@
 /* Every key of a platform: unit, range, default, source of the default, meaning, and the member that it fills. No other
  * file states a default. In a section plain keys stand before sub-sections. */
 #define ROW_STRUCT tla_config
+#include "firmware_rows.h"
 #include "front_rows.h"
 #include "platform.h"
 #include "platform_words.h"
@@ -18,14 +19,6 @@
 /* A price of work.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
     { TIME(section.cost.event, section.cost.event##_ps, S), source, default_price, meaning }
-
-/* Cycles of a class of instructions (engine.h). */
-#define FIRMWARE(kind, low, default_cycles, meaning)                                                                   \
-    {                                                                                                                  \
-        CYCLES(controller.firmware.kind, controller.firmware.kind, low, 1000),                                         \
-            "stall cycles in the documentation of Ibex, a core of this class", default_cycles,                         \
-            "firmware: cycles " meaning                                                                                \
-    }
 
 const tla_schema_key tla_platform_keys[] = {
     {COUNT(system.sips, system.sips, 1, TLA_SIP_COUNT), "tlmalloc's choice: the smallest platform; KernBench has 2",
@@ -225,13 +218,7 @@ const tla_schema_key tla_platform_keys[] = {
     COST(controller, slot, "1 ns", CHOICE_FRONT, "fronts: per slot taken from the queue or returned to it"),
     COST(controller, driver_call, "1 ns", CHOICE_FRONT,
          "fronts: per request to the placement below, in addition to the placement's own prices"),
-    FIRMWARE(instruction, 1, "1 tCK", "of every instruction of the core; the keys below add cycles for some classes"),
-    FIRMWARE(load, 0, "1 tCK", "that a load adds: the core's wait for its memory or its mailbox"),
-    FIRMWARE(store, 0, "1 tCK", "that a store adds"),
-    FIRMWARE(taken_branch, 0, "2 tCK", "that a taken conditional branch adds"),
-    FIRMWARE(jump, 0, "1 tCK", "that a jump, a call or a return adds"),
-    FIRMWARE(multiply, 0, "2 tCK", "that a multiplication adds"),
-    FIRMWARE(divide, 0, "36 tCK", "that a division adds"),
+    FIRMWARE_ROWS,
 
     {SIZE_POWER(mmu.page_size, mmu.page_size, 4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",
      "page size of the PE MMUs"},
@@ -243,6 +230,14 @@ const tla_schema_key tla_platform_keys[] = {
      "address (pa_fallback), or a page fault that the host serves (demand)"},
     {TIME(mmu.fault_latency, host.fault_latency_ps, S), "UVMSmart: far fault, 66645 cycles = 45 us", "45 us",
      "with mmu.unmapped demand: time from the fault to the host and back, without allocation and mapping"},
+    {NAMED(mmu.eviction, host.eviction, tla_eviction), "tlmalloc's choice: a full memory fails an allocation", "off",
+     "with mmu.unmapped demand: page that leaves a full memory for the host's memory when a page fault needs its "
+     "place. "
+     "off: none, so that the fault fails; clock: the first page without a reference bit that a hand meets; lru: the "
+     "page "
+     "that was not used for the longest time, by bits that are read for each eviction"},
+    {COUNT(mmu.prefetch, host.prefetch, 0, TLA_PREFETCH_MAX), "tlmalloc's choice: a page alone", "0",
+     "with mmu.eviction clock and lru: pages behind the faulting page that a page fault brings too"},
     {BOOLEAN(mmu.allow_remap, mmu.allow_remap), "tlmalloc's choice: a bug should show", "false",
      "false: a mapping that overlaps an existing mapping is an error; true: the latest mapping wins"},
     {BOOLEAN(mmu.pages_64k, pages.size_64k), "tlmalloc's choice: KernBench has one size", "false",

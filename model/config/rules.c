@@ -235,6 +235,25 @@ static bool slots_leave_their_window(const tla_config *c, tla_phrase *text) {
     return c->messages.slots * c->messages.slot_size > most;
 }
 
+/* Pages that would leave have a place in the host's memory, and are reached through MMUs only, one mapping at a time.
+ */
+static bool pages_cannot_leave(const tla_config *c, tla_phrase *text) {
+    const char *expected = NULL;
+    if (!faults_on_demand(c))
+        expected = "mmu.unmapped error or pa_fallback: set mmu.unmapped to demand";
+    else if (c->host_memory.capacity == 0)
+        expected = "host_memory.capacity 0 B: set host_memory.capacity to the size of the tensors or more";
+    else if (c->va.map_ack != TLA_MAP_ACK_VISIBLE)
+        expected = "va.map_ack posted: set va.map_ack to visible";
+    else if (c->controller.move.mode != TLA_MOVE_OFF)
+        expected = "controller.move stop or concurrent: set controller.move to off";
+    else if (c->controller.guard != TLA_GUARD_OFF)
+        expected = "controller.guard: set controller.guard to off, because pages are copied whole";
+    if (c->host.eviction == TLA_EVICTION_OFF || !expected) return false;
+    *text = tla_phrase_of("mmu.eviction %s with %s", tla_eviction_name(c->host.eviction), expected);
+    return true;
+}
+
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
     {{"controller.ports", "mmu.unmapped", "mmu.walk", "controller.lockstep", "workload.kernel", "messages.memory",
@@ -258,6 +277,8 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"va.size", "va.page_size", "mmu.page_size"}, va_size_is_off_page},
     {{"mmu.pages_64k", "mmu.pages_2m", "mmu.pages_1g", "mmu.page_size"}, page_is_no_larger},
     {{"mmu.va_bits", "va.base", "va.size"}, va_range_is_too_wide},
+    {{"mmu.eviction", "mmu.unmapped", "host_memory.capacity", "va.map_ack", "controller.move", "controller.guard"},
+     pages_cannot_leave},
     {{"workload.asid", "mmu.asids"}, asid_is_none},
     {{"messages.slots", "messages.slot_size"}, slots_leave_their_window},
     {{"host.driver_synchronous", "host.driver"}, driver_waits_and_does_not},

@@ -30,7 +30,7 @@ class transformer_run : public platform_run {
             status = age_slice(config, p.files.at("trace"), snapshot, &failure_);
             if (!status) status = platform_.age(snapshot, &failure_);
         }
-        work_ = std::make_unique<workload>(platform_, choice_, size, false);
+        work_ = std::make_unique<workload>(platform_, choice_, size, workload::on_demand::none);
         if (!status) platform_.host().main = [this] { run(); };
     }
 

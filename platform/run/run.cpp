@@ -287,7 +287,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
         print_message("tlmalloc run: --kernel: %s", error.text);
         return cli_exit_status(status);
     }
-    workload work(platform, choice, size, config.mmu.unmapped == TLA_UNMAPPED_DEMAND);
+    workload work(platform, choice, size, workload::demand_of(config));
     if (files.json || files.events || files.trace) work.keep_accounts();
     platform.host().main = [&] { work.main(); };
     if (wave) platform.record(*wave);

@@ -111,6 +111,19 @@ json_t *pool_json(const npu &platform) {
     return object;
 }
 
+json_t *paging_json(const npu &platform) {
+    const host::paging_counts counts = platform.host().paging_statistics();
+    json_t *object = json_object();
+    set(object, {{"evictions", counts.evictions},
+                 {"write_backs", counts.write_backs},
+                 {"fetches", counts.fetches},
+                 {"prefetches", counts.prefetches},
+                 {"bits_read", counts.bits_read},
+                 {"written_bytes", counts.written_bytes},
+                 {"fetched_bytes", counts.fetched_bytes}});
+    return object;
+}
+
 json_t *order_json(const npu &platform) {
     const time_queue::late_figures order = time_queue::get_late();
     json_t *object = json_object();
@@ -202,6 +215,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
     if (config.host.driver.kind != TLA_HOST_DRIVER_NONE)
         json_object_set_new(report, "host_driver", rows_of(platform, "host_driver"));
     if (config.host.pool != TLA_HOST_POOL_NONE) json_object_set_new(report, "host_pool", pool_json(platform));
+    if (config.host.eviction != TLA_EVICTION_OFF) json_object_set_new(report, "paging", paging_json(platform));
     json_object_set_new(report, "elements", rows_of(platform, "processing_element"));
     json_object_set_new(report, "controllers", rows_of(platform, "memory_controller"));
     json_object_set_new(report, "mmus", rows_of(platform, "pe_mmu"));
@@ -286,6 +300,10 @@ void print_run(std::FILE *out, const npu &platform, const workload &work, double
                  us(to_ps(sc_core::sc_time_stamp())), host_s, static_cast<unsigned long long>(allocs),
                  static_cast<unsigned long long>(nodes), static_cast<unsigned long long>(faults));
     if (fallbacks) std::fprintf(out, ", %llu PA fallbacks", static_cast<unsigned long long>(fallbacks));
+    const host::paging_counts paging = platform.host().paging_statistics();
+    if (paging.evictions)
+        std::fprintf(out, ", %llu evictions, %llu write-backs", static_cast<unsigned long long>(paging.evictions),
+                     static_cast<unsigned long long>(paging.write_backs));
     const char *verdict = !tl_kernel_can_verify(&work.kernel()) ? "nothing to verify"
                           : work.verified()                     ? "verified"
                                                                 : "NOT VERIFIED";

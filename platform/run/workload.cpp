@@ -25,6 +25,11 @@ void workload::main() {
     sc_core::sc_pause();
 }
 
+workload::on_demand workload::demand_of(const tla_config &config) {
+    if (config.mmu.unmapped != TLA_UNMAPPED_DEMAND) return on_demand::none;
+    return config.host.eviction == TLA_EVICTION_OFF ? on_demand::outputs : on_demand::hbm;
+}
+
 tla_status workload::create_tensors(std::vector<tensor *> &made) {
     tlmalloc::host &host = platform_.host();
     for (std::uint32_t i = 0; i < tl_kernel_tensor_count(&kernel_); i++) {
@@ -34,7 +39,8 @@ tla_status workload::create_tensors(std::vector<tensor *> &made) {
         if (wanted.memory == TL_SRAM) where.memory = TLA_SRAM;
         if (wanted.memory == TL_HOST) where.memory = TLA_HOST_MEMORY;
         where.read_only = wanted.use == TL_IN;
-        if (outputs_on_demand_ && wanted.use == TL_OUT) where.kind = spread::demand;
+        if (on_demand_ != on_demand::none && wanted.use == TL_OUT) where.kind = spread::demand;
+        if (on_demand_ == on_demand::hbm && where.memory == TLA_HBM) where.kind = spread::demand;
         tensor *t = nullptr;
         const std::uint64_t since_ps = to_ps(sc_core::sc_time_stamp());
         const tla_status status = host.create_tensor(wanted.name, tl_kernel_elements(&kernel_, &size_, i),

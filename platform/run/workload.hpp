@@ -42,9 +42,13 @@ class workload {
         double alloc_and_map() const;
     };
 
-    // outputs_on_demand: pages of output tensors come with the first access to them (mmu.unmapped: demand).
-    workload(npu &platform, const kernel_choice &what, const tl_workload &size, bool outputs_on_demand)
-        : platform_(platform), what_(what), kernel_(*what.kernel), size_(size), outputs_on_demand_(outputs_on_demand) {}
+    // The tensors whose pages come with the first access to them: outputs (mmu.unmapped: demand), or also all tensors in
+    // HBM, whose pages can leave again (mmu.eviction).
+    enum class on_demand { none, outputs, hbm };
+    static on_demand demand_of(const tla_config &config);
+
+    workload(npu &platform, const kernel_choice &what, const tl_workload &size, on_demand which)
+        : platform_(platform), what_(what), kernel_(*what.kernel), size_(size), on_demand_(which) {}
 
     // The whole run, as the host's main thread; the results are below. Pauses the simulation at the end.
     void main();
@@ -85,7 +89,7 @@ class workload {
     const kernel_choice &what_;
     const tl_kernel_info &kernel_;
     const tl_workload size_;
-    const bool outputs_on_demand_;
+    const on_demand on_demand_;
     bool finished_ = false, computed_ = false;
     std::vector<tensor_report> tensors_;
     struct destroy_account {

@@ -12,6 +12,7 @@
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/command/host_driver.h"
 #include "tlmalloc/kernel/message_queue.h"
+#include "tlmalloc/kernel/resident_pages.h"
 #include "tlmalloc/kernel/types.h"
 #include "tlmalloc/memory/controller.h"
 #include "tlmalloc/vm/mmu.h"
@@ -181,6 +182,8 @@ typedef struct tla_pe_parameters {
     tl_collective_settings collectives; /* collectives.*: settings for its kernels */
 } tla_pe_parameters;
 
+enum { TLA_PREFETCH_MAX = 64 };
+
 /* The host. */
 typedef struct tla_host_parameters {
     uint32_t dma_chunk;                  /* host.dma_chunk: bytes of one transaction when the host moves tensors */
@@ -188,6 +191,8 @@ typedef struct tla_host_parameters {
     uint32_t asid;                       /* workload.asid: the address space of tensor mappings */
     uint64_t page_size;                  /* va.page_size: bytes that a page fault maps */
     uint64_t fault_latency_ps;           /* mmu.fault_latency: of a page fault, to the host and back */
+    tla_eviction eviction;               /* mmu.eviction: of pages on demand, to the host's memory */
+    uint32_t prefetch;                   /* mmu.prefetch: pages that a page fault brings beside its own, at most 64 */
     uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are reserved for messages */
     tla_lockstep_scope lockstep;         /* controller.lockstep: the component that places blocks in the HBM slices */
     uint64_t hbm_slice;                  /* bytes of a PE's slice */

@@ -71,7 +71,9 @@ class host : public sc_core::sc_module,
 
     // Move all bytes of a tensor over the fabric, by physical address (KernBench ADR-0016). A write goes to every copy,
     // a read uses the first copy. For a tensor on demand, a read returns the existing pages and leaves the other bytes
-    // of `bytes` unchanged; a write returns TLA_UNSUPPORTED and moves nothing. `bytes` holds the size of the tensor.
+    // of `bytes` unchanged; a write returns TLA_UNSUPPORTED and moves nothing. With config::eviction both work, page
+    // faults wait meanwhile, and pages that are not in memory are written to the host's memory and read from there.
+    // `bytes` holds the size of the tensor.
     // Both return TLA_BUS_ERROR if a memory answers an access with an error, and TLA_RESET if a reset ends the call.
     // Accesses that had begun by then have moved their bytes: repeat the whole transfer. A call that begins during a
     // reset returns TLA_RESET, and moves nothing.
@@ -109,6 +111,7 @@ class host : public sc_core::sc_module,
     void send_and_gather(way to, const std::vector<tla_sent_command *> &commands);
     tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                     std::uint64_t &at_ps) override;
+    tla_status move_pages(bool write, const std::vector<page_bytes> &pieces, std::uint64_t &at_ps) override;
     void between_faults(const std::function<void()> &change) override;
     tla_status in_driver(std::uint32_t sip, tla_host_driver_operation operation,
                          const std::function<tla_status()> &work) override;

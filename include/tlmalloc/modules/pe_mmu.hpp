@@ -66,6 +66,7 @@ struct page_fault {
 // --- The module ---
 
 class dmi_record;
+class page_marks;
 
 // Every access through `in` costs a fixed overhead and is translated. The translation takes no further time (KernBench
 // ADR-0039), or uses a TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY, walks read over `walk`, and the MMU
@@ -98,6 +99,9 @@ class pe_mmu : public instrumented,
         unsigned outstanding = 64;
         bool dmi = true;     // forward DMI
         bool pauses = false; // accept PAUSE and RESUME: the blocks behind its mappings may move
+        // Bytes of the pages that the host evicts, a power of two, or 0: none. The MMU cuts accesses at the ends of such
+        // pages, keeps their bits of use, and passes on no DMI.
+        std::uint64_t evicted_page = 0;
         // How long in ps an access waits for the mapping after the host has answered its fault with OK; a posted
         // command is acknowledged before it arrives. After that time the access fails.
         std::uint64_t fault_patience_ps = 1'000'000'000;
@@ -193,7 +197,8 @@ class pe_mmu : public instrumented,
     bool makes_transactions(const tla_command &command) const override {
         return config_.walk == TLA_WALK_MEMORY || command.opcode == TLA_OP_PAUSE || command.opcode == TLA_OP_RESUME;
     }
-    bool grants_dmi() const { return config_.dmi && config_.asids == 1; }
+    bool grants_dmi() const { return config_.dmi && config_.asids == 1 && config_.evicted_page == 0; }
+    std::uint64_t use_of_pages(const tla_command &command);
     tla_mmu_config front_end() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     void write_table(tla_paddr pa, const std::uint8_t *bytes, std::uint32_t nbytes, std::uint64_t &at_ps);
@@ -223,6 +228,7 @@ class pe_mmu : public instrumented,
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};
     std::unique_ptr<dmi_record> dmi_told_;
+    std::unique_ptr<page_marks> marks_;
     bool dmi_asked_ = false;
     std::set<std::uint64_t> dmi_refused_; // addresses, because a change was in flight or not visible yet
     sc_core::sc_event window_closed_;

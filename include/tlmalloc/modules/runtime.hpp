@@ -41,6 +41,8 @@ struct tensor {
     bool read_only = false;             // for PEs
     bool fixed = false;                 // its blocks never move
     std::uint64_t alloc_service_ps = 0; // part of alloc_ps: time of the engine whose command was served longest
+    shard home{};                       // mmu.eviction, on demand: place of all pages in the host's memory, or 0 bytes
+    std::vector<bool> at_home{};        // of each page: its bytes there are valid
 };
 
 // A tensor of a plan (plan.h): `nbytes` in every PE's slice, `offset` above the plan's start in that slice.
@@ -153,6 +155,18 @@ class runtime {
     };
     pool_counts pool_statistics() const;
 
+    // Counters of pages that leave and return (mmu.eviction); all zero without eviction.
+    struct paging_counts {
+        std::uint64_t evictions = 0;   // pages that left
+        std::uint64_t write_backs = 0; // among them, pages whose bytes were copied to the host's memory
+        std::uint64_t fetches = 0;     // pages that came back
+        std::uint64_t prefetches = 0;  // pages that a fault brought beside its own
+        std::uint64_t bits_read = 0;   // reference bits read and cleared
+        std::uint64_t written_bytes = 0, fetched_bytes = 0;
+        std::uint64_t resident = 0; // pages in memory now
+    };
+    paging_counts paging_statistics() const;
+
     // The start of the last kernel of a launch to begin, and the duration of the longest kernel, in ps.
     struct launched {
         std::uint64_t start_ps = 0, duration_ps = 0;
@@ -257,6 +271,30 @@ class runtime {
     // *at_ps is the time of the answer. Errors as send_command (command_sender.hpp).
     virtual tla_status send(way to, std::uint64_t port_address, const tla_command &command, tla_completion &completion,
                             std::uint64_t &at_ps) = 0;
+
+    // Bytes by physical address, in one memory.
+    struct page_bytes {
+        std::uint64_t pa;
+        std::uint8_t *bytes;
+        std::uint64_t nbytes;
+    };
+
+    // Moves bytes for a page fault from *at_ps on, to memories if `write`, by transactions. On return, *at_ps is the
+    // time of the last answer. Only called with config::eviction. TLA_BUS_ERROR if a memory answers with an error.
+    virtual tla_status move_pages(bool write, const std::vector<page_bytes> &pieces, std::uint64_t &at_ps) {
+        (void)write;
+        (void)pieces;
+        (void)at_ps;
+        return TLA_UNSUPPORTED;
+    }
+
+    // Whether pages of the tensor can leave its memory.
+    static bool has_home(const tensor &t) { return t.home.nbytes > 0; }
+
+    // The bytes that a transfer of a tensor by the host reaches: its shards, and pages that are not in memory at their
+    // home. A write makes the home the valid place of the latter. While pages can leave, call it between faults, and
+    // transfer before the next fault.
+    std::vector<shard> list_places(const tensor &t, bool write);
 
     // Calls `change` while no page fault is served.
     virtual void between_faults(const std::function<void()> &change) = 0;
@@ -387,7 +425,9 @@ class runtime {
     class launch_pads;
     class launch_under_way;
     class pool;
+    class pager;
     std::unique_ptr<pool> pool_;         // host.pool; or null
+    std::unique_ptr<pager> pager_;       // mmu.eviction; or null
     std::unique_ptr<launch_pads> pads_;  // launches in flight
     std::uint64_t faults_served_ps_ = 0; // time of the last page fault's answer
     std::vector<refused_page> refused_pages_;

@@ -8,10 +8,11 @@
 
 namespace tlmalloc {
 
-// Excludes configurations in which a transfer may fail early, or depends on other modules: guarded memory, faults, and
-// walks with their TLBs.
+// Excludes configurations in which a transfer may fail early, or depends on other modules: guarded memory, faults,
+// walks with their TLBs, and pages that leave.
 static bool may_leave(const tla_config &c) {
-    return c.controller.guard == TLA_GUARD_OFF && c.faults.plan.count == 0 && c.mmu.walk == TLA_WALK_IDEAL;
+    return c.controller.guard == TLA_GUARD_OFF && c.faults.plan.count == 0 && c.mmu.walk == TLA_WALK_IDEAL &&
+           c.host.eviction == TLA_EVICTION_OFF;
 }
 
 inland_site::inland_site(const tla_config &config) : made_(may_leave(config)) {

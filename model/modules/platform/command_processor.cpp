@@ -93,6 +93,7 @@ std::uint64_t command_processor::execute(unsigned port, const tla_command &comma
         completion.status = sent.status;
         completion.failed_at = sent.failed_at;
         completion.nbytes = sent.status ? 0 : command.count;
+        completion.value = sent.status ? 0 : sent.value;
         done_ps = sent.done_ps;
     }
     completion.service_ps = done_ps - service.start_ps;

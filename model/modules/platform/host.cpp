@@ -125,6 +125,18 @@ tla_status host::send(way to, std::uint64_t port_address, const tla_command &com
     return in_reset() ? TLA_RESET : status;
 }
 
+tla_status host::move_pages(bool write, const std::vector<page_bytes> &pieces, std::uint64_t &at_ps) {
+    std::vector<bulk_transfer::piece> all;
+    for (const page_bytes &p : pieces)
+        all.push_back({p.pa, p.bytes, p.nbytes});
+    bulk_transfer transfer{to_fabric_, config_.dma_chunk, config_.outstanding, &requester_, this};
+    const std::size_t refused = transfer.move(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, all, at_ps);
+    transfer_latency_ps_ += transfer.latency_ps;
+    at_ps = std::max(at_ps, transfer.end_ps);
+    wait_for_answers(at_ps);
+    return in_reset() ? TLA_RESET : refused < all.size() ? TLA_BUS_ERROR : TLA_OK;
+}
+
 void host::between_faults(const std::function<void()> &change) {
     const turnstile::turn turn(fault_turn_);
     change();
@@ -166,13 +178,15 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
 tla_status host::move_tensor(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error) {
     for (std::size_t i = 0; i < t.shards.size(); i++) // a page fault may bring more meanwhile
         wait_for_driver(tla_memory_of_pe(t.memory, t.shards[i].where).sip);
+    std::optional<turnstile::turn> no_faults;
+    if (has_home(t)) no_faults.emplace(fault_turn_);
     const std::uint64_t start = now_ps();
-    if (t.kind == spread::demand && command == tlm::TLM_WRITE_COMMAND)
+    if (t.kind == spread::demand && !has_home(t) && command == tlm::TLM_WRITE_COMMAND)
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "tensor %s is allocated on demand and cannot be written by the host", t.name.c_str());
     const passage here(*this, t, command == tlm::TLM_WRITE_COMMAND);
     if (in_reset()) return TLA_RESET;
-    const std::vector<shard> shards = t.shards; // those of the moment, likewise
+    const std::vector<shard> shards = list_places(t, command == tlm::TLM_WRITE_COMMAND); // of the moment, likewise
     tla_tensor all = view(t);
     all.shards = shards.data();
     std::vector<bulk_transfer::piece> pieces;

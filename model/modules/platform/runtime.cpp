@@ -3,6 +3,7 @@
 
 #include "host_pool.hpp"
 #include "modules/pe/launch_pads.hpp"
+#include "runtime_pager.hpp"
 #include "runtime_text.hpp"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ runtime::runtime(config settings) : settings_(std::move(settings)), pads_(std::m
         scope_.pe_mask |= bit(pe.pe);
     }
     if (settings_.pool != TLA_HOST_POOL_NONE) pool_ = std::make_unique<pool>(*this);
+    if (settings_.eviction != TLA_EVICTION_OFF) pager_ = std::make_unique<pager>(*this);
 }
 
 runtime::~runtime() = default;
@@ -97,6 +99,7 @@ tla_status runtime::make_tensor(tensor t, const std::vector<shard> &wanted, tens
         t.map_ps = now_ps() - start - t.alloc_ps;
         if (status) free_shards(t, correlation_id, nullptr);
     }
+    if (!status && pager_) status = pager_->reserve_home(t, correlation_id, error);
     if (status) {
         free_addresses(t, correlation_id, range);
         return here.result(status);
@@ -138,6 +141,7 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     bool is_known = false;
     between_faults([&] {
         is_known = found() != tensors_.end();
+        if (is_known && pager_) pager_->keep(*which);
         if (is_known) freed_.splice(freed_.end(), tensors_, found()); // from now on its page faults fail
     });
     if (!is_known) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
@@ -149,8 +153,9 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
     const tla_status freed =
         free_shards(t, correlation_id, status ? nullptr : error); // nothing leads there any more, and no block moves
+    const tla_status left = pager_ ? pager_->free_home(t, correlation_id, status || freed ? nullptr : error) : TLA_OK;
     freed_.remove_if([&](const tensor &other) { return &other == which; });
-    return here.result(status ? status : freed);
+    return here.result(status ? status : freed ? freed : left);
 }
 
 tla_status runtime::free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion) {

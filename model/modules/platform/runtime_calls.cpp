@@ -1,5 +1,6 @@
 // Calls of the runtime, which a reset of the host ends, and what one leaves of all that it knows.
 #include "host_pool.hpp"
+#include "runtime_pager.hpp"
 
 namespace tlmalloc {
 
@@ -28,6 +29,7 @@ void runtime::forget_all() {
     owed_.clear();
     refused_pages_.clear();
     if (pool_) pool_ = std::make_unique<pool>(*this);
+    if (pager_) pager_->forget_all();
     next_request_ = next_correlation_ = 1;
 }
 

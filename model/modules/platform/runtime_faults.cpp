@@ -1,5 +1,6 @@
 // Page faults of tensors on demand: the memory and the mapping of a page, and the causes of failures.
 #include "modules/memory/owed_frees.hpp"
+#include "runtime_pager.hpp"
 #include "runtime_places.hpp"
 #include "runtime_text.hpp"
 #include "tlmalloc/command/control_port.h"
@@ -27,7 +28,8 @@ tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool aga
     tla_error why{};
     tla_status status = TLA_OK;
     if (need == TLA_PAGE_MEMORY) {
-        status = allocate_page(t, page, correlation_id, at_ps, why);
+        status = has_home(t) ? pager_->bring(t, page, {correlation_id, at_ps, why})
+                             : allocate_page(t, page, correlation_id, at_ps, why);
     } else {
         if (need == TLA_PAGE_MAP) status = map_page(t, t.shards[which], correlation_id, at_ps, why);
         if (status == TLA_OVERLAP) status = TLA_OK; // the mapping was in flight, and has arrived

@@ -3,6 +3,7 @@
 
 #include "modules/kit/dmi.hpp"
 #include "modules/kit/payload.hpp"
+#include "page_marks.hpp"
 #include "pe_mmu_steps.hpp"
 #include "split_access.hpp"
 #include "tlmalloc/modules/extensions.hpp"
@@ -16,12 +17,14 @@ namespace tlmalloc {
 pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
     : instrumented(name, "pe_mmu"), in("in", *this, *this, settings.outstanding),
       control("control", "pe_mmu", TLA_TARGET_PE_MMU, settings.ports, *this, settings.queue_depth), config_(settings),
-      dmi_told_(std::make_unique<dmi_record>()), requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
+      dmi_told_(std::make_unique<dmi_record>()), marks_(std::make_unique<page_marks>(settings.evicted_page)),
+      requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     requester_.walker = this;
     requester_.waits = true;
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
         refuse_config("page_size must be a power of two, 4 KiB .. 1 GiB");
+    if (settings.evicted_page & (settings.evicted_page - 1)) refuse_config("evicted_page must be a power of two, or 0");
     tla_error error{};
     if (make_front_end(&error)) refuse_config(error.text);
     control.serve_for(*this);
@@ -57,6 +60,7 @@ void pe_mmu::make_new() {
     if (make_front_end(&error)) refuse_config(error.text); // the host has no memory any more
     control.make_new();
     owed_.clear();
+    marks_->forget();
     run_ = {};
     run_from_ps_ = 0;
     dmi_asked_ = false;
@@ -130,6 +134,7 @@ tla_mmu_access pe_mmu::wanted_by(const tlm::tlm_generic_payload &payload) const 
 
 // An access that goes through.
 void pe_mmu::count(const tla_mmu_access &wanted, const route &where, std::uint64_t at_ps) {
+    marks_->note(wanted);
     if (where.stale) {
         statistics_.stale_accesses++;
         stale_.add(at_ps, 1);
@@ -207,6 +212,7 @@ unsigned pe_mmu::debug(tlm::tlm_generic_payload &payload) {
         pieces.emplace_back();
         if (tla_mmu_probe(mmu_.get(), &wanted, now_ps, &pieces.back())) return 0;
     }
+    if (payload.is_write()) marks_->note({asid_of(payload), {va}, length, TLA_WRITE});
     unsigned moved = 0;
     for (const tla_mmu_piece &p : pieces) {
         payload.set_address(p.pa.value);

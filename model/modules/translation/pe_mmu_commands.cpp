@@ -1,4 +1,5 @@
 // The commands of an MMU: they change mappings, and take time.
+#include "page_marks.hpp"
 #include "pe_mmu_steps.hpp"
 #include "tlmalloc/modules/pe_mmu.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -42,6 +43,17 @@ tla_status pe_mmu::change(unsigned port, const tla_command &command, std::uint64
     return steps_->change(port, command, at_ps, work, error);
 }
 
+// Answers which pages of a command are in use, to a sender that evicts them. Pages that are mapped begin unused.
+std::uint64_t pe_mmu::use_of_pages(const tla_command &command) {
+    const page_marks::mark what = command.opcode == TLA_OP_PAUSE ? page_marks::dirty : page_marks::referenced;
+    const bool asks = command.opcode == TLA_OP_PAUSE || command.opcode == TLA_OP_INVALIDATE;
+    const std::uint64_t use = asks ? marks_->read(command.entries, command.count, what) : 0;
+    if (command.opcode == TLA_OP_INVALIDATE) marks_->clear(command.entries, command.count, page_marks::referenced);
+    if (command.opcode == TLA_OP_MAP)
+        marks_->clear(command.entries, command.count, page_marks::referenced | page_marks::dirty);
+    return use;
+}
+
 // Completes a command that has been decided, after bus_ps of transactions: charges its other work, and answers.
 std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
                                std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
@@ -51,6 +63,7 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
                           (std::string(name()) + ": " + error.text + control_window::ids_of(command)).c_str());
     } else {
         completion.nbytes = command.count;
+        completion.value = use_of_pages(command);
         if (command.opcode == TLA_OP_MAP) statistics_.maps += command.count;
         if (command.opcode == TLA_OP_UNMAP) statistics_.unmaps += command.count;
         if (command.opcode == TLA_OP_INVALIDATE) statistics_.invalidates++;

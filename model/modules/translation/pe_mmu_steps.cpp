@@ -77,6 +77,7 @@ void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
         return;
     }
     mmu_.begun(); // until recycle()
+    if (cut_at_pages(request, port)) return;
     request.at_ps += mmu_.config_.overhead_ps;
     if (request.at_ps == time_queue::of_simulation().now_ps())
         arrive(request);
@@ -403,52 +404,6 @@ void pe_mmu::steps::pass_on(translation &j) {
     request.at_ps = j.end_ps;
     recycle(j);
     out_.send(request);
-}
-
-// Each piece is a transaction of its own; all start together and the access ends with the last of them.
-void pe_mmu::steps::pass_on_pieces(translation &j) {
-    tlm::tlm_generic_payload &payload = *j.request->payload;
-    j.response = check_attributes(payload);
-    if (refuses_exclusive(payload)) j.response = tlm::TLM_COMMAND_ERROR_RESPONSE;
-    payload.set_response_status(j.response);
-    if (j.response != tlm::TLM_OK_RESPONSE) {
-        answer(j);
-        return;
-    }
-    recycle_parts(j);
-    const std::uint64_t start_ps = j.end_ps;
-    const std::vector<transfer_extent> extents = mmu_.extents(payload, j.where, start_ps);
-    std::uint64_t offset = 0;
-    j.open = j.where.count();
-    part *before = nullptr;
-    for (std::size_t i = 0, count = j.where.count(); i < count; i++) { // the last answer may come within the last send
-        const tla_mmu_piece &piece = j.where.at(i);
-        part &p = new_part(j, before);
-        before = &p;
-        if (!extents.empty()) p.extent = extents[i];
-        p.piece.begin(payload, offset, piece.nbytes, piece.pa, extents.empty() ? nullptr : &p.extent, p.payload);
-        offset += piece.nbytes;
-        p.request.payload = &p.payload;
-        p.request.at_ps = start_ps;
-        p.request.push(
-            [](void *self, in_order_request &request) {
-                request.pop();
-                part &back = *static_cast<part *>(self);
-                back.of->owner->end_piece(back);
-            },
-            &p);
-        out_.send(p.request);
-    }
-}
-
-void pe_mmu::steps::end_piece(part &p) {
-    translation &j = *p.of;
-    p.piece.end(p.payload);
-    if (j.response == tlm::TLM_OK_RESPONSE) j.response = p.payload.get_response_status();
-    j.end_ps = std::max(j.end_ps, p.request.at_ps);
-    if (--j.open > 0) return;
-    j.request->payload->set_response_status(j.response);
-    answer(j);
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class pe_mmu::steps final : private in_order_request::holder {
         page_fault::bytes fault_record{};
     };
 
+    bool cut_at_pages(in_order_request &request, unsigned port);
     void arrive(in_order_request &request);
     void take(in_order_request &request, visit *of, std::uint64_t at_ps);
     void payload_goes(in_order_request &request) override;
@@ -117,6 +118,9 @@ class pe_mmu::steps final : private in_order_request::holder {
     void let_in_by_queue();
     void let_in(std::uint64_t at_ps);
     void pass_on(translation &j);
+    bool may_be_cut(translation &j);
+    part &begin_piece(translation &j, part *before, std::uint64_t offset, std::uint64_t nbytes, tla_paddr at,
+                      const transfer_extent *extent, std::uint64_t at_ps);
     void pass_on_pieces(translation &j);
     void end_piece(part &p);
     void answer(translation &j);

@@ -52,6 +52,7 @@ std::uint64_t va_manager::execute(unsigned port, const tla_command &command, std
         completion.status = sent.status;
         completion.failed_at = sent.failed_at;
         completion.nbytes = sent.status ? 0 : command.count;
+        completion.value = sent.status ? 0 : sent.value;
         completion.service_ps = sent.done_ps - arrival_ps;
         maps_in_flight_.add(sent.done_ps, -1);
         statistics_.failed += completion.status != TLA_OK;
