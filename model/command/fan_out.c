@@ -210,7 +210,7 @@ static void end_sending(tla_fan_out *f) {
         r->written_ps = later(r->written_ps, p->written_ps);
         c->done = p->status == TLA_OK;
         c->posted = c->done && !f->gather;
-        r->value |= p->completion.value;
+        if (f->gather) r->value |= p->completion.value;
         if (r->status || !p->status) continue;
         r->status = p->status;
         r->failed_at = p->completion.failed_at.kind ? p->completion.failed_at : location_behind(&c->route.covers);

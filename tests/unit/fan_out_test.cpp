@@ -28,6 +28,7 @@ struct bench {
         std::uint64_t at_ps;
         bool operator==(const message &o) const { return target == o.target && opcode == o.opcode && at_ps == o.at_ps; }
     };
+    std::vector<std::uint64_t> values; // of the answers
     std::vector<std::vector<message>> rounds;
     std::vector<tla_status> unread; // of what was posted
 
@@ -55,6 +56,7 @@ struct bench {
                 p.written_ps = p.answered_ps = p.at_ps + write_ps(target);
                 if (p.gather) p.answered_ps += answer_ps;
                 if (p.command && !p.gather) unread[target] = status;
+                if (target < values.size()) p.completion.value = values[target];
                 p.status = p.gather || status == TLA_BUS_ERROR ? status : TLA_OK;
             }
         }
@@ -83,6 +85,14 @@ BOOST_AUTO_TEST_CASE(a_command_goes_to_everybody_in_its_scope_at_once) {
     BOOST_CHECK_EQUAL(r.done_ps, 1140u);
     BOOST_REQUIRE_EQUAL(b.rounds.size(), 1u);
     BOOST_CHECK((b.rounds[0] == messages{{0, TLA_OP_MAP, 1000}, {1, TLA_OP_MAP, 1000}, {3, TLA_OP_MAP, 1000}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_bits_of_all_answers_are_the_bits_of_the_result) {
+    bench b(3);
+    b.values = {0b0001, 0b1000, 0b0101};
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_PAUSE, 0b111, 0, true).value, 0b1101u);
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_PAUSE, 0b010, 0, true).value, 0b1000u);
+    BOOST_CHECK_EQUAL(b.send(TLA_OP_MAP, 0b111, 0, false).value, 0u); // nobody has answered yet
 }
 
 BOOST_AUTO_TEST_CASE(a_port_gets_the_next_command_when_the_last_was_answered) {

@@ -49,7 +49,8 @@ struct book {
     unsigned reads = 0;
 };
 
-// The pages of one memory as a list: clock, the next page that the hand meets first; lru, the least recently used first.
+// The pages of one memory as a list: clock, the next page that the hand meets first; lru, the least recently used
+// first.
 struct plain_pages {
     struct entry {
         std::uint64_t number;
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(the_hand_spares_referenced_pages_once) {
     std::vector<std::uint64_t> used{0, 1, 3};
     BOOST_CHECK_EQUAL(b.search(0, used), 2u);
     b.remove(2, 1);
-    b.add(0, 4); // behind the hand
+    b.add(0, 4);                              // behind the hand
     BOOST_CHECK_EQUAL(b.search(0, used), 0u); // the bit of page 3 was read before, and is spent now
     used = {0, 1, 3, 4};
     BOOST_CHECK_EQUAL(b.search(0, used), 1u); // all are referenced: after a circle, the page where the hand began
