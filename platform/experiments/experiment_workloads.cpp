@@ -224,6 +224,7 @@ static std::vector<experiment_workload> &all_workloads() {
         all_reduces(),
         compactions(),
         composites(),
+        first_touches(),
         transformer(),
         transformer_heaps(),
         training(),

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     BOOST_REQUIRE(report);
     const row_counts counts = check_rows(report);
     json_decref(report);
-    for (const char *name : {"compaction", "compaction_laws", "compaction_sweep", "kernbench_kernels", "map_visibility",
+    for (const char *name : {"compaction", "compaction_laws", "compaction_sweep", "faults", "kernbench_kernels", "map_visibility",
                              "serving_goldens", "serving_layer_types", "serving_measured", "serving_prefix_cache",
                              "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(counts.names, name), counts.names);
@@ -471,7 +471,7 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
         "name: s\nworkload: streams\n",
         ":2:11: error: workload: found \"streams\", expected one of stream, "
         "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-        "transfers, all_reduce, compaction, composite, transformer_block, transformer_heaps, training, network, "
+        "transfers, all_reduce, compaction, composite, first_touch, transformer_block, transformer_heaps, training, network, "
         "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
         "mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),

@@ -1,0 +1,69 @@
+// `tlmalloc reproduce faults`: the page's table, and rows that cannot be.
+#include "platform/command_line.hpp"
+
+#include <cstdio>
+#include <jansson.h>
+#include <map>
+
+namespace {
+
+const std::string configs = TLMALLOC_SOURCE_DIR "/configs/";
+
+std::string four_digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return text;
+}
+
+// Of each row, each figure.
+using figures = std::map<std::string, std::map<std::string, double>>;
+
+figures figures_of(const std::string &file) {
+    scratch_directory scratch;
+    const command_result run = run_tlmalloc({"reproduce", file, "--json", scratch.path("r.json")});
+    BOOST_CHECK_MESSAGE(run.status == 0 && run.err.empty(), run.out + run.err);
+    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
+    figures found;
+    std::size_t i;
+    json_array_foreach(rows, i, row)
+        found[json_string_value(json_object_get(row, "label"))][json_string_value(json_object_get(row, "figure"))] =
+            json_number_value(json_object_get(row, "model"));
+    json_decref(report);
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_page_has_the_time_of_first_touches_and_the_host_serves_them_one_by_one) {
+    const figures found = figures_of(configs + "experiments/faults.yaml");
+    const std::string page = read_text(configs + "experiments/README.md");
+    for (const auto &[label, of] : found) {
+        const std::string line =
+            "\n| " + label + " | " + four_digits(of.at("mean")) + " | " + four_digits(of.at("longest")) + " |";
+        BOOST_CHECK_MESSAGE(contains(page, line), "not in the page: " << line);
+    }
+    const auto &alone = found.at("host, 1 PE");
+    BOOST_CHECK_EQUAL(alone.at("mean"), alone.at("longest"));
+    for (const double pes : {8.0, 64.0}) {
+        const auto &together = found.at("host, " + std::to_string(static_cast<int>(pes)) + " PEs");
+        BOOST_CHECK_CLOSE(together.at("longest"), pes * alone.at("longest"), 1);
+        BOOST_CHECK_CLOSE(together.at("mean"), (pes + 1) / 2 * alone.at("mean"), 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_row_of_first_touches_is_rejected_with_its_place) {
+    const auto refused = [](const std::string &pes, const std::string &unmapped, const std::string &text) {
+        scratch_directory scratch;
+        const std::string row = "name: e\nunit: us\nworkload: first_touch\nplatform: " + configs +
+                                "npu_small.yaml\nset: {mmu.unmapped: " + unmapped +
+                                "}\nrows:\n  - {label: a, with: {pes: " + pes + "}}\n";
+        const command_result run = run_tlmalloc({"reproduce", scratch.write("e.yaml", row)});
+        BOOST_CHECK_NE(run.status, 0);
+        BOOST_CHECK_MESSAGE(contains(run.err, text), run.err);
+    };
+    refused("0", "demand", "e.yaml:7:5: error: pes: found 0, expected 1 .. 4, the number of PEs");
+    refused("5", "demand", "pes: found 5, expected 1 .. 4, the number of PEs");
+    refused("1", "error", "mmu.unmapped: found error, expected demand");
+}
