@@ -52,6 +52,7 @@ experiment_workload compactions();       // experiment_compaction.cpp
 experiment_workload composites();        // experiment_composite.cpp
 experiment_workload first_touches();     // experiment_first_touch.cpp
 experiment_workload networks();          // experiment_network.cpp
+experiment_workload oversubscription();  // experiment_oversubscription.cpp
 experiment_workload transformer();       // experiment_transformer.cpp
 experiment_workload transformer_heaps(); // experiment_transformer.cpp
 experiment_workload training();          // experiment_training.cpp

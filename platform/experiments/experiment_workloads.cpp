@@ -225,6 +225,7 @@ static std::vector<experiment_workload> &all_workloads() {
         compactions(),
         composites(),
         first_touches(),
+        oversubscription(),
         transformer(),
         transformer_heaps(),
         training(),

@@ -30,6 +30,10 @@ static bool is_set_to(const run_explained *e, const char *key, const char *value
     return strcmp(now, value) == 0;
 }
 
+static bool evicts(const run_explained *e) {
+    return is_set_to(e, "mmu.eviction", "clock") || is_set_to(e, "mmu.eviction", "lru");
+}
+
 /* Returns a value of this type, in bytes or ps; 0 for a missing key. */
 static double quantity_of(const run_explained *e, const char *key, tla_value_type type) {
     char text[64];
@@ -160,7 +164,8 @@ static void try_for_commands(trials *t, const topic_share *share) {
 }
 
 static void try_for_walks(trials *t) {
-    if (sum_of(t->e, "mmus", "demand_faults") > 0) try_value(t, "mmu.unmapped", "error");
+    if (sum_of(t->e, "mmus", "demand_faults") > 0 && !evicts(t->e)) try_value(t, "mmu.unmapped", "error");
+    if (evicts(t->e)) try_value(t, "mmu.prefetch", "7");
     if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
     try_scaled(t, is_set_to(t->e, "mmu.tlb_l2.entries", "0") ? "mmu.tlb_l1.entries" : "mmu.tlb_l2.entries", 4, 1);
     try_scaled(t, "mmu.ranges", 4, 1);
@@ -319,7 +324,10 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
         return "mapping writes an entry for every page, and the host waits until every MMU sees it: use larger pages, "
                "or cheaper changes";
     case TOPIC_WALKS:
-        return sum_of(e, "mmus", "demand_faults") > 0
+        return evicts(e)
+                   ? "pages come at their first access, and others leave for the host's memory: use more HBM, request "
+                     "larger pages, or bring several at once (mmu.prefetch)"
+               : sum_of(e, "mmus", "demand_faults") > 0
                    ? "each page is mapped by the host at its first access: map tensors before the launch, or request "
                      "larger pages"
                    : "TLBs miss: use larger pages, more entries and walkers, or walkers that merge misses of a page or "
@@ -327,6 +335,8 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
     case TOPIC_LOOKUPS:
         return "the TLB looks up every chunk: use larger chunks, or a faster TLB";
     case TOPIC_MOVES:
+        if (evicts(e))
+            return "accesses wait while their page leaves for the host's memory: use more HBM, or smaller pages";
         return "accesses wait while their block moves to another place: copy blocks before the stop "
                "(controller.move concurrent), copy faster, or move fewer bytes (controller.compaction_threshold)";
     case TOPIC_ISSUE:

@@ -51,6 +51,10 @@ BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_commands_meet_at_
                                    "workload.elements_per_pe=100", "pe.dispatch=0 ns", "controller.free_list=hbm",
                                    "hbm.timing=hbm2"});
 }
+BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_pages_leave_and_return) {
+    is_the_same_for_every_quantum({"mmu.page_size=4 KiB", "mmu.unmapped=demand", "mmu.eviction=lru", "mmu.walk=flat",
+                                   "hbm.capacity_per_cube=80 KiB", "host_memory.capacity=4 MiB"});
+}
 BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_pages_fault_at_one_time) {
     is_the_same_for_every_quantum({"system.sips=2", "mmu.page_size=4 KiB", "mmu.unmapped=demand"});
 }

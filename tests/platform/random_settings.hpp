@@ -370,6 +370,14 @@ class random_settings {
             if (number("mmu.page_size") < static_cast<std::uint64_t>(nbytes)) maybe(key, {"true"});
             leave(key);
         }
+        leave("mmu.eviction");
+        if (is("mmu.unmapped", "demand") && is("controller.move", "off") && is("controller.guard", "off") &&
+            number("host_memory.capacity") > 0 && dice_.one_in(2)) {
+            set("mmu.eviction", dice_.pick({"clock", "lru"}));
+            for (const char *key : {"controller.move", "controller.guard", "va.map_ack"})
+                leave(key);
+        }
+        maybe("mmu.prefetch", {"1", "3", "64"});
         leave("va.page_size");
         if (dice_.one_in(4)) set("va.page_size", dice_.pick({"4 KiB", "64 KiB", "2 MiB"}));
         maybe("va.base", {"0 B", "2 MiB", "1 GiB", "1 TiB"});

@@ -113,6 +113,10 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
          {"run", platform, "--kernel", "dma_read", "--set", "host.driver=serial", "--set", "host.pool=caching_pool"},
          found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "host_memory.capacity=1 MiB"}, found);
+    play("run",
+         {"run", platform, "--set", "host_memory.capacity=64 MiB", "--set", "mmu.unmapped=demand", "--set",
+          "mmu.eviction=clock"},
+         found);
     for (const char *policy : {"first_fit", "segment_cache"})
         play("replay", {"replay", trace, "--capacity", "1 GiB", "--policy", policy}, found);
     play("replay", {"replay", trace, "--from", aged}, found);

@@ -124,9 +124,10 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     BOOST_REQUIRE(report);
     const row_counts counts = check_rows(report);
     json_decref(report);
-    for (const char *name : {"compaction", "compaction_laws", "compaction_sweep", "faults", "kernbench_kernels", "map_visibility",
-                             "serving_goldens", "serving_layer_types", "serving_measured", "serving_prefix_cache",
-                             "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name :
+         {"compaction", "compaction_laws", "compaction_sweep", "faults", "faults_oversubscription", "kernbench_kernels",
+          "map_visibility", "serving_goldens", "serving_layer_types", "serving_measured", "serving_prefix_cache",
+          "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(counts.names, name), counts.names);
     BOOST_CHECK_GE(counts.bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -467,13 +468,13 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("note: &a x"), ":7:22: error: found the anchor \"a\", expected none");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: [x]\n",
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
-    check_refused(
-        "name: s\nworkload: streams\n",
-        ":2:11: error: workload: found \"streams\", expected one of stream, "
-        "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-        "transfers, all_reduce, compaction, composite, first_touch, transformer_block, transformer_heaps, training, network, "
-        "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
-        "mean \"stream\"?");
+    check_refused("name: s\nworkload: streams\n",
+                  ":2:11: error: workload: found \"streams\", expected one of stream, "
+                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
+                  "transfers, all_reduce, compaction, composite, first_touch, oversubscription, transformer_block, "
+                  "transformer_heaps, training, network, "
+                  "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
+                  "mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),

@@ -240,6 +240,10 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
         if (c.controller.move.mode == TLA_MOVE_OFF || c.controller.free_list != TLA_LIST_REGISTERS ||
             c.controller.engine_nodes > 0 || c.controller.lockstep != TLA_LOCKSTEP_OFF)
             c.controller.compaction.mode = TLA_COMPACTION_OFF;
+        if (c.mmu.unmapped != TLA_UNMAPPED_DEMAND || c.host_memory.capacity == 0 ||
+            c.va.map_ack != TLA_MAP_ACK_VISIBLE || c.controller.move.mode != TLA_MOVE_OFF ||
+            c.controller.guard != TLA_GUARD_OFF)
+            c.host.eviction = TLA_EVICTION_OFF;
         while (c.messages.slots * c.messages.slot_size > TLA_MESSAGE_WINDOW_BYTES)
             c.messages.slots = 1;
         c.va.space.base.value -= c.va.space.base.value % c.va.space.page_size;

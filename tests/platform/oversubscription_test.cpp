@@ -1,0 +1,74 @@
+// `tlmalloc reproduce faults_oversubscription`: the page's table, laws between its rows, and rows that cannot be.
+#include "platform/command_line.hpp"
+
+#include <cstdio>
+#include <jansson.h>
+#include <map>
+
+namespace {
+
+const std::string configs = TLMALLOC_SOURCE_DIR "/configs/";
+
+// Of each row, each figure.
+using figures = std::map<std::string, std::map<std::string, double>>;
+
+figures figures_of(const std::string &file) {
+    scratch_directory scratch;
+    const command_result run = run_tlmalloc({"reproduce", file, "--json", scratch.path("r.json")});
+    BOOST_CHECK_MESSAGE(run.status == 0 && run.err.empty(), run.out + run.err);
+    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
+    figures found;
+    std::size_t i;
+    json_array_foreach(rows, i, row)
+        found[json_string_value(json_object_get(row, "label"))][json_string_value(json_object_get(row, "figure"))] =
+            json_number_value(json_object_get(row, "model"));
+    json_decref(report);
+    return found;
+}
+
+std::string cell(const char *form, double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, form, value);
+    return std::string(" ") + text + " |";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_page_has_the_price_of_oversubscription_with_both_policies) {
+    const figures found = figures_of(configs + "experiments/faults_oversubscription.yaml");
+    const std::string page = read_text(configs + "experiments/README.md");
+    for (const std::string policy : {"clock", "lru"}) {
+        double before = 0;
+        for (const char *ratio : {"1.0", "1.25", "1.5", "1.75", "2.0"}) {
+            auto of = found.at(policy + ", " + ratio);
+            const double slowdown = of["kernel"] / found.at(policy + ", 1.0").at("kernel");
+            const std::string line = "\n| " + policy + ", " + ratio + " |" + cell("%.1f", of["kernel"] / 1e3) +
+                                     cell("%.2f", slowdown) + cell("%.0f", of["evictions"]) +
+                                     cell("%.0f", of["write_backs"]) + cell("%.0f", of["fetches"]);
+            BOOST_CHECK_MESSAGE(contains(page, line), "not in the page: " << line);
+            BOOST_CHECK_CLOSE(of["oversubscription"], std::stod(ratio), 1e-9);
+            BOOST_CHECK_GT(slowdown, before);
+            BOOST_CHECK_LE(of["write_backs"], of["evictions"]);
+            BOOST_CHECK_GE(of["fetches"], 210); // every page of the input, at least once
+            before = slowdown;
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_row_of_oversubscription_is_rejected_with_its_place) {
+    const auto refused = [](const std::string &with, const std::string &set, const std::string &text) {
+        scratch_directory scratch;
+        const std::string row = "name: e\nunit: us\nworkload: oversubscription\nplatform: " + configs +
+                                "npu_small.yaml\nset: {" + set + "}\nrows:\n  - {label: a, with: {" + with + "}}\n";
+        const command_result run = run_tlmalloc({"reproduce", scratch.write("e.yaml", row)});
+        BOOST_CHECK_NE(run.status, 0);
+        BOOST_CHECK_MESSAGE(contains(run.err, text), run.err);
+    };
+    const std::string evicts = "mmu.unmapped: demand, host_memory.capacity: 1 MiB, mmu.eviction: lru";
+    refused("rows: 4, columns: 4", "mmu.unmapped: demand",
+            "e.yaml:7:5: error: mmu.eviction: found off, expected clock or lru");
+    refused("rows: 0, columns: 4", evicts, "e.yaml:7:5: error: rows");
+    refused("rows: 4, columns: 4", "mmu.eviction: lru", "set mmu.unmapped to demand");
+}
