@@ -35,6 +35,8 @@ BOOST_AUTO_TEST_CASE(sums_are_the_figures_whatever_the_platform_is_like) {
     const std::vector<std::vector<std::string>> platforms{
         {"mmu.walk=memory"},
         {"mmu.unmapped=demand"},
+        {"mmu.eviction=clock", "mmu.unmapped=demand", "host_memory.capacity=16 MiB", "mmu.page_size=4 KiB",
+         "hbm.capacity_per_cube=64 KiB"},
         {"controller.lockstep=cube"},
         {"controller.free_list=hbm"},
         {"host.pool=caching_pool"},

@@ -176,6 +176,7 @@ settings random_settings(std::mt19937_64 &random) {
         {"mmu.walk=flat", "mmu.page_size=4 KiB"},
         {"mmu.walk=memory", "mmu.page_size=64 KiB"},
         {"mmu.unmapped=demand"},
+        {"mmu.unmapped=demand", "mmu.eviction=lru", "host_memory.capacity=64 MiB", "va.map_ack=visible"},
         {"controller.cost.profile=fw_list"},
         {"controller.cost.profile=driver_bar_v100"},
         {"controller.free_list=hbm"},

@@ -1,5 +1,5 @@
 // `tlmalloc reproduce faults_oversubscription`: the page's table, laws between its rows, and rows that cannot be.
-#include "platform/command_line.hpp"
+#include "platform/run_report.hpp"
 
 #include <cstdio>
 #include <jansson.h>
@@ -57,6 +57,34 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_price_of_oversubscription_with_both_polici
     }
 }
 
+BOOST_AUTO_TEST_CASE(kernels_whose_tensors_are_twice_the_size_of_hbm_are_right) {
+    const std::string platform = configs + "npu_small.yaml";
+    for (const std::string kernel : {"gemm", "layer_norm", "mlp", "transpose", "vector_add"}) {
+        const report whole = run(platform, {"--kernel", kernel});
+        std::int64_t pages = 0;
+        std::size_t i = 0;
+        json_t *row = nullptr;
+        json_array_foreach(whole.list("tensors"), i, row) pages += (number(row, "bytes") - 1) / 4096 + 1;
+        for (const char *policy : {"clock", "lru"})
+            for (const char *walk : {"ideal", "flat"}) {
+                std::vector<std::string> arguments{"--kernel", kernel};
+                for (const std::string &set :
+                     {std::string("mmu.eviction=") + policy, std::string("mmu.walk=") + walk,
+                      std::string("mmu.unmapped=demand"), std::string("mmu.page_size=4 KiB"),
+                      std::string("host_memory.capacity=16 MiB"),
+                      "hbm.capacity_per_cube=" + std::to_string(pages / 2 * 4096 / 4 * 4) + " B"})
+                    arguments.insert(arguments.end(), {"--set", set});
+                const report r = run(platform, arguments);
+                BOOST_TEST_CONTEXT(kernel << ", " << policy << ", " << walk) {
+                    BOOST_CHECK_MESSAGE(r.run.status == 0, r.run.err);
+                    BOOST_CHECK_GT(number(r.list("paging"), "evictions"), 0);
+                    BOOST_CHECK_EQUAL(r.sum("mmus", "faults"), 0);
+                    BOOST_CHECK_EQUAL(r.number("leaks"), 0);
+                }
+            }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_invalid_row_of_oversubscription_is_rejected_with_its_place) {
     const auto refused = [](const std::string &with, const std::string &set, const std::string &text) {
         scratch_directory scratch;
@@ -69,6 +97,6 @@ BOOST_AUTO_TEST_CASE(an_invalid_row_of_oversubscription_is_rejected_with_its_pla
     const std::string evicts = "mmu.unmapped: demand, host_memory.capacity: 1 MiB, mmu.eviction: lru";
     refused("rows: 4, columns: 4", "mmu.unmapped: demand",
             "e.yaml:7:5: error: mmu.eviction: found off, expected clock or lru");
-    refused("rows: 0, columns: 4", evicts, "e.yaml:7:5: error: rows");
+    refused("rows: 0, columns: 4", evicts, "e.yaml:7:5: error: parameter 'rows' of transpose: found '0'");
     refused("rows: 4, columns: 4", "mmu.eviction: lru", "set mmu.unmapped to demand");
 }

@@ -39,6 +39,8 @@ BOOST_AUTO_TEST_CASE(a_trace_keeps_the_rules_whatever_the_platform_is_like) {
     const std::vector<std::vector<std::string>> platforms{
         {"mmu.walk=memory"},
         {"mmu.unmapped=demand"},
+        {"mmu.eviction=lru", "mmu.unmapped=demand", "host_memory.capacity=16 MiB", "mmu.page_size=4 KiB",
+         "hbm.capacity_per_cube=64 KiB"},
         {"va.map_ack=posted", "mmu.cost.fixed=1 us"},
         {"controller.lockstep=cube"},
         {"controller.free_list=hbm"},
