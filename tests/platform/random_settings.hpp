@@ -376,6 +376,9 @@ class random_settings {
             set("mmu.eviction", dice_.pick({"clock", "lru"}));
             for (const char *key : {"controller.move", "controller.guard", "va.map_ack"})
                 leave(key);
+            const bool plain = is("controller.hbm_policy", "first_fit") && is("controller.free_list", "registers");
+            if (plain && is("hbm.timing", "channels"))
+                set("hbm.capacity_per_cube", number("system.pes_per_cube") * dice_.between(8, 64) * 4096);
         }
         maybe("mmu.prefetch", {"1", "3", "64"});
         leave("va.page_size");
