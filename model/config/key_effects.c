@@ -139,6 +139,10 @@ static bool evicts(const tla_config *c) {
     return c->host.eviction != TLA_EVICTION_OFF;
 }
 
+static bool delegates(const tla_config *c) {
+    return c->mmu.fault_handler == TLA_FAULT_HANDLER_CONTROLLER;
+}
+
 static bool walks(const tla_config *c) {
     return c->mmu.walk != TLA_WALK_IDEAL;
 }
@@ -319,6 +323,9 @@ const tla_key_condition tla_key_conditions[] = {
 
     {"mmu.fault_latency", waits_for_pages, {"mmu.unmapped"}, "demand"},
     {"mmu.prefetch", evicts, {"mmu.eviction"}, "clock or lru"},
+    {"mmu.fault_handler", waits_for_pages, {"mmu.unmapped"}, "demand"},
+    {"mmu.fault_pool", waits_for_pages, {"mmu.unmapped"}, "demand"},
+    {"mmu.fault_pool", delegates, {"mmu.fault_handler"}, "controller"},
     {"mmu.va_bits", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.ranges", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.tlb_seed", walks, {"mmu.walk"}, "flat or memory"},

@@ -6,6 +6,11 @@ const char *tla_unmapped_name(tla_unmapped unmapped) {
     return (unsigned)unmapped < TLA_UNMAPPED_COUNT ? names[unmapped] : NULL;
 }
 
+const char *tla_fault_handler_name(tla_fault_handler handler) {
+    static const char *const names[] = {"host", "controller"};
+    return (unsigned)handler < TLA_FAULT_HANDLER_COUNT ? names[handler] : NULL;
+}
+
 const char *tla_map_ack_name(tla_map_ack ack) {
     static const char *const names[] = {"visible", "posted"};
     return (unsigned)ack < TLA_MAP_ACK_COUNT ? names[ack] : NULL;

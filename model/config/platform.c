@@ -50,6 +50,7 @@ static void derive(tla_config *c) {
     c->host.hbm_slice = c->hbm.capacity;
     c->host.memory = c->host_memory.capacity;
     c->host.moves = c->controller.move.mode != TLA_MOVE_OFF;
+    c->host.delegates = c->mmu.unmapped == TLA_UNMAPPED_DEMAND && c->mmu.fault_handler == TLA_FAULT_HANDLER_CONTROLLER;
     c->host.fronts = c->host.segment_fronts = 0;
     for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_memory_kind)kind);

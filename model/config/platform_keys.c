@@ -105,7 +105,8 @@ const tla_schema_key tla_platform_keys[] = {
 
     {COUNT(controller.ports, controller.ports, TLA_PORT_OF_PE + 1, 4096), CHOICE, "16",
      "control ports of a memory controller: at least 3 with controller.lockstep, 4 with mmu.walk memory, 5 with "
-     "mmu.unmapped demand, 6 with a kernel that sends messages (unless messages.memory is sram)"},
+     "mmu.unmapped demand, 6 with a kernel that sends messages (unless messages.memory is sram), 7 with "
+     "mmu.fault_handler controller"},
     {COUNT(controller.queue_depth, controller.queue_depth, 1, 256), CHOICE, "16",
      "commands that may wait for the allocation engine"},
     {STACK(controller.hbm_policy, controller.memory.of[TLA_HBM].policy), "KernBench ADR-0048 D1", "first_fit",
@@ -227,7 +228,12 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(mmu.unmapped, mmu.unmapped, tla_unmapped),
      "tlmalloc's choice; KernBench's PE_DMA takes the number for a physical address (pa_fallback)", "error",
      "reaction to an access to an unmapped virtual address: an error response (error), the same number as a physical "
-     "address (pa_fallback), or a page fault that the host serves (demand)"},
+     "address (pa_fallback), or a page fault (demand)"},
+    {NAMED(mmu.fault_handler, mmu.fault_handler, tla_fault_handler), "tlmalloc's choice: as drivers do", "host",
+     "with mmu.unmapped demand: who serves page faults. host: the host; controller: the PE's memory controller, which "
+     "passes on to the host what it cannot serve"},
+    {SIZE(mmu.fault_pool, mmu.fault_pool, 0, 1024 * GIB), CHOICE, "0 B",
+     "with mmu.fault_handler controller: bytes of pages that a controller gives by itself in all tensors; 0: no limit"},
     {TIME(mmu.fault_latency, host.fault_latency_ps, S), "UVMSmart: far fault, 66645 cycles = 45 us", "45 us",
      "with mmu.unmapped demand: time from the fault to the host and back, without allocation and mapping"},
     {NAMED(mmu.eviction, host.eviction, tla_eviction), "tlmalloc's choice: a full memory fails an allocation", "off",

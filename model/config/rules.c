@@ -116,6 +116,10 @@ static bool faults_on_demand(const tla_config *c) {
     return c->mmu.unmapped == TLA_UNMAPPED_DEMAND;
 }
 
+static bool controllers_serve_faults(const tla_config *c) {
+    return c->host.delegates;
+}
+
 /* In an SRAM's controller they have ports of their own, as many as they need. */
 static bool has_slots_of_messages(const tla_config *c) {
     const bool alone =
@@ -130,6 +134,8 @@ static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
         bool (*sends)(const tla_config *);
         const char *with, *value, *whose;
     } senders[] = {
+        {TLA_PORT_OF_PAGES, controllers_serve_faults, "mmu.fault_handler", "controller",
+         "for the pages that it gives itself"},
         {TLA_PORT_OF_MESSAGES, has_slots_of_messages, "workload.kernel", c->workload.kernel,
          "for the message unit's slots"},
         {TLA_PORT_OF_FAULTS, faults_on_demand, "mmu.unmapped", "demand", "for the host's page faults"},
@@ -145,6 +151,24 @@ static bool a_sender_has_no_port(const tla_config *c, tla_phrase *text) {
         return c->controller.ports <= senders[i].port;
     }
     return false;
+}
+
+/* Two controllers may give the same page: the MAP of the second must fail, and both must learn of it. */
+static bool handler_is_refused(const tla_config *c, tla_phrase *text) {
+    const char *found = NULL, *remedy = NULL;
+    if (c->va.map_ack == TLA_MAP_ACK_POSTED) {
+        found = "va.map_ack posted";
+        remedy = "set va.map_ack to visible, because the answer to a MAP decides which controller gives a page";
+    } else if (c->mmu.allow_remap) {
+        found = "mmu.allow_remap true";
+        remedy = "set mmu.allow_remap to false, because the first mapping of a page must stay";
+    } else if (c->controller.move.mode != TLA_MOVE_OFF) {
+        found = "controller.move";
+        remedy = "set controller.move to off, because nobody records the mappings of these pages";
+    }
+    if (!found || !controllers_serve_faults(c)) return false;
+    *text = tla_phrase_of("mmu.fault_handler controller with %s: %s", found, remedy);
+    return true;
 }
 
 static bool fault_is_nowhere(const tla_config *c, tla_phrase *text) {
@@ -241,6 +265,8 @@ static bool pages_cannot_leave(const tla_config *c, tla_phrase *text) {
     const char *expected = NULL;
     if (!faults_on_demand(c))
         expected = "mmu.unmapped error or pa_fallback: set mmu.unmapped to demand";
+    else if (c->mmu.fault_handler != TLA_FAULT_HANDLER_HOST)
+        expected = "mmu.fault_handler controller: set mmu.fault_handler to host, which knows the pages that may leave";
     else if (c->host_memory.capacity == 0)
         expected = "host_memory.capacity 0 B: set host_memory.capacity to the size of the tensors or more";
     else if (c->va.map_ack != TLA_MAP_ACK_VISIBLE)
@@ -256,8 +282,9 @@ static bool pages_cannot_leave(const tla_config *c, tla_phrase *text) {
 
 const tla_platform_rule tla_platform_rules[] = {
     {{"faults.plan", "hbm.timing"}, fault_is_nowhere},
-    {{"controller.ports", "mmu.unmapped", "mmu.walk", "controller.lockstep", "workload.kernel", "messages.memory",
-      "system.sips", "system.cube_mesh_width", "system.cube_mesh_height", "system.pes_per_cube"},
+    {{"mmu.fault_handler", "mmu.unmapped", "va.map_ack", "mmu.allow_remap", "controller.move"}, handler_is_refused},
+    {{"controller.ports", "mmu.unmapped", "mmu.fault_handler", "mmu.walk", "controller.lockstep", "workload.kernel",
+      "messages.memory", "system.sips", "system.cube_mesh_width", "system.cube_mesh_height", "system.pes_per_cube"},
      a_sender_has_no_port},
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
@@ -277,7 +304,8 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"va.size", "va.page_size", "mmu.page_size"}, va_size_is_off_page},
     {{"mmu.pages_64k", "mmu.pages_2m", "mmu.pages_1g", "mmu.page_size"}, page_is_no_larger},
     {{"mmu.va_bits", "va.base", "va.size"}, va_range_is_too_wide},
-    {{"mmu.eviction", "mmu.unmapped", "host_memory.capacity", "va.map_ack", "controller.move", "controller.guard"},
+    {{"mmu.eviction", "mmu.unmapped", "mmu.fault_handler", "host_memory.capacity", "va.map_ack", "controller.move",
+      "controller.guard"},
      pages_cannot_leave},
     {{"workload.asid", "mmu.asids"}, asid_is_none},
     {{"messages.slots", "messages.slot_size"}, slots_leave_their_window},

@@ -164,7 +164,10 @@ static void try_for_commands(trials *t, const topic_share *share) {
 }
 
 static void try_for_walks(trials *t) {
-    if (sum_of(t->e, "mmus", "demand_faults") > 0 && !evicts(t->e)) try_value(t, "mmu.unmapped", "error");
+    if (sum_of(t->e, "mmus", "demand_faults") > 0 && !evicts(t->e)) {
+        try_value(t, "mmu.unmapped", "error");
+        try_value(t, "mmu.fault_handler", "controller");
+    }
     if (evicts(t->e)) try_value(t, "mmu.prefetch", "7");
     if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
     try_scaled(t, is_set_to(t->e, "mmu.tlb_l2.entries", "0") ? "mmu.tlb_l1.entries" : "mmu.tlb_l2.entries", 4, 1);
@@ -328,8 +331,8 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
                    ? "pages come at their first access, and others leave for the host's memory: use more HBM, request "
                      "larger pages, or bring several at once (mmu.prefetch)"
                : sum_of(e, "mmus", "demand_faults") > 0
-                   ? "each page is mapped by the host at its first access: map tensors before the launch, or request "
-                     "larger pages"
+                   ? "each page is allocated and mapped at its first access: map tensors before the launch, request "
+                     "larger pages, or let controllers serve the faults (mmu.fault_handler)"
                    : "TLBs miss: use larger pages, more entries and walkers, or walkers that merge misses of a page or "
                      "cache the upper levels";
     case TOPIC_LOOKUPS:

@@ -165,6 +165,8 @@ inline std::map<std::string, showcase> special_showcases() {
         {"mmu.eviction", {"clock", {"mmu.unmapped=demand", "host_memory.capacity=64 MiB"}}},
         {"mmu.prefetch",
          {"3", {"mmu.unmapped=demand", "host_memory.capacity=64 MiB", "mmu.eviction=lru", "mmu.page_size=4 KiB"}}},
+        {"mmu.fault_handler", {"controller", {"mmu.unmapped=demand"}}},
+        {"mmu.fault_pool", {"4 KiB", {"mmu.unmapped=demand", "mmu.fault_handler=controller"}}},
         {"mmu.page_size", {"4 KiB", {}}},
         {"mmu.pages_64k", {"true", pages, "large"}},
         {"mmu.pages_2m", {"true", pages, "large"}},

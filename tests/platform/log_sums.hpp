@@ -40,16 +40,18 @@ inline void check_commands(const logged &l) {
         const std::string module = "npu." + l.log.name("modules", number(row, "module"));
         if (contains(module, ".controller") && text_of(row, "status") == "TLA_BUSY") told[module]["refused"]++;
     }
-    const bool moves = text_of(json_object_get(l.r.json.get(), "config"), "controller.move") != "off";
+    const json_t *const config = json_object_get(l.r.json.get(), "config");
+    const bool moves = text_of(config, "controller.move") != "off",
+               faults = text_of(config, "mmu.fault_handler") == "controller";
     std::size_t i = 0;
     json_t *row = nullptr;
     json_array_foreach(l.r.list("controllers"), i, row) {
         sums &of = told[text_of(row, "name") + " " + text_of(row, "channel")];
         for (const char *key : {"allocs", "frees", "failed", "busy_ps"}) {
             const bool beside =
-                std::string(key) == "busy_ps" && (moves || json_is_integer(json_object_get(row, "commits")));
-            BOOST_CHECK_MESSAGE(beside ? of[key] <= number(row, key)
-                                       : of[key] == number(row, key), // commits, BIND and compaction have no row here
+                std::string(key) == "busy_ps" && (moves || faults || json_is_integer(json_object_get(row, "commits")));
+            // Commits, BIND, compaction and page faults have no row here.
+            BOOST_CHECK_MESSAGE(beside ? of[key] <= number(row, key) : of[key] == number(row, key),
                                 text_of(row, "name") << " " << key << ": " << of[key] << ", " << number(row, key));
         }
     }

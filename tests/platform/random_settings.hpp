@@ -364,6 +364,13 @@ class random_settings {
         const bool alone = is("controller.lockstep", "off");
         maybe("mmu.walk", alone ? names("mmu.walk") : std::vector<std::string>{"flat"});
         maybe("mmu.unmapped", alone ? names("mmu.unmapped") : std::vector<std::string>{"pa_fallback"});
+        if (is("mmu.unmapped", "demand") && is("controller.move", "off") && dice_.one_in(2)) {
+            set("mmu.fault_handler", "controller");
+            maybe("mmu.fault_pool", {"4 KiB", "64 KiB", "1 MiB"});
+            leave("va.map_ack"); // the first mapping of a page must be seen to stay
+            leave("mmu.allow_remap");
+        }
+        leave("mmu.fault_handler");
         maybe("mmu.page_size", {"4 KiB", "16 KiB", "64 KiB"});
         for (const auto &[key, nbytes] : {std::pair("mmu.pages_64k", 1 << 16), std::pair("mmu.pages_2m", 1 << 21),
                                           std::pair("mmu.pages_1g", 1 << 30)}) {

@@ -81,6 +81,7 @@ const std::vector<member> without_key{
     MEMBER_OF(host, hbm_slice),
     MEMBER_OF(host, memory),
     MEMBER_OF(host, moves),
+    MEMBER_OF(host, delegates),
     MEMBER_OF(controller, compaction.planner),
     MEMBER_OF(controller, compaction.nodes),
     MEMBER_OF(workload, uses), // of the kernel, which whoever loads the configuration knows

@@ -43,6 +43,11 @@
  * blocks; UNBIND forgets them. MOVE leads the block that begins at pa to another place of the memory, while others use
  * it through the recorded mappings (controller.h).
  *
+ * MAP to a memory controller lets it serve page faults in the ranges by itself: the physical address of an entry is the
+ * first byte of the memory that gives the pages, and the scope is that of their mappings. Their blocks are the object
+ * that the correlation id names. UNMAP of the same ranges withdraws this. It is answered when no fault in the ranges is
+ * served any more.
+ *
  * The slices of many PEs may have one owner: a command processor with controller.lockstep. The ALLOC and the FREE of
  * HBM are then sent to this owner. The nbytes are those in every slice, and the offset, which is the same in all
  * slices, replaces the physical address. The owner forwards each command to the controllers of the slices, an ALLOC as

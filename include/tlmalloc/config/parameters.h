@@ -119,6 +119,17 @@ typedef enum tla_unmapped {
 /* "error", "pa_fallback", "demand"; NULL for an unknown value. */
 const char *tla_unmapped_name(tla_unmapped unmapped);
 
+/* The component that serves page faults: the host, or the memory controller of the PE, which asks the host only for
+ * what it cannot serve. */
+typedef enum tla_fault_handler {
+    TLA_FAULT_HANDLER_HOST,
+    TLA_FAULT_HANDLER_CONTROLLER,
+    TLA_FAULT_HANDLER_COUNT
+} tla_fault_handler;
+
+/* "host", "controller"; NULL for an unknown value. */
+const char *tla_fault_handler_name(tla_fault_handler handler);
+
 /* The acknowledgement of a mapping command: when it has been sent, or when every MMU has completed it. */
 typedef enum tla_map_ack { TLA_MAP_ACK_VISIBLE, TLA_MAP_ACK_POSTED, TLA_MAP_ACK_COUNT } tla_map_ack;
 
@@ -130,6 +141,8 @@ typedef struct tla_mmu_parameters {
     uint64_t larger_page_sizes[TLA_PAGE_SIZES_MAX - 1]; /* mmu.pages_64k and others: ascending; 0 = no more */
     uint64_t overhead_ps;                               /* mmu.overhead: per access */
     tla_unmapped unmapped;                              /* mmu.unmapped */
+    tla_fault_handler fault_handler;                    /* demand: mmu.fault_handler */
+    uint64_t fault_pool;                                /* controller: mmu.fault_pool, bytes; 0: no limit */
     bool allow_remap;                                   /* mmu.allow_remap: false, a MAP that overlaps fails */
     uint32_t va_bits, asids;             /* mmu.va_bits, mmu.asids: width of addresses, number of address spaces */
     uint32_t ports, queue_depth;         /* mmu.ports, mmu.queue_depth */
@@ -202,6 +215,7 @@ typedef struct tla_host_parameters {
     tla_host_pool pool;                  /* host.pool */
     uint64_t memory;                     /* host_memory.capacity: bytes of the host's memory; 0: no memory */
     bool moves;                          /* controller.move is not off: controllers know the mappings of blocks */
+    bool delegates;                      /* mmu.fault_handler is controller: tensors on demand are delegated */
 } tla_host_parameters;
 
 /* An IO_CPU or an M_CPU. */

@@ -22,6 +22,7 @@ typedef enum tla_platform_port {
     TLA_PORT_OF_MMU,         /* for the MMU's tables, with mmu.walk memory */
     TLA_PORT_OF_FAULTS,      /* also of the host, for page faults, with mmu.unmapped demand */
     TLA_PORT_OF_MESSAGES,    /* for the slots of messages; in the controller of an SRAM see TLA_PORT_OF_SRAM_SLOTS */
+    TLA_PORT_OF_PAGES,       /* of a memory controller itself, with mmu.fault_handler controller */
     TLA_PORT_OF_LAUNCHES = 8 /* the host's first port for launches, which use the same port down to the PE */
 } tla_platform_port;
 
@@ -29,8 +30,8 @@ typedef enum tla_platform_port {
  * cube. */
 enum { TLA_PORT_OF_SRAM_SLOTS = 16 };
 
-/* In the VA manager, the first port for the memory controllers, with controller.move: those of the PEs, then those of
- * each cube's SRAM and M_CPU memory, then that of the host's memory. */
+/* In the VA manager, the first port for the memory controllers, with controller.move or mmu.fault_handler: those of the
+ * PEs, then those of each cube's SRAM and M_CPU memory, then that of the host's memory. */
 enum { TLA_PORT_OF_MOVES = 16 };
 
 typedef struct tla_system_parameters {

@@ -52,6 +52,8 @@ class host : public sc_core::sc_module,
     // the time of ALLOC and MAP. If the page is already in progress, the host answers when the page exists. If the
     // tensor is mapped, but not visible yet to the MMU, the host answers after fault_latency_ps. The MMU then waits for
     // the mapping that was sent to it.
+    // With config::delegates, memory controllers are bound instead of the MMUs, and also write notices of pages that
+    // they have given. The host accepts a notice if it has the tensor.
     target_socket<0, sc_core::SC_ZERO_OR_MORE_BOUND> faults;
 
     // With config::moves, the window in which the VA manager tells which blocks of tensors move (command.h: PAUSE,
@@ -119,6 +121,7 @@ class host : public sc_core::sc_module,
     void wait_for_driver(std::uint32_t sip) override;
     void launch_ended() override { launch_ended_.notify(sc_core::SC_ZERO_TIME); }
     void serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) override; // serves a page fault
+    void note_page(unsigned pe, tlm::tlm_generic_payload &payload);
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &) const override { return true; } // a PAUSE waits
     tla_status change_tables(const tla_command &command);

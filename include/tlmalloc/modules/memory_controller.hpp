@@ -34,6 +34,9 @@ tla_status make_engine(const tla_controller_parameters &parameters, tla_policy p
 // large as configured. Data errors: an address outside these memories, or an access that runs past the end of its
 // memory, gets TLM_ADDRESS_ERROR_RESPONSE. Other errors are the memory's answers.
 //
+// With config::fault_page_size it serves page faults in ranges that the host delegates by MAP (command.h): ALLOC of the
+// page, MAP over `maps`, and a notice for the host. It passes all other faults on.
+//
 // With config::move, MOVE leads a block to another place while others use it; commands for the MMUs that map it leave
 // by `maps`.
 //
@@ -60,6 +63,9 @@ class memory_controller : public instrumented, public resettable, private comman
         unsigned owner_port = no_owner;             // port at which the owner of the slice's blocks sends its commands
         std::uint64_t maps_port = 0;                // address of its control port at `maps`
         tla_target maps_target = TLA_TARGET_PE_MMU; // kind of target there
+        std::uint64_t fault_page_size = 0;          // bytes of the pages that it gives to page faults; 0: serves none
+        std::uint64_t fault_pool = 0;               // bytes of these pages in all delegated tensors; 0: no limit
+        unsigned fault_port = no_owner;             // own control port for the commands about them
     };
 
     // Statistics of one memory.
@@ -83,7 +89,12 @@ class memory_controller : public instrumented, public resettable, private comman
     memory_socket &slice = memories[TLA_HBM], &tcm = memories[TLA_TCM], &sram = memories[TLA_SRAM],
                   &m_cpu_memory = memories[TLA_M_CPU_MEMORY], &host_memory = memories[TLA_HOST_MEMORY];
     optional_initiator_socket<tlm_utils::simple_initiator_socket<memory_controller>> maps{"maps"};
+    // To the host, for page faults that it has to serve, and for notices of pages (pe_mmu.hpp).
+    optional_initiator_socket<tlm_utils::simple_initiator_socket<memory_controller>> host_faults{"host_faults"};
     control_window control;
+
+    // With config::fault_page_size, the socket `faults` for the page faults of the PE's MMU; or null.
+    target_socket<1, sc_core::SC_ZERO_OR_MORE_BOUND> *page_faults();
 
     // Reports an error /tlmalloc/memory_controller/config for a configuration that tla_controller_check_config rejects,
     // for an engine without `engines`, and for `ports` or queue_depth out of range (control_window.hpp). The same error
@@ -133,14 +144,16 @@ class memory_controller : public instrumented, public resettable, private comman
     bool makes_transactions(const tla_command &) const override;
     void begin_reset() override;
     void make_new() override;
-    class work;  // commands and spontaneous work, with their time
-    class moves; // blocks that move
+    class work;   // commands and spontaneous work, with their time
+    class moves;  // blocks that move
+    class faults; // page faults
 
     const config config_;
     std::unique_ptr<tla_controller, void (*)(tla_controller *)> core_{nullptr, tla_controller_destroy};
     std::unique_ptr<work> work_;
     std::unique_ptr<moves> moves_;
     std::unique_ptr<figures> figures_;
+    std::unique_ptr<faults> faults_; // or null
 };
 
 } // namespace tlmalloc

@@ -24,7 +24,8 @@ namespace tlmalloc {
 
 // --- Page faults ---
 //
-// The message that an MMU writes to the host when it needs memory for an address: 16 bytes, little-endian.
+// The message that an MMU writes to the host, or to its memory controller, when it needs memory for an address: 16
+// bytes, little-endian.
 
 //   0   u64 virtual address of the first byte that is not mapped
 //   8   u32 access (TLA_READ, TLA_WRITE; again)
@@ -59,6 +60,48 @@ struct page_fault {
             result.access |= std::uint32_t{bytes[8 + i]} << 8 * i;
             result.asid |= std::uint32_t{bytes[12 + i]} << 8 * i;
         }
+        return result;
+    }
+};
+
+// The message that a memory controller writes to the host when it has given a page: 32 bytes, little-endian.
+
+//   0   u64 virtual address of the page
+//   8   u64 physical address
+//   16  u64 bytes
+//   24  u32 asid
+//   28  u32 1: mapped; 0: the block could not be freed, and the host has to free it
+struct page_notice {
+    std::uint64_t va, pa, nbytes;
+    std::uint32_t asid;
+    bool mapped;
+
+    using bytes = std::array<std::uint8_t, 32>;
+
+    bytes encode() const {
+        bytes result;
+        for (unsigned i = 0; i < 8; i++) {
+            result[i] = static_cast<std::uint8_t>(va >> 8 * i);
+            result[8 + i] = static_cast<std::uint8_t>(pa >> 8 * i);
+            result[16 + i] = static_cast<std::uint8_t>(nbytes >> 8 * i);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            result[24 + i] = static_cast<std::uint8_t>(asid >> 8 * i);
+            result[28 + i] = static_cast<std::uint8_t>(i == 0 && mapped);
+        }
+        return result;
+    }
+
+    static page_notice decode(const std::uint8_t *bytes) {
+        page_notice result{};
+        for (unsigned i = 0; i < 8; i++) {
+            result.va |= std::uint64_t{bytes[i]} << 8 * i;
+            result.pa |= std::uint64_t{bytes[8 + i]} << 8 * i;
+            result.nbytes |= std::uint64_t{bytes[16 + i]} << 8 * i;
+        }
+        for (unsigned i = 0; i < 4; i++)
+            result.asid |= std::uint32_t{bytes[24 + i]} << 8 * i;
+        result.mapped = bytes[28] != 0;
         return result;
     }
 };
@@ -117,7 +160,7 @@ class pe_mmu : public instrumented,
         std::uint64_t invalidates = 0;           // INVALIDATE commands
         std::uint64_t taken_back = 0;            // MAP and UNMAP commands undone because another MMU rejected them
         std::uint64_t stale_accesses = 0;        // through removed mappings whose removal was not visible yet
-        std::uint64_t demand_faults = 0;         // faults that the MMU sent to the host
+        std::uint64_t demand_faults = 0;         // faults that the MMU sent
         std::uint64_t hits = 0, misses = 0;      // of the TLB; of TLB and ranges
         std::uint64_t walk_errors = 0;           // walks that read something else than the table contains
         std::uint64_t repeated = 0;              // repeated lookups, because of a change during their walk

@@ -330,6 +330,11 @@ class runtime {
     // already done this. `again` as in pe_mmu.hpp.
     tla_status bring_page(const pe_location &pe, std::uint64_t va, bool again, std::uint64_t &at_ps);
 
+    // With config::delegates: a PE's controller has given this page (where, pa, nbytes, ready_ps) at va to a tensor on
+    // demand. Not mapped: the block belongs to no tensor, and cleanup() frees it. TLA_NOT_FOUND: the runtime does not
+    // have the tensor.
+    tla_status take_page(shard page, tla_vaddr va, bool mapped);
+
     // The tensor as tensor.h describes it, valid while its shards stay.
     tla_tensor view(const tensor &t) const;
 
@@ -392,7 +397,7 @@ class runtime {
                                                      std::uint32_t correlation_id);
     std::vector<tla_completion> free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
     addressed_command to_owner(const pe_location &where, tla_command command) const;
-    std::uint64_t slice_base(const pe_location &where) const;
+    std::uint64_t memory_base(const pe_location &where, tla_memory_kind memory) const;
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
     std::vector<tla_completion> allocate_blocks(const tensor &t, const std::vector<shard> &wanted,
@@ -408,6 +413,8 @@ class runtime {
     const char *why_fixed(const tensor &t) const;
     std::vector<addressed_command> list_recordings(const tensor &t, unsigned port, std::uint32_t correlation_id) const;
     tla_status record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error);
+    bool is_delegated(const tensor &t) const;
+    void tell_delegation(const tensor &t, tla_opcode opcode);
     tla_status send_for_fault(way to, addressed_command what, tla_completion &completion, std::uint64_t &at_ps);
     void note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal);
     tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,

@@ -40,6 +40,9 @@ memory_controller::figures::figures(memory_controller &of) : of_(of) {
     const bool moves = of.config_.move.mode != TLA_MOVE_OFF;
     moves_in_flight_ = &figures_.emplace_back(of, "moves_in_flight", 16u, moves);
     move_stops_ = &figures_.emplace_back(of, "move_stops", 1u, moves);
+    const bool serves_faults = of.config_.fault_page_size > 0;
+    faults_in_service_ = &figures_.emplace_back(of, "faults_in_service", 1u, serves_faults);
+    fault_pool_bytes_ = &figures_.emplace_back(of, "fault_pool_bytes", 48u, serves_faults);
 }
 
 figure *memory_controller::figures::add(tla_memory_kind kind, const char *name, unsigned bits, bool shown) {

@@ -26,6 +26,8 @@ class memory_controller::figures {
 
     figure &moves_in_flight() { return *moves_in_flight_; }
     figure &move_stops() { return *move_stops_; }
+    figure &faults_in_service() { return *faults_in_service_; }
+    figure &fault_pool_bytes() { return *fault_pool_bytes_; }
 
   private:
     struct of_memory {
@@ -39,7 +41,8 @@ class memory_controller::figures {
     std::deque<std::string> names_;
     std::deque<figure> figures_;
     of_memory memories_[TLA_MEMORY_KIND_COUNT]{};
-    figure *queue_depth_, *busy_, *nodes_visited_, *moves_in_flight_, *move_stops_;
+    figure *queue_depth_, *busy_, *nodes_visited_, *moves_in_flight_, *move_stops_, *faults_in_service_,
+        *fault_pool_bytes_;
 };
 
 } // namespace tlmalloc

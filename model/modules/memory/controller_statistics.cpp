@@ -1,5 +1,6 @@
 // The statistics of a memory controller, for reports.
 #include "controller_accesses.hpp"
+#include "controller_faults.hpp"
 #include "controller_moves.hpp"
 #include "controller_work.hpp"
 
@@ -76,6 +77,15 @@ static std::vector<statistic> move_statistics(const memory_controller::statistic
             {"longest_stop_ps", of.longest_stop_ps, "ps", "the longest of these times"}};
 }
 
+static std::vector<statistic> fault_statistics(const tla_fault_pool_counts &of) {
+    return {{"given_pages", of.pages, "pages", "that the controller gave to page faults"},
+            {"given_bytes", of.given_bytes, "bytes", "of such pages, in tensors that are delegated now"},
+            {"known_pages", of.known, "faults", "on pages that were there already"},
+            {"collided_pages", of.collisions, "pages", "freed because somebody else was faster"},
+            {"passed_on_faults", of.passed_on, "faults", "that the host had to serve"},
+            {"exhausted_faults", of.exhausted, "faults", "of passed_on_faults, because of mmu.fault_pool"}};
+}
+
 std::vector<statistics_group> memory_controller::list_statistics() const {
     std::vector<statistics_group> parts;
     for (int number = 0; number < TLA_MEMORY_KIND_COUNT; number++) {
@@ -129,6 +139,10 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
     }
     parts.front().statistics.push_back(
         {"refused_commands", refused(), "commands", "rejected by the fault plan, all channels"});
+    if (faults_) {
+        const std::vector<statistic> of_faults = fault_statistics(faults_->counts());
+        parts.front().statistics.insert(parts.front().statistics.end(), of_faults.begin(), of_faults.end());
+    }
     return parts;
 }
 

@@ -145,6 +145,36 @@ tla_service memory_controller::work::charge(const tla_controller_outcome &outcom
     return service;
 }
 
+// Work that is about no list: it may come before the memories exist.
+std::uint64_t memory_controller::work::begin_alone(const tla_work &receipt, std::uint64_t arrival_ps) {
+    of_.figures_->begin(of_.control.look(arrival_ps));
+    return tla_cost_price(&of_.config_.cost, &receipt);
+}
+
+void memory_controller::work::end_alone(const tla_work &receipt, const tla_service &service) {
+    tla_controller_outcome outcome{};
+    outcome.memory = of_.memory_kinds().front();
+    outcome.work = receipt;
+    outcome.arena = of_.get_statistics(outcome.memory).arena;
+    end(outcome, service);
+}
+
+std::uint64_t memory_controller::work::charge_alone(const tla_work &receipt, std::uint64_t at_ps) {
+    const std::uint64_t service_ps = begin_alone(receipt, at_ps);
+    const tla_service service = of_.control.occupy(at_ps, service_ps);
+    counts_[of_.memory_kinds().front()].busy_ps += service_ps;
+    end_alone(receipt, service);
+    return service.done_ps;
+}
+
+std::uint64_t memory_controller::work::answer(unsigned port, tla_completion completion, const tla_work &receipt,
+                                              std::uint64_t arrival_ps) {
+    completion.service_ps = begin_alone(receipt, arrival_ps);
+    const tla_service service = of_.control.finish(port, completion, arrival_ps, counts_[of_.memory_kinds().front()]);
+    end_alone(receipt, service);
+    return service.accepted_ps;
+}
+
 // TLA_NO_HOST_MEMORY: the commits before it are done, and the rest comes with the next call.
 tla_status memory_controller::work::commit_until(std::uint64_t until_ps) {
     tla_controller_outcome outcome;

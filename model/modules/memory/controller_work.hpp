@@ -23,6 +23,11 @@ class memory_controller::work {
     // Takes the engine as a command does.
     tla_service charge(const tla_controller_outcome &outcome, std::uint64_t at_ps);
 
+    // Likewise for work that is about no list; returns when it is done. And for a command of such work: returns when it
+    // is accepted.
+    std::uint64_t charge_alone(const tla_work &receipt, std::uint64_t at_ps);
+    std::uint64_t answer(unsigned port, tla_completion completion, const tla_work &receipt, std::uint64_t arrival_ps);
+
     const command_counts &counts(tla_memory_kind kind) const { return counts_[kind]; }
     void add_list_counts(tla_memory_kind kind, statistics &to) const;
 
@@ -35,6 +40,8 @@ class memory_controller::work {
     void tell(const tla_command &command, std::uint64_t arrival_ps, const tla_controller_outcome &outcome) const;
     std::uint64_t begin(const tla_controller_outcome &outcome, std::uint64_t arrival_ps);
     void end(const tla_controller_outcome &outcome, const tla_service &service);
+    std::uint64_t begin_alone(const tla_work &receipt, std::uint64_t arrival_ps);
+    void end_alone(const tla_work &receipt, const tla_service &service);
     tla_status commit_until(std::uint64_t until_ps);
     void end_pins(std::uint64_t at_ps);
     void watch_pins();

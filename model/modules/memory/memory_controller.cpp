@@ -2,6 +2,7 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include "controller_accesses.hpp"
+#include "controller_faults.hpp"
 #include "controller_figures.hpp"
 #include "controller_moves.hpp"
 #include "controller_work.hpp"
@@ -65,6 +66,7 @@ memory_controller::memory_controller(sc_core::sc_module_name name, const config 
     figures_ = std::make_unique<figures>(*this);
     work_ = std::make_unique<work>(*this);
     if (config_.move.mode != TLA_MOVE_OFF) moves_ = std::make_unique<moves>(*this);
+    if (config_.fault_page_size > 0) faults_ = std::make_unique<faults>(*this);
 }
 
 std::deque<memory_controller::memory_socket> memory_controller::one_of_each_kind() {
@@ -84,6 +86,10 @@ std::vector<tla_memory_kind> memory_controller::memory_kinds() const {
     return result;
 }
 
+target_socket<1, sc_core::SC_ZERO_OR_MORE_BOUND> *memory_controller::page_faults() {
+    return faults_ ? &faults_->in : nullptr;
+}
+
 std::uint64_t memory_controller::data_errors() const {
     return accesses_->data_errors();
 }
@@ -101,6 +107,7 @@ bool memory_controller::is_as_at_the_beginning(tla_memory_kind kind) const {
 }
 
 std::uint64_t memory_controller::execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) {
+    if (faults_ && faults::takes(command)) return faults_->execute(port, command, arrival_ps);
     return work_->execute(port, command, arrival_ps);
 }
 
@@ -111,6 +118,7 @@ bool memory_controller::makes_transactions(const tla_command &) const {
 void memory_controller::start_of_simulation() {
     accesses_->find_memories();
     if (moves_) moves_->lead_on();
+    if (faults_) faults_->lead_on();
     for (const tla_memory_kind kind : memory_kinds())
         figures_->show(kind, get_statistics(kind).arena, 0);
 }
@@ -119,6 +127,7 @@ void memory_controller::begin_reset() {
     control.end_commands();
     accesses_->begin_reset();
     if (moves_) moves_->begin_reset();
+    if (faults_) faults_->begin_reset();
 }
 
 void memory_controller::make_new() {
@@ -126,6 +135,7 @@ void memory_controller::make_new() {
     accesses_->make_new();
     control.make_new();
     work_->make_new(now_ps);
+    if (faults_) faults_->make_new();
     for (const tla_memory_kind kind : memory_kinds())
         figures_->show(kind, get_statistics(kind).arena, now_ps);
 }

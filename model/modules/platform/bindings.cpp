@@ -46,7 +46,9 @@ bindings::bindings(const tla_config &config) : config_(config), graph_(graph_of(
         add_pe(pes[number], number);
     add_cube_memories();
     if (config.host_memory.capacity > 0) add_host_memory();
-    if (config.controller.move.mode != TLA_MOVE_OFF) add_moves();
+    const bool moves = config.controller.move.mode != TLA_MOVE_OFF;
+    if (moves || config.host.delegates) add_addresses();
+    if (moves) add_moves();
 }
 
 void bindings::bind(platform_modules &parts) const {
@@ -209,19 +211,23 @@ void bindings::add_host_memory() {
            [](platform_modules &p) { p.fabric.out.bind(p.memory_of_host->controller.control); });
 }
 
-// Behind all others, so that their numbers do not depend on it.
-void bindings::add_moves() {
+// The way of mappings from the controllers of PEs. Behind all others, so that their numbers do not depend on it.
+void bindings::add_addresses() {
     tla_paddr base{};
     tla_paddr_va_manager_control(0, &base);
     target(node(TLA_NODE_HOST, 0, 0, 0), base, TLA_VA_MANAGER_CONTROL_BYTES, true,
            [](platform_modules &p) { p.fabric.out.bind(p.addresses.control); });
-    tla_paddr_host_control(0, &base);
-    target(node(TLA_NODE_HOST, 0, 0, 0), base, TLA_CONTROL_BLOCK_BYTES, true,
-           [](platform_modules &p) { p.fabric.out.bind(*p.host.tables()); });
     const std::vector<pe_location> pes = locations(config_);
     for (std::size_t number = 0; number < pes.size(); number++)
         initiator(node(TLA_NODE_HBM_CTRL, pes[number].sip, pes[number].cube, pes[number].pe),
                   [number](platform_modules &p) { p.pes[number]->controller.maps.bind(p.fabric.in); });
+}
+
+void bindings::add_moves() {
+    tla_paddr base{};
+    tla_paddr_host_control(0, &base);
+    target(node(TLA_NODE_HOST, 0, 0, 0), base, TLA_CONTROL_BLOCK_BYTES, true,
+           [](platform_modules &p) { p.fabric.out.bind(*p.host.tables()); });
     std::size_t number = 0;
     for (unsigned sip = 0; sip < config_.system.sips; sip++)
         for (unsigned cube = 0; cube < cubes_of(config_); cube++)

@@ -49,6 +49,7 @@ class bindings {
     void add_pe(const pe_location &where, std::size_t number);
     void add_cube_memories();
     void add_host_memory();
+    void add_addresses();
     void add_moves();
 
     const tla_config &config_;

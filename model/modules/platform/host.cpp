@@ -161,6 +161,10 @@ void host::wait_for_driver(std::uint32_t sip) {
 
 void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    if (payload.is_write() && payload.get_data_length() == page_notice::bytes{}.size()) {
+        note_page(pe, payload);
+        return;
+    }
     if (!payload.is_write() || payload.get_data_length() != page_fault::bytes{}.size()) return;
     const page_fault asked = page_fault::decode(payload.get_data_ptr());
     std::uint64_t at_ps = local_ps(delay);
@@ -171,6 +175,15 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
     if (in_reset() || (asked.asid == config_.asid && !bring_page(config_.pes[pe], asked.va, again, at_ps)))
         payload.set_response_status(in_reset() ? tlm::TLM_GENERIC_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
     set_local_ps(delay, at_ps);
+}
+
+// A memory controller has given a page.
+void host::note_page(unsigned pe, tlm::tlm_generic_payload &payload) {
+    const page_notice given = page_notice::decode(payload.get_data_ptr());
+    const arrival_gate::passage order(fault_gate_, pe);
+    const shard page{config_.pes[pe], {given.pa}, given.nbytes, 0, now_ps()};
+    if (!in_reset() && given.asid == config_.asid && take_page(page, {given.va}, given.mapped) == TLA_OK)
+        payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
 // --- data ------------------------------------------------------------------------------------------------------------

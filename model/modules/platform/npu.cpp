@@ -143,7 +143,12 @@ npu::npu(sc_core::sc_module_name name, const tla_config &config, const kernel_ta
     tell_ways(config);
     if (config.mmu.unmapped == TLA_UNMAPPED_DEMAND)
         for (pe_unit *pe : pes_) { // in the order of host_config.pes
-            pe->mmu.fault.bind(host_->faults);
+            if (config.host.delegates) {
+                pe->mmu.fault.bind(*pe->controller.page_faults());
+                pe->controller.host_faults.bind(host_->faults);
+            } else {
+                pe->mmu.fault.bind(host_->faults);
+            }
             pe->element.why_no_page = [this, pe](std::uint64_t begin, std::uint64_t end) {
                 return host_->why_no_page(pe->where, begin, end);
             };

@@ -113,7 +113,8 @@ pe_ipcq::config ipcq_config(const tla_config &c, const pe_location &where) {
 va_manager::config va_config(const tla_config &c) {
     va_manager::config result(c.va);
     result.route_target = TLA_TARGET_IO_CPU;
-    if (has_moves(c)) result.ports = TLA_PORT_OF_MOVES + pes_of(c) + 2 * c.system.sips * cubes_of(c) + 1;
+    if (has_moves(c) || c.host.delegates)
+        result.ports = TLA_PORT_OF_MOVES + pes_of(c) + 2 * c.system.sips * cubes_of(c) + 1;
     for (unsigned sip = 0; sip < c.system.sips; sip++) {
         tla_paddr pa{};
         tla_paddr_io_cpu_control(sip, TLA_PORT_OF_ABOVE * std::uint64_t{TLA_PORT_BYTES}, &pa);
@@ -180,6 +181,11 @@ memory_controller::config controller_config(const tla_config &c, const pe_locati
     result.faults = faults_of(c, where);
     if (c.controller.lockstep != TLA_LOCKSTEP_OFF) result.owner_port = TLA_PORT_OF_ABOVE;
     lead_moves(result, pe_number(c, where));
+    if (c.host.delegates) {
+        result.fault_page_size = c.host.page_size;
+        result.fault_pool = c.mmu.fault_pool;
+        result.fault_port = TLA_PORT_OF_PAGES;
+    }
     return result;
 }
 

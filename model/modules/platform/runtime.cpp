@@ -96,6 +96,7 @@ tla_status runtime::make_tensor(tensor t, const std::vector<shard> &wanted, tens
     if (!status) {
         status = record_mappings(t, correlation_id, error);
         if (!status) status = map(t, TLA_OP_MAP, correlation_id, error);
+        if (!status) tell_delegation(t, TLA_OP_MAP);
         t.map_ps = now_ps() - start - t.alloc_ps;
         if (status) free_shards(t, correlation_id, nullptr);
     }
@@ -146,6 +147,7 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     });
     if (!is_known) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
     tensor &t = *which;
+    tell_delegation(t, TLA_OP_UNMAP); // afterwards all pages are known
     const std::uint32_t correlation_id = next_correlation_++;
     tla_status status = map(t, TLA_OP_UNMAP, correlation_id, error);
     tla_completion completion{};

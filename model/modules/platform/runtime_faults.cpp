@@ -105,11 +105,49 @@ tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlati
             owed_.push_back(page);
         else
             remember(t.memory, page.where, completion);
-        return status;
+        return status == TLA_OVERLAP && is_delegated(t) ? TLA_OK : status; // a controller was faster
     }
     page.ready_ps = faults_served_ps_ = at_ps;
     t.shards.push_back(page);
     return TLA_OK;
+}
+
+// --- delegation ------------------------------------------------------------------------------------------------------
+
+// The memories that a PE's own controller has.
+bool runtime::is_delegated(const tensor &t) const {
+    return settings_.delegates && t.kind == spread::demand && tla_memory_scope_of(t.memory) == TLA_SCOPE_PE;
+}
+
+// MAP delegates the tensor to all controllers, UNMAP withdraws it. A controller that refuses, because it is in a reset
+// or has no memory on the host, gives no pages: the host serves its faults.
+void runtime::tell_delegation(const tensor &t, tla_opcode opcode) {
+    if (!is_delegated(t)) return;
+    const std::uint32_t flags = t.read_only ? TLA_READ : TLA_READ | TLA_WRITE;
+    std::vector<addressed_command> commands;
+    for (const pe_location &pe : settings_.pes) {
+        commands.push_back(to_controller(settings_.control_port, opcode, t.memory, {pe, {}, 0, 0, 0}, t.object));
+        tla_command &command = commands.back().command;
+        command.scope = scope_;
+        command.count = 1;
+        command.entries[0] = {t.va, {memory_base(pe, t.memory)}, t.nbytes, flags, settings_.asid};
+    }
+    send_commands(way::fabric, std::move(commands));
+}
+
+tla_status runtime::take_page(shard page, tla_vaddr va, bool mapped) {
+    if (!mapped) {
+        owed_.push_back(page);
+        return TLA_OK;
+    }
+    for (std::list<tensor> *const list : {&tensors_, &freed_})
+        for (tensor &t : *list)
+            if (is_delegated(t) && va.value - t.va.value < t.nbytes) {
+                page.offset = va.value - t.va.value;
+                t.shards.push_back(page);
+                return TLA_OK;
+            }
+    return TLA_NOT_FOUND;
 }
 
 } // namespace tlmalloc

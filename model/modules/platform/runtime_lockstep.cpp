@@ -25,14 +25,15 @@ void join(decision &d, std::size_t part, std::uint64_t nbytes) {
 
 } // namespace
 
-std::uint64_t runtime::slice_base(const pe_location &where) const {
+std::uint64_t runtime::memory_base(const pe_location &where, tla_memory_kind kind) const {
     tla_paddr pa{};
     tla_pe_memory_config memory{};
     memory.sip = where.sip;
     memory.die = where.cube;
     memory.pe = where.pe;
     memory.of[TLA_HBM].bytes = settings_.hbm_slice;
-    tla_pe_memory_address(&memory, TLA_HBM, 0, &pa);
+    memory.of[TLA_TCM].bytes = 1; // its place does not depend on its size
+    tla_pe_memory_address(&memory, kind, 0, &pa);
     return pa.value;
 }
 
@@ -74,7 +75,7 @@ std::vector<tla_completion> runtime::allocate_in_lockstep(const tensor &t, const
     for (const auto &[place, d] : decisions) {
         for (const std::size_t part : d.parts) {
             completions[part] = *answer;
-            if (!answer->status) completions[part].value += slice_base(wanted[part].where);
+            if (!answer->status) completions[part].value += memory_base(wanted[part].where, TLA_HBM);
         }
         ++answer;
     }
@@ -86,7 +87,7 @@ std::vector<tla_completion> runtime::free_in_lockstep(const std::vector<shard> &
     std::map<together, decision> decisions;
     for (std::size_t i = 0; i < shards.size(); i++) {
         const pe_location &at = shards[i].where;
-        const std::uint64_t offset = shards[i].pa.value - slice_base(at);
+        const std::uint64_t offset = shards[i].pa.value - memory_base(at, TLA_HBM);
         join(decisions[{at.sip, of_cube ? at.cube : 0, offset}], i, shards[i].nbytes);
     }
     std::vector<addressed_command> commands;
