@@ -14,7 +14,7 @@ typedef struct delegation {
     uint8_t *there; /* a bit for each page that is known to be mapped; NULL before the first */
 } delegation;
 
-typedef enum fault_stage { ALLOCATES, MAPS, FREES, TELLS_MAPPED, TELLS_OWED } fault_stage;
+typedef enum fault_stage { ALLOCATES, MAPS, TELLS_MAPPED, UNMAPS, FREES, TELLS_OWED } fault_stage;
 
 struct tla_fault_pool {
     tla_fault_pool_config config;
@@ -25,7 +25,8 @@ struct tla_fault_pool {
     delegation *of;  /* NULL between faults */
     uint64_t number; /* of its page */
     fault_stage stage;
-    bool is_there; /* a page that somebody else has mapped */
+    bool is_there;     /* a page that somebody else has mapped */
+    bool is_forgotten; /* the host does not know the tensor any more */
     tla_command command;
     tla_given_page page;
 };
@@ -182,10 +183,10 @@ static tla_fault_step send(tla_fault_pool *pool, fault_stage stage) {
     tla_command *c = &pool->command;
     memset(c, 0, sizeof *c);
     pool->stage = stage;
-    c->target = stage == MAPS ? TLA_TARGET_VA_MANAGER : TLA_TARGET_MEMORY_CONTROLLER;
+    c->target = stage == MAPS || stage == UNMAPS ? TLA_TARGET_VA_MANAGER : TLA_TARGET_MEMORY_CONTROLLER;
     c->correlation_id = d->object;
-    if (stage == MAPS) {
-        c->opcode = TLA_OP_MAP;
+    if (stage == MAPS || stage == UNMAPS) {
+        c->opcode = stage == MAPS ? TLA_OP_MAP : TLA_OP_UNMAP;
         c->scope = d->scope;
         c->count = 1;
         c->entries[0] = (tla_map_entry){page->va, page->pa, page->nbytes, d->range.flags, page->asid};
@@ -222,13 +223,23 @@ tla_fault_step tla_fault_pool_begin(tla_fault_pool *pool, const tla_page_request
     }
     pool->of = d;
     pool->number = number;
-    pool->is_there = false;
+    pool->is_there = pool->is_forgotten = false;
     pool->page = (tla_given_page){.va = {d->range.va.value + offset}, .nbytes = nbytes, .asid = r->asid};
     return send(pool, ALLOCATES);
 }
 
-/* The page was not mapped, and its block is no concern of this controller any more. */
+/* Nobody would free further pages of the tensor. */
+static tla_fault_step forget(tla_fault_pool *pool) {
+    delegation **link = &pool->first;
+    while (*link != pool->of)
+        link = &(*link)->next;
+    drop(pool, link);
+    return end(pool, TLA_FAULT_FAILS);
+}
+
+/* The page is not mapped, and its block is no concern of this controller any more. */
 static tla_fault_step give_up(tla_fault_pool *pool) {
+    if (pool->is_forgotten) return forget(pool);
     if (!pool->is_there) return end(pool, TLA_FAULT_PASSES_ON);
     pool->counts.collisions++;
     note_there(pool->of, pool->number);
@@ -244,15 +255,6 @@ static tla_fault_step give(tla_fault_pool *pool) {
     return end(pool, TLA_FAULT_IS_SERVED);
 }
 
-/* The host has forgotten the tensor: nobody would free its pages. */
-static tla_fault_step forget(tla_fault_pool *pool) {
-    delegation **link = &pool->first;
-    while (*link != pool->of)
-        link = &(*link)->next;
-    drop(pool, link);
-    return end(pool, TLA_FAULT_FAILS);
-}
-
 tla_fault_step tla_fault_pool_report(tla_fault_pool *pool, tla_status status, uint64_t value) {
     switch (pool->stage) {
     case ALLOCATES:
@@ -262,10 +264,13 @@ tla_fault_step tla_fault_pool_report(tla_fault_pool *pool, tla_status status, ui
     case MAPS:
         pool->is_there = status == TLA_OVERLAP;
         return status ? send(pool, FREES) : tell(pool, TELLS_MAPPED);
+    case TELLS_MAPPED:
+        return status ? send(pool, UNMAPS) : give(pool);
+    case UNMAPS:
+        pool->is_forgotten = true;
+        return status ? forget(pool) : send(pool, FREES); /* a mapped page stays allocated */
     case FREES: /* rejected by a fault plan, or for lack of a node of the list */
         return status == TLA_BUSY || status == TLA_LIMIT ? tell(pool, TELLS_OWED) : give_up(pool);
-    case TELLS_MAPPED:
-        return status ? forget(pool) : give(pool);
     case TELLS_OWED:
         break;
     }

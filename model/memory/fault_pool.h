@@ -64,7 +64,7 @@ typedef struct tla_given_page {
 typedef enum tla_fault_step {
     TLA_FAULT_PASSES_ON, /* the fault is over here: the host has to serve it */
     TLA_FAULT_IS_SERVED, /* the fault is over: the page is mapped */
-    TLA_FAULT_FAILS,     /* the fault is over: the host does not know the tensor any more */
+    TLA_FAULT_FAILS,     /* the fault is over, and so is the delegation: the host does not know the tensor any more */
     TLA_FAULT_SENDS,     /* send the command, to this controller or to the VA manager, and report its completion */
     TLA_FAULT_TELLS      /* tell the host the page, and report the host's status */
 } tla_fault_step;

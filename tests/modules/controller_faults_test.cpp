@@ -157,13 +157,17 @@ std::vector<std::string> served_by(const char *who, unsigned pes, std::vector<st
 }
 
 // All benches run in one simulation.
-void simulate(std::deque<bench> &all) {
+void start(std::deque<bench> &all) {
     sc_core::sc_report_handler::set_handler(keep_report);
     sc_core::sc_start();
-    for (bench &b : all) {
+    for (const bench &b : all)
         BOOST_CHECK(b.finished);
+}
+
+void simulate(std::deque<bench> &all) {
+    start(all);
+    for (const bench &b : all)
         BOOST_CHECK_EQUAL(b.platform->leaks(), 0u);
-    }
 }
 
 } // namespace
@@ -295,6 +299,35 @@ BOOST_AUTO_TEST_CASE(a_reset_at_any_step_of_a_fault_makes_the_platform_new) {
         b.job(touches::turned);
     });
     simulate(all);
+}
+
+// The host, or a controller, is reset alone while pages are given: the launch ends, and the next job finds its pages.
+BOOST_AUTO_TEST_CASE(a_reset_of_the_host_or_of_a_controller_alone_ends_what_it_has_delegated) {
+    std::deque<bench> all;
+    for (const bool of_host : {true, false})
+        for (std::uint64_t after_ps = 100'000; after_ps < 5'000'000; after_ps += 400'000) {
+            bench &b = all.emplace_back(served_by("controller", 4));
+            b.run([&b, of_host, after_ps] {
+                host &h = b.platform->host();
+                const bench::background launch(b, b.make(4 * pages_each)->va.value, touches::own);
+                sc_core::wait(from_ps(after_ps));
+                memory_controller &controller = b.platform->pes()[1]->controller;
+                if (of_host)
+                    h.reset();
+                else
+                    controller.reset();
+                h.wait_for_reset();
+                controller.wait_for_reset();
+                launch.status();
+                sc_core::wait(from_ps(100'000'000)); // faults that were passed on end
+                if (!of_host) h.cleanup(nullptr);    // some blocks have gone
+                tensor *const next = b.make(4 * pages_each);
+                BOOST_CHECK_EQUAL(h.launch(0, {next->va.value, 0, 4}, &b.error), TLA_OK);
+                b.check_bytes(*next, touches::own);
+                BOOST_CHECK_EQUAL(h.free_tensor(next, &b.error), TLA_OK);
+            });
+        }
+    start(all);
 }
 
 // A PE without memory: the host states the cause, as without delegation.

@@ -46,10 +46,30 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_time_of_first_touches_and_the_host_serves_
     }
     const auto &alone = found.at("host, 1 PE");
     BOOST_CHECK_EQUAL(alone.at("mean"), alone.at("longest"));
+    for (const char *pes : {"1 PE", "8 PEs", "64 PEs"}) {
+        const auto &host = found.at(std::string("host, ") + pes),
+                   &controller = found.at(std::string("controller, ") + pes);
+        for (const char *figure : {"mean", "longest"})
+            BOOST_CHECK_GT(host.at(figure), 70 * controller.at(figure));
+    }
     for (const double pes : {8.0, 64.0}) {
         const auto &together = found.at("host, " + std::to_string(static_cast<int>(pes)) + " PEs");
         BOOST_CHECK_CLOSE(together.at("longest"), pes * alone.at("longest"), 1);
         BOOST_CHECK_CLOSE(together.at("mean"), (pes + 1) / 2 * alone.at("mean"), 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_reports_pages_that_controllers_give_and_no_word_of_them_otherwise) {
+    for (const std::string handler : {"host", "controller"}) {
+        scratch_directory scratch;
+        const command_result ran = run_tlmalloc({"run", configs + "npu_small.yaml", "--kernel", "vector_add", "--set",
+                                                 "mmu.unmapped=demand", "--set", "mmu.fault_handler=" + handler,
+                                                 "--vcd", scratch.path("w.vcd"), "--json", scratch.path("r.json")});
+        BOOST_REQUIRE_MESSAGE(ran.status == 0 && ran.err.empty(), ran.err);
+        const std::string wave = read_text(scratch.path("w.vcd")), report = read_text(scratch.path("r.json"));
+        for (const char *signal : {" faults_in_service ", " fault_pool_bytes "})
+            BOOST_CHECK_EQUAL(contains(wave, signal), handler == "controller");
+        BOOST_CHECK_EQUAL(contains(report, "\"given_pages\": "), handler == "controller");
     }
 }
 

@@ -58,3 +58,8 @@ BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_pages_leave_and_r
 BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_pages_fault_at_one_time) {
     is_the_same_for_every_quantum({"system.sips=2", "mmu.page_size=4 KiB", "mmu.unmapped=demand"});
 }
+BOOST_AUTO_TEST_CASE(a_run_is_the_same_for_every_quantum_where_controllers_serve_page_faults) {
+    is_the_same_for_every_quantum({"system.sips=2", "mmu.page_size=4 KiB", "mmu.unmapped=demand",
+                                   "mmu.fault_handler=controller", "mmu.walk=memory", "workload.elements_per_pe=1500",
+                                   "workload.kernel=vector_add"});
+}

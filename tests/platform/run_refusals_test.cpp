@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(the_fewest_control_ports_that_a_configuration_may_have_are_
              {5, {"mmu.unmapped=demand", "mmu.walk=memory"}},
              {6, {"workload.kernel=ring"}},
              {6, {"workload.kernel=all_reduce", "messages.memory=hbm"}},
-             {6, {"workload.kernel=ring", "mmu.walk=memory", "mmu.unmapped=demand"}}}) {
+             {6, {"workload.kernel=ring", "mmu.walk=memory", "mmu.unmapped=demand"}},
+             {7, {"workload.kernel=ring", "mmu.unmapped=demand", "mmu.fault_handler=controller"}}}) {
         const auto with = [&, &more = keys](unsigned count) {
             std::vector<std::string> words{"run", small, "--set", "mmu.ports=3"};
             words.insert(words.end(), {"--set", "controller.ports=" + std::to_string(count)});

@@ -232,6 +232,19 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
                    {"--set:0:0: \"controller.ports=4\": controller.ports 4 must be at least 5 with mmu.unmapped "
                     "demand: port 4 is for the host's page faults"},
                    {"controller.ports=4"});
+    check_findings("mmu: {unmapped: demand, fault_handler: controller}\ncontroller: {ports: 6}\n",
+                   {"f:2:21: controller.ports 6 must be at least 7 with mmu.fault_handler controller: port 6 is for "
+                    "the pages that it gives itself"});
+    check_findings("mmu: {unmapped: demand, fault_handler: controller}\nva: {map_ack: posted}\n",
+                   {"f:1:40: mmu.fault_handler controller with va.map_ack posted: set va.map_ack to visible, because "
+                    "the answer to a MAP decides which controller gives a page"});
+    check_findings("mmu: {unmapped: demand, fault_handler: controller, allow_remap: true}\n",
+                   {"f:1:40: mmu.fault_handler controller with mmu.allow_remap true: set mmu.allow_remap to false, "
+                    "because the first mapping of a page must stay"});
+    check_findings("mmu: {unmapped: demand, fault_handler: controller}\ncontroller: {move: stop}\n",
+                   {"f:1:40: mmu.fault_handler controller with controller.move: set controller.move to off, because "
+                    "nobody records the mappings of these pages"});
+    good("mmu: {fault_handler: controller, allow_remap: true}\n"); // no page is on demand
     check_findings("controller: {lockstep: cube, ports: 2}\n",
                    {"f:1:37: controller.ports 2 must be at least 3 with controller.lockstep cube: port 2 is for the "
                     "processor that places the blocks"});

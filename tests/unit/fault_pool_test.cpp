@@ -168,9 +168,23 @@ BOOST_AUTO_TEST_CASE(a_host_that_has_forgotten_the_tensor_ends_its_delegation) {
     BOOST_REQUIRE_EQUAL(p.begin(16 * page), TLA_FAULT_SENDS);
     BOOST_REQUIRE_EQUAL(p.report(TLA_OK, 0x7000), TLA_FAULT_SENDS);
     BOOST_REQUIRE_EQUAL(p.report(TLA_OK), TLA_FAULT_TELLS);
-    BOOST_CHECK_EQUAL(p.report(TLA_NOT_FOUND), TLA_FAULT_FAILS);
+    BOOST_CHECK_EQUAL(p.report(TLA_NOT_FOUND), TLA_FAULT_SENDS);
+    BOOST_CHECK_EQUAL(p.command().opcode, TLA_OP_UNMAP);
+    BOOST_CHECK_EQUAL(p.command().target, TLA_TARGET_VA_MANAGER);
+    BOOST_CHECK_EQUAL(p.command().entries[0].va.value, 16 * page);
+    BOOST_CHECK_EQUAL(p.report(TLA_OK), TLA_FAULT_SENDS);
+    BOOST_CHECK_EQUAL(p.command().opcode, TLA_OP_FREE);
+    BOOST_CHECK_EQUAL(p.command().pa.value, 0x7000u);
+    BOOST_CHECK_EQUAL(p.report(TLA_OK), TLA_FAULT_FAILS);
     BOOST_CHECK_EQUAL(p.counts().given_bytes, 0u);
     BOOST_CHECK_EQUAL(p.begin(16 * page), TLA_FAULT_PASSES_ON);
+    // A page that stays mapped stays allocated.
+    BOOST_REQUIRE_EQUAL(p.delegate(p.about(TLA_OP_MAP, 16 * page, 8 * page)), TLA_OK);
+    BOOST_REQUIRE_EQUAL(p.begin(16 * page), TLA_FAULT_SENDS);
+    BOOST_REQUIRE_EQUAL(p.report(TLA_OK, 0x7000), TLA_FAULT_SENDS);
+    BOOST_REQUIRE_EQUAL(p.report(TLA_OK), TLA_FAULT_TELLS);
+    BOOST_REQUIRE_EQUAL(p.report(TLA_NOT_FOUND), TLA_FAULT_SENDS);
+    BOOST_CHECK_EQUAL(p.report(TLA_BUS_ERROR), TLA_FAULT_FAILS);
 }
 
 BOOST_AUTO_TEST_CASE(a_withdrawal_waits_for_the_fault_in_its_range_alone) {
@@ -240,17 +254,20 @@ BOOST_AUTO_TEST_CASE(random_programs_of_several_controllers_map_every_page_once_
         for (std::uint32_t pe = 0; pe < 3; pe++)
             all.push_back(std::make_unique<controller>(controller{pool(pe, limit)}));
         std::map<std::uint64_t, std::uint64_t> mapped, host; // page -> pa
-        std::set<std::uint64_t> owed, tensors;
+        std::set<std::uint64_t> owed, tensors, forgotten;    // forgotten: by the host, which was reset
+        const auto tensor_of = [](std::uint64_t va) { return va - va % (16 * page); };
         for (unsigned i = 0; i < 400; i++) {
             const std::uint64_t tensor = (1 + below(3)) * 16 * page, nbytes = 5 * page + 10;
             controller &c = *all[below(all.size())];
             const bool in_step = c.step == TLA_FAULT_SENDS || c.step == TLA_FAULT_TELLS;
             const std::uint64_t action = below(12);
-            if (action == 0 && !tensors.count(tensor)) {
+            if (forgotten.empty() && tensors.count(tensor) && below(200) == 0) {
+                forgotten.insert(tensor);
+            } else if (action == 0 && !tensors.count(tensor)) {
                 for (auto &to : all)
                     BOOST_REQUIRE_EQUAL(to->p.delegate(to->p.about(TLA_OP_MAP, tensor, nbytes)), TLA_OK);
                 tensors.insert(tensor);
-            } else if (action == 1 && tensors.count(tensor)) {
+            } else if (action == 1 && tensors.count(tensor) && !forgotten.count(tensor)) {
                 bool busy = false;
                 for (auto &to : all) {
                     const tla_status status = to->p.withdraw(to->p.about(TLA_OP_UNMAP, tensor, nbytes));
@@ -273,18 +290,17 @@ BOOST_AUTO_TEST_CASE(random_programs_of_several_controllers_map_every_page_once_
                 c.va = tensor + below(nbytes + 20);
                 const std::uint64_t first = c.va - c.va % page;
                 c.step = c.p.begin(c.va);
-                if (c.step == TLA_FAULT_IS_SERVED) BOOST_REQUIRE(mapped.count(first));
+                if (c.step == TLA_FAULT_IS_SERVED) BOOST_REQUIRE(mapped.count(first) || forgotten.count(tensor));
                 if (c.step == TLA_FAULT_PASSES_ON && tensors.count(tensor) && c.va < tensor + nbytes && below(2) &&
                     mapped.emplace(first, 0xF000 + first).second)
                     host[first] = 0xF000 + first; // the host serves it
                 passed += c.step == TLA_FAULT_PASSES_ON;
             } else if (c.step == TLA_FAULT_TELLS) {
                 const tla_given_page &page_of = c.p.given();
-                if (page_of.mapped)
-                    host[page_of.va.value] = page_of.pa.value;
-                else
-                    owed.insert(page_of.pa.value);
-                c.step = c.p.report(TLA_OK);
+                const bool knows = !page_of.mapped || !forgotten.count(tensor_of(page_of.va.value));
+                if (page_of.mapped && knows) host[page_of.va.value] = page_of.pa.value;
+                if (!page_of.mapped) owed.insert(page_of.pa.value);
+                c.step = c.p.report(knows ? TLA_OK : TLA_NOT_FOUND);
             } else {
                 const tla_command command = c.p.command();
                 const bool fails = below(10) == 0;
@@ -296,6 +312,9 @@ BOOST_AUTO_TEST_CASE(random_programs_of_several_controllers_map_every_page_once_
                     const tla_map_entry &e = command.entries[0];
                     const bool first = !fails && mapped.emplace(e.va.value, e.pa.value).second;
                     c.step = c.p.report(fails ? TLA_BUS_ERROR : first ? TLA_OK : TLA_OVERLAP);
+                } else if (command.opcode == TLA_OP_UNMAP) {
+                    BOOST_REQUIRE_EQUAL(mapped.erase(command.entries[0].va.value), 1u);
+                    c.step = c.p.report(TLA_OK);
                 } else {
                     if (!fails) BOOST_REQUIRE_EQUAL(c.blocks.erase(command.pa.value), 1u);
                     c.step = c.p.report(fails ? TLA_BUSY : TLA_OK);
