@@ -15,6 +15,7 @@ typedef struct tla_block_move_config {
     tla_move_config how;
     uint32_t correlation_id, request_id, port; /* of the MOVE */
     bool of_compaction;                        /* no command asked for it: the holder is informed */
+    uint64_t begun_ps;
 } tla_block_move_config;
 
 /* TLA_NO_HOST_MEMORY; *move is NULL then. The caller sets block->to before the first step. */

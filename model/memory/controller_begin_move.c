@@ -53,11 +53,12 @@ static tla_status add(tla_controller *c, tla_block_move_config config, tla_memor
 }
 
 tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
-                                     uint64_t who, tla_work *work) {
+                                     uint64_t who, uint64_t at_ps, tla_work *work) {
     tla_block_move_config config = {.how = c->config.move,
                                     .correlation_id = command->correlation_id,
                                     .request_id = command->request_id,
-                                    .port = port};
+                                    .port = port,
+                                    .begun_ps = at_ps};
     c->objects->refused.status = TLA_OK;
     const tla_status status = check(c, command, at);
     return status ? status : tla_controller_start_move(c, config, at, command->memory, who, NULL, work);

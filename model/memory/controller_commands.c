@@ -206,15 +206,13 @@ static void move(execution *e) {
     tla_object_counts of = {0};
     e->counts->moves++;
     if (moves_are_off(e)) return;
+    if (tla_controller_has(&e->controller->config, (int)e->command->memory)) is_about(e, e->command->memory);
     tla_object_look(e->objects, e->at, &of);
     e->answer->nbytes = of.nbytes;
-    e->answer->status = tla_controller_begin_move(e->controller, e->command, e->at, e->port, e->who, e->work);
+    e->answer->status = tla_controller_begin_move(e->controller, e->command, e->at, e->port, e->who, e->at_ps, e->work);
     e->outcome->begun = !e->answer->status;
     const tla_stack_request request = {.nbytes = of.nbytes};
-    const bool was_asked = e->outcome->begun || e->answer->status == TLA_EXHAUSTED ||
-                           e->answer->status == TLA_FRAGMENTED || e->answer->status == TLA_ENGINE_DIFFERS;
-    if (was_asked) is_about(e, e->command->memory); /* the memory of the new place */
-    if (was_asked && !e->outcome->begun) tell_shortage(e, &request);
+    if (!e->outcome->begun) tell_shortage(e, &request);
     if (tla_object_store_last_error(e->objects)->status) tell_refusal(e); /* else there is no text, as of an ALLOC */
 }
 

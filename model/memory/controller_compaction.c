@@ -170,9 +170,9 @@ static tla_status begin_move(tla_controller *c, uint64_t at_ps, tla_controller_o
     const tla_site from = tla_pe_memory_site_at(&c->config.memory, k->memory, move->from);
     const tla_site to = tla_pe_memory_site_at(&c->config.memory, k->memory, move->to);
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});
+    const tla_block_move_config config = {.how = c->config.move, .of_compaction = true, .begun_ps = at_ps};
     const tla_status status =
-        tla_controller_start_move(c, (tla_block_move_config){.how = c->config.move, .of_compaction = true}, from,
-                                  k->memory, TLA_WHO_UNKNOWN, &to, &outcome->work);
+        tla_controller_start_move(c, config, from, k->memory, TLA_WHO_UNKNOWN, &to, &outcome->work);
     if (status == TLA_NO_HOST_MEMORY) return status;
     if (status) { /* another block is in the new place */
         c->objects->refused.status = TLA_OK;

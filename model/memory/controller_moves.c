@@ -41,7 +41,11 @@ static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla
     const tla_block_move_config *config = tla_block_move_get_config(m);
     tla_controller_outcome *outcome = &step->outcome;
     const tla_site place = step->from;
-    if (tla_block_move_has_moved(m)) settle(c, config);
+    step->moved = tla_block_move_has_moved(m);
+    step->to = config->block->to;
+    step->of_compaction = config->of_compaction;
+    step->begun_ps = config->begun_ps;
+    if (step->moved) settle(c, config);
     *outcome =
         (tla_controller_outcome){.memory = place.memory, .offset = place.offset, .work.engine = &outcome->engine};
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});

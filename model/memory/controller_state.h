@@ -78,7 +78,7 @@ struct tla_controller {
 
 /* Of a MOVE (controller_moves.c): begins it, or says why not. */
 tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
-                                     uint64_t who, tla_work *work);
+                                     uint64_t who, uint64_t at_ps, tla_work *work);
 
 /* Begins a move of the block at `at`, for `who`; `place`: its new place, NULL: the memory chooses it. */
 tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,

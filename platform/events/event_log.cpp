@@ -9,6 +9,7 @@ namespace {
 
 struct columns {
     const char *kind, *names[18];
+    bool of_moves = false; // only where blocks can move
 };
 
 // The columns of rows after their kind, as the header lists them. A new column comes last; any other change is a new
@@ -17,6 +18,11 @@ const columns rows[] = {
     {"memory",
      {"module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "service", "channel",
       "object", "address", "bytes", "block", "free", "largest", "free_blocks"}},
+    {"move",
+     {"module", "by", "begin", "freed", "block", "bytes", "channel", "address", "to_channel", "to_address", "free",
+      "largest", "free_blocks"},
+     true},
+    {"stop", {"module", "begin", "end"}, true},
     {"ranges", {"number", "list of [va, pa, bytes]"}},
     {"mapping",
      {"module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "request", "ranges"}},
@@ -111,6 +117,7 @@ void event_log::begin(const event_names &names) {
     header.key("tlmalloc").text(tla_version()).key("unit").text("ps").key("kernel").text(kernel_);
     header.key("columns").open('{');
     for (const columns &row : rows) {
+        if (row.of_moves && !names.moves) continue;
         header.key(row.kind).open('[');
         for (const char *const name : row.names)
             if (name) header.text(name);
@@ -147,6 +154,23 @@ void event_log::add(const memory_command &event) {
     tlmalloc::add(row, event.largest_free);
     tlmalloc::add(row, event.free_blocks);
     write(row.close(']'));
+}
+
+void event_log::add(const block_move &event) {
+    const memory_controller::moved_block &what = event.what;
+    json_line row;
+    row.open('[').text("move").number(event.module).text(what.of_compaction ? "compaction" : "MOVE");
+    row.numbers({what.begun_ps, what.freed_ps});
+    tlmalloc::add(row, event.block);
+    row.number(what.nbytes).text(tla_memory_kind_name(what.from.memory)).number(what.from.pa.value);
+    row.text(tla_memory_kind_name(what.to.memory)).number(what.to.pa.value);
+    row.numbers({what.left.free, what.left.largest_free, what.left.free_blocks});
+    write(row.close(']'));
+}
+
+void event_log::add(const move_stop &event) {
+    json_line row;
+    write(row.open('[').text("stop").numbers({event.module, event.begin_ps, event.end_ps}).close(']'));
 }
 
 // The same ranges are mapped in many MMUs: they are written once.

@@ -20,6 +20,8 @@ class event_log : public event_sink {
 
     void begin(const event_names &names) override;
     void add(const memory_command &event) override;
+    void add(const block_move &event) override;
+    void add(const move_stop &event) override;
     void add(const mapping_command &event) override;
     void add(const launch_command &event) override;
     void add(const troubled_access &event) override;

@@ -32,6 +32,7 @@ struct event_names {
     std::vector<std::string> nodes;                             // of the fabric
     std::vector<std::pair<std::uint32_t, std::uint32_t>> links; // from which node, to which
     std::vector<found_memory> memories;
+    bool moves = false; // blocks can move
 
     static event_names of(npu &platform);
 };
@@ -63,6 +64,19 @@ struct memory_command {
     std::optional<std::uint64_t> used_bytes;               // then too, of a memory: in live blocks
     std::optional<std::uint64_t> block;                    // counts the allocations of the run, of all memories
     bool frees;                                            // the block is free now
+};
+
+// A block that has moved.
+struct block_move {
+    std::uint32_t module;
+    memory_controller::moved_block what;
+    std::optional<std::uint64_t> block;
+};
+
+// A time in which accesses to a block that moves waited.
+struct move_stop {
+    std::uint32_t module;
+    std::uint64_t begin_ps, end_ps;
 };
 
 struct mapping_command {
@@ -150,6 +164,8 @@ class event_sink {
     virtual void begin(const event_names &names) = 0;
     virtual void grown(const found_memory &, std::uint64_t) {} // by itself (front `lazy`), at this time in ps
     virtual void add(const memory_command &event) = 0;
+    virtual void add(const block_move &event) = 0;
+    virtual void add(const move_stop &event) = 0;
     virtual void add(const mapping_command &event) = 0;
     virtual void add(const launch_command &event) = 0;
     virtual void add(const troubled_access &event) = 0;

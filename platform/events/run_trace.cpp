@@ -166,6 +166,33 @@ void run_trace::add(const memory_command &event) {
                     event.of.done_ps);
 }
 
+// A track of moves, which only few modules make.
+std::uint32_t run_trace::track_of(std::uint32_t module, const char *what) {
+    const std::string name = names_.modules[module] + what;
+    const auto found = of_moves_.find(name);
+    if (found != of_moves_.end()) return found->second;
+    return of_moves_[name] = trace_.add_track(process_of(names_.modules[module]), name, false);
+}
+
+void run_trace::add(const block_move &event) {
+    const memory_controller::moved_block &what = event.what;
+    json_line args;
+    args.key("bytes").number(what.nbytes);
+    args.key("from").text(hexadecimal(what.from.pa.value)).key("to").text(hexadecimal(what.to.pa.value));
+    args.key("memory").text(tla_memory_kind_name(what.from.memory));
+    args.key("to_memory").text(tla_memory_kind_name(what.to.memory));
+    if (event.block) args.key("block").number(*event.block);
+    const std::uint32_t slice = trace_.add_slice(track_of(event.module, ".moves"), what.begun_ps, what.freed_ps, "move",
+                                                 what.of_compaction ? "compaction" : "move", args.written());
+    if (event.block) moves_.push_back({slice, *event.block});
+    show_memory({event.module, what.from.memory, what.left.used, what.left.free, what.left.largest_free},
+                what.freed_ps);
+}
+
+void run_trace::add(const move_stop &event) {
+    trace_.add_slice(track_of(event.module, ".stops"), event.begin_ps, event.end_ps, "move", "stop", "");
+}
+
 void run_trace::add(const mapping_command &event) {
     json_line args;
     std::uint64_t nbytes = 0;
@@ -283,6 +310,8 @@ void run_trace::name_tensors(const std::vector<named_tensor> &tensors) {
     };
     for (const auto &[block, of] : blocks_)
         if (const std::string *const name = name_of_block(block)) trace_.set_text(of.slice, "tensor", *name);
+    for (const auto &[slice, block] : moves_)
+        if (const std::string *const name = name_of_block(block)) trace_.set_text(slice, "tensor", *name);
     for (const named_by_block &transfer : transfers_)
         if (const std::string *const name = name_of_block(transfer.block)) {
             trace_.rename(transfer.slice, std::string(transfer.name) + " " + *name);

@@ -25,6 +25,8 @@ class run_trace : public event_sink {
     void begin(const event_names &names) override;
     void grown(const found_memory &memory, std::uint64_t ps) override { show_memory(memory, ps); }
     void add(const memory_command &event) override;
+    void add(const block_move &event) override;
+    void add(const move_stop &event) override;
     void add(const mapping_command &event) override;
     void add(const launch_command &event) override;
     void add(const troubled_access &event) override;
@@ -69,6 +71,7 @@ class run_trace : public event_sink {
     using request_key = std::pair<tla_opcode, std::uint64_t>; // of correlation and request
 
     std::uint32_t process_of(const std::string &module);
+    std::uint32_t track_of(std::uint32_t module, const char *what);
     void add_pe(const std::string &name);
     void add_memory(const found_memory &found);
     void show_memory(const found_memory &memory, std::uint64_t ps);
@@ -99,11 +102,13 @@ class run_trace : public event_sink {
     std::unordered_map<std::string, std::uint32_t> processes_;
     std::uint32_t host_ = 0; // a track
     std::vector<pe_tracks> pes_;
+    std::unordered_map<std::string, std::uint32_t> of_moves_;                                      // tracks, by name
     std::vector<engine> engines_;                                                                  // by module
     std::map<std::pair<std::uint32_t, std::optional<tla_memory_kind>>, memory_counters> memories_; // by module
     std::unordered_map<std::uint64_t, allocation> blocks_;                                         // by number
     std::map<std::uint64_t, std::uint32_t> uses_; // by block: the transfer that began first
     std::vector<named_by_block> transfers_;
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> moves_; // slices, blocks
     std::map<request_key, request> requests_;
     std::vector<message_delivery> messages_;
     std::size_t links_left_out_ = 0;

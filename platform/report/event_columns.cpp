@@ -49,6 +49,10 @@ const std::map<std::string, std::vector<const char *>> wanted{
     {"memory",
      {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "service", "channel", "object",
       "address", "bytes", "block", "free", "largest", "free_blocks"}},
+    {"move",
+     {"module", "by", "begin", "freed", "block", "bytes", "channel", "to_channel", "to_address", "free", "largest",
+      "free_blocks"}},
+    {"stop", {"module", "begin", "end"}},
     {"mapping", {"module", "op", "arrival", "start", "done", "sender", "correlation", "status", "request", "ranges"}},
     {"launch", {"module", "op", "arrival", "done", "correlation", "status", "began", "took"}},
     {"access", {"module", "what", "at", "va", "bytes", "access"}},
@@ -58,6 +62,9 @@ const std::map<std::string, std::vector<const char *>> wanted{
       "memories"}},
     {"message", {"from", "to", "bytes", "sent", "received"}},
     {"tensor", {"object", "name", "va", "bytes"}}};
+
+// Kinds that not all logs have.
+const char *const sometimes[] = {"move", "stop"};
 
 // Lists of lists become tables of their own.
 const char *const range_columns[] = {"number", "va", "pa", "bytes"};
@@ -175,15 +182,16 @@ tla_status reader::read_header(const std::string &line, json_t *head) {
     if (const tla_status status = check_names(header.get())) return status;
     for (const auto &[kind, names] : wanted) {
         const json_t *const has = json_object_get(json_object_get(header.get(), "columns"), kind.c_str());
+        const bool may_miss = std::find(std::begin(sometimes), std::end(sometimes), kind) != std::end(sometimes);
         for (const char *const name : names) {
             std::size_t place = 0;
             for (; place < json_array_size(has); place++) {
                 const char *const found = json_string_value(json_array_get(has, place));
                 if (found && std::strcmp(found, name) == 0) break;
             }
-            if (place == json_array_size(has))
+            if (place == json_array_size(has) && (has || !may_miss))
                 return wrong("the log has no column %s of %s: run again to write a complete log", name, kind.c_str());
-            tables_[kind].columns.push_back(column_of(name, place + 1));
+            tables_[kind].columns.push_back(column_of(name, has ? place + 1 : SIZE_MAX));
         }
     }
     make_lists();
@@ -219,7 +227,8 @@ tla_status reader::check_names(const json_t *header) {
 column reader::column_of(const char *name, std::size_t place) const {
     const std::string key = name;
     column made{key, place};
-    for (const char *const text : {"op", "status", "channel", "what", "access", "kind", "engine", "name"})
+    for (const char *const text :
+         {"op", "status", "channel", "to_channel", "what", "access", "kind", "engine", "name", "by"})
         made.is_text = made.is_text || key == text;
     if (key == "module") made.limit = modules_;
     if (key == "sender" || key == "who") made.limit = pes_ + 1;

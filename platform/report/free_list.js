@@ -3,10 +3,13 @@
 
 // What the commands of a memory say is free behind them, by time.
 function freeSeries(log, memory) {
-  const t = log.table("memory"), rows = memory.commands.filter((row) => !Number.isNaN(t.free[row]));
-  const take = (of) => Float64Array.from(rows, of);
-  const made = {time: take((row) => t.done[row]), free: take((row) => t.free[row]),
-    hole: take((row) => t.largest[row]), blocks: take((row) => t.free_blocks[row])};
+  const t = log.table("memory"), m = log.table("move"), {moves} = memory;
+  let points = memory.commands.filter((row) => !Number.isNaN(t.free[row])); // rows of commands, ~rows of moves
+  const of = (point, command, move) => point < 0 ? m[move || command][~point] : t[command][point];
+  if (moves.length > 0)
+    points = [...points, ...moves.map((row) => ~row)].sort((a, b) => of(a, "done", "freed") - of(b, "done", "freed"));
+  const take = (command, move) => Float64Array.from(points, (point) => of(point, command, move));
+  const made = {time: take("done", "freed"), free: take("free"), hole: take("largest"), blocks: take("free_blocks")};
   made.broken = made.free.map((free, number) => free > 0 ? 1 - made.hole[number] / free : 0);
   for (const column of ["free", "hole", "blocks"]) made[column + "Range"] = d3.extent(made[column]);
   return made;

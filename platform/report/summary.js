@@ -14,6 +14,7 @@ function figuresOfRun(report) {
     ["allocations", "allocs", sumOf(report.controllers, "allocs")],
     ["failed allocations", "failed", sumOf(report.controllers, "failed")],
     ["free-list nodes visited", "nodes_visited", sumOf(report.controllers, "nodes_visited")],
+    ...figuresOfMoves(report.controllers),
     ["TLB misses", "misses", sumOf(report.mmus, "misses")],
     ["range hits", "range_hits", rangeHitsOf(report.mmus)],
     ["faults", "faults", sumOf(report.mmus, "faults")],
@@ -23,6 +24,17 @@ function figuresOfRun(report) {
 
 function sumOf(rows, key) {
   return (rows || []).reduce((sum, row) => sum + (row[key] || 0), 0);
+}
+
+// The times of a controller stand in each of its rows.
+function figuresOfMoves(controllers) {
+  const ones = (controllers || []).filter((row, number) => number === 0 || row.name !== controllers[number - 1].name);
+  if (sumOf(controllers, "moved_blocks") === 0) return [];
+  return [
+    ["blocks that have moved", "moved_blocks", sumOf(controllers, "moved_blocks")],
+    ["bytes that have moved", "moved_bytes", sumOf(controllers, "moved_bytes")],
+    ["stops for moves, all controllers", "stop_ps", sumOf(ones, "stop_ps")],
+  ];
 }
 
 // Undefined where no MMU has ranges.

@@ -38,7 +38,7 @@ bool takes_a_block(tla_opcode op) {
 
 bool names_a_memory(tla_opcode op) {
     return op == TLA_OP_ALLOC || op == TLA_OP_EVICT || op == TLA_OP_ALLOC_BATCH || op == TLA_OP_TRIM ||
-           op == TLA_OP_GET || op == TLA_OP_REMOVE;
+           op == TLA_OP_GET || op == TLA_OP_REMOVE || op == TLA_OP_MOVE;
 }
 
 // Every window that takes commands, with its module, and that once more where it has free lists.
@@ -79,6 +79,7 @@ event_names event_names::of(npu &platform) {
                         if (&module == &platform.addresses())
                             add_memory(std::nullopt, platform.addresses().get_statistics().space);
                         if (!controller) return;
+                        names.moves = names.moves || controller->can_move();
                         for (const tla_memory_kind kind : controller->memory_kinds())
                             add_memory(kind, controller->get_statistics(kind).arena);
                     });
@@ -109,6 +110,7 @@ void event_recorder::follow(npu &platform, workload &work) {
                 for (const listener &l : listeners_)
                     l.sink->grown({module, kind, list.used, list.free, list.largest_free}, done_ps);
             };
+        if (controller) follow_moves(module, *controller);
         module++;
     });
     const std::size_t pes = platform.pes().size();
@@ -245,6 +247,10 @@ void event_recorder::note_blocks(memory_command event, const answered_command &w
     case TLA_OP_REMOVE:
         event.nbytes = completion.nbytes;
         break;
+    case TLA_OP_MOVE: // the block is in its new place
+        event.address = ok ? completion.value : command.pa.value;
+        event.nbytes = completion.nbytes;
+        break;
     default:
         event.address = command.pa.value;
         event.nbytes =
@@ -264,7 +270,7 @@ void event_recorder::tell_block(memory_command event) {
         const auto found = live_.find(*event.address);
         if (found != live_.end()) {
             event.block = found->second.number;
-            event.memory = found->second.memory;
+            if (event.of.op != TLA_OP_MOVE) event.memory = found->second.memory;
             if (event.frees) live_.erase(found);
         }
     }
@@ -282,14 +288,36 @@ void event_recorder::look_at_list(memory_command &event) const {
     event.used_bytes = list.used;
 }
 
+void event_recorder::follow_moves(std::uint32_t module, memory_controller &controller) {
+    controller.moved = [this, module](const memory_controller::moved_block &what) { note_move(module, what); };
+    controller.stopped = [this, module](std::uint64_t begin_ps, std::uint64_t end_ps) {
+        tell(event_kind::memory, move_stop{module, begin_ps, end_ps});
+    };
+}
+
+// From now on commands about the block have its new address.
+void event_recorder::note_move(std::uint32_t module, const memory_controller::moved_block &what) {
+    block_move event{module, what, std::nullopt};
+    const auto found = live_.find(what.from.pa.value);
+    if (found != live_.end()) {
+        const std::uint64_t to = what.to.pa.value, number = found->second.number;
+        event.block = number;
+        live_[to] = {number, to + what.nbytes, what.to.memory};
+        live_.erase(found);
+    }
+    tell(event_kind::memory, event);
+}
+
 void event_recorder::note_mapping(const command_times &of, const answered_command &what) {
     const tla_command &command = what.command;
     const auto mmu = pe_of_mmu_.find(of.module);
     if (mmu != pe_of_mmu_.end() && of.status == TLA_OK)
         for (std::uint32_t i = 0; i < command.count; i++) {
             const tla_map_entry &entry = command.entries[i];
-            if (of.op == TLA_OP_MAP || of.op == TLA_OP_REMAP)
-                mappings_[mmu->second][entry.va.value] = {entry.pa.value, entry.nbytes};
+            if (of.op == TLA_OP_MAP || of.op == TLA_OP_REMAP) {
+                mapped &known = mappings_[mmu->second][entry.va.value];
+                known = {entry.pa.value, entry.nbytes, of.op == TLA_OP_REMAP ? known.pa : entry.pa.value};
+            }
             if (of.op == TLA_OP_UNMAP) mappings_[mmu->second].erase(entry.va.value);
         }
     tell(event_kind::mapping, mapping_command{of, command.entries, command.count});
@@ -332,7 +360,7 @@ void event_recorder::note_transfer(std::uint32_t pe, const pe_dma::request &what
         if (chunk.memory != TLA_TIME_NOWHERE &&
             std::find(event.memories.begin(), event.memories.end(), chunk.memory) == event.memories.end())
             event.memories.push_back(chunk.memory);
-    std::uint64_t pa = what.va.value;
+    std::uint64_t pa = what.va.value, before = pa;
     bool is_known = what.physical;
     if (!what.physical) {
         const auto behind = mappings_[pe].upper_bound(what.va.value);
@@ -340,9 +368,11 @@ void event_recorder::note_transfer(std::uint32_t pe, const pe_dma::request &what
             const auto &[va, to] = *std::prev(behind);
             is_known = what.va.value - va < to.nbytes;
             pa = to.pa + (what.va.value - va);
+            before = to.before + (what.va.value - va);
         }
     }
-    const live_block *const block = is_known ? block_at(pa) : nullptr;
+    const live_block *block = is_known ? block_at(pa) : nullptr;
+    if (is_known && !block) block = block_at(before); // it is on its way to its new place
     if (block) event.block = block->number;
     if (what.has_tile) {
         event.tile = what.tile.value;

@@ -40,6 +40,7 @@ class event_recorder {
     };
     struct mapped {
         std::uint64_t pa, nbytes;
+        std::uint64_t before; // where it led before the last REMAP
     };
     struct watched_account {
         event_recorder *of;
@@ -55,6 +56,8 @@ class event_recorder {
     void note_blocks(memory_command event, const answered_command &what);
     void tell_block(memory_command event);
     void look_at_list(memory_command &event) const;
+    void follow_moves(std::uint32_t module, memory_controller &controller);
+    void note_move(std::uint32_t module, const memory_controller::moved_block &what);
     void note_mapping(const command_times &of, const answered_command &what);
     void note_interval(std::uint32_t who, const tla_time_part &part);
     void note_transfer(std::uint32_t pe, const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps,

@@ -51,6 +51,38 @@ BOOST_AUTO_TEST_CASE(sums_are_the_figures_whatever_the_platform_is_like) {
         }
 }
 
+// Holes of 128 KiB below tensors, which compaction moves there.
+BOOST_AUTO_TEST_CASE(blocks_that_move_are_followed_to_their_new_places) {
+    const scratch_directory scratch;
+    std::string text = "time_ns,op,id,bytes\n";
+    for (int id = 1; id <= 24; id++)
+        text += "0,alloc," + std::to_string(id) + (id % 2 ? ",131072\n" : ",4096\n");
+    for (int id = 1; id <= 24; id += 2)
+        text += "1,free," + std::to_string(id) + ",131072\n";
+    const std::string trace = scratch.write("t.csv", text), aged = scratch.path("aged");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "4 MiB", "--output", aged}).status, 0);
+    for (const char *mode : {"stop", "concurrent"})
+        for (const char *kernel : {"gemm", "transformer_block"}) {
+            const logged l =
+                run_logged({"--kernel", kernel, "--from", aged, "--set", "hbm.capacity_per_cube=16 MiB", "--set",
+                            "controller.hbm_policy=worst_fit", "--set", std::string("controller.move=") + mode, "--set",
+                            "controller.compaction=background", "--set", "controller.compaction_threshold=1", "--set",
+                            "controller.compaction_budget=100 GB/s"});
+            check_run(l, std::string(kernel) + " " + mode);
+            BOOST_CHECK_GT(l.log.of("move").size(), 10u);
+            BOOST_CHECK_GE(l.log.of("stop").size(), l.log.of("move").size());
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_log_has_columns_of_moves_only_where_blocks_can_move) {
+    for (const char *mode : {"off", "stop"}) {
+        const logged l = run_logged({"--set", std::string("controller.move=") + mode});
+        const json_t *const columns = json_object_get(l.log.header.get(), "columns");
+        for (const char *kind : {"move", "stop"})
+            BOOST_CHECK_EQUAL(json_object_get(columns, kind) != nullptr, std::string(mode) != "off");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(bytes_of_transfers_are_what_slices_and_tensors_have_moved) {
     // Each PE loads 16 KiB from its own slice, by way of no message.
     const logged l = run_logged({"--kernel", "dma_read"});

@@ -86,24 +86,63 @@ inline void check_commands(const logged &l) {
     BOOST_CHECK_EQUAL(accesses["demand"], l.r.sum("mmus", "demand_faults"));
 }
 
+// The report counts the same moves and stops as the log.
+inline void check_moves(const logged &l) {
+    sums told, stopped;
+    for (const json_t *row : l.log.of("move")) {
+        const std::string place =
+            "npu." + l.log.name("modules", number(row, "module")) + " " + text_of(row, "channel") + " ";
+        told[place + "moved_blocks"]++;
+        told[place + "moved_bytes"] += number(row, "bytes");
+        told[place + "compacted_blocks"] += text_of(row, "by") == "compaction";
+    }
+    for (const json_t *row : l.log.of("stop"))
+        stopped["npu." + l.log.name("modules", number(row, "module"))] += number(row, "end") - number(row, "begin");
+    std::size_t i = 0;
+    json_t *row = nullptr;
+    json_array_foreach(l.r.list("controllers"), i, row) {
+        if (!json_is_integer(json_object_get(row, "moved_blocks"))) continue;
+        const std::string name = text_of(row, "name");
+        for (const char *key : {"moved_blocks", "moved_bytes", "compacted_blocks"})
+            BOOST_CHECK_EQUAL(told[name + " " + text_of(row, "channel") + " " + key], number(row, key));
+        BOOST_CHECK_EQUAL(stopped[name], number(row, "stop_ps"));
+    }
+}
+
 // Every block that was allocated is freed, once for each reference, later, and its memory is not given to another one
-// meanwhile.
+// meanwhile. A block that moves has its old place until the row of its move, and then its new one.
 inline void check_blocks(const logged &l) {
     struct block {
         std::int64_t module, address, bytes, references;
     };
     std::map<std::int64_t, block> live;
     std::set<std::pair<std::int64_t, std::int64_t>> occupied; // first byte, end
-    for (const json_t *row : l.log.of("memory")) {
+    const auto occupy = [&occupied](std::int64_t address, std::int64_t bytes) {
+        const auto behind = occupied.lower_bound({address, 0});
+        if (behind != occupied.end()) BOOST_CHECK_LE(address + bytes, behind->first);
+        if (behind != occupied.begin()) BOOST_CHECK_LE(std::prev(behind)->second, address);
+        occupied.insert({address, address + bytes});
+    };
+    for (const auto &[kind, held] : l.log.rows) {
+        const json_t *const row = held.get();
+        if (kind != "memory" && kind != "move") continue;
         if (!json_is_integer(json_object_get(row, "block"))) continue;
         const std::int64_t number_of_block = number(row, "block"), address = number(row, "address");
-        if (text_of(row, "op") == "ALLOC" || text_of(row, "op") == "PLACE") {
+        if (kind == "move") {
+            BOOST_REQUIRE(live.count(number_of_block));
+            block &of = live[number_of_block];
+            BOOST_CHECK_EQUAL(of.module, number(row, "module"));
+            BOOST_CHECK_EQUAL(of.address, address);
+            BOOST_CHECK_EQUAL(of.bytes, number(row, "bytes"));
+            BOOST_CHECK_LE(number(row, "begin"), number(row, "freed"));
+            occupied.erase({address, address + of.bytes});
+            of.address = number(row, "to_address");
+            occupy(of.address, of.bytes);
+        } else if (text_of(row, "op") == "ALLOC" || text_of(row, "op") == "PLACE") {
+            if (text_of(row, "status") != "TLA_OK") continue;
             const block made{number(row, "module"), address, number(row, "bytes"), 1};
             BOOST_CHECK(live.emplace(number_of_block, made).second);
-            const auto behind = occupied.lower_bound({address, 0});
-            if (behind != occupied.end()) BOOST_CHECK_LE(address + made.bytes, behind->first);
-            if (behind != occupied.begin()) BOOST_CHECK_LE(std::prev(behind)->second, address);
-            occupied.insert({address, address + made.bytes});
+            occupy(address, made.bytes);
         } else if (text_of(row, "op") == "REF" && text_of(row, "status") == "TLA_OK") {
             live.at(number_of_block).references++;
         } else if (text_of(row, "op") == "FREE" && text_of(row, "status") == "TLA_OK") {
@@ -122,8 +161,9 @@ inline void check_blocks(const logged &l) {
 // The free list as the last row of a channel has left it is that of the report.
 inline void check_free_lists(const logged &l) {
     std::map<std::string, const json_t *> last;
-    for (const json_t *row : l.log.of("memory"))
-        if (!text_of(row, "channel").empty())
+    for (const auto &[kind, held] : l.log.rows)
+        if (const json_t *const row = held.get();
+            kind == "move" || (kind == "memory" && !text_of(row, "channel").empty()))
             last["npu." + l.log.name("modules", number(row, "module")) + " " + text_of(row, "channel")] = row;
     std::size_t i = 0, compared = 0, by_themselves = 0; // of memories that grow: commits have no row
     json_t *row = nullptr;
@@ -252,6 +292,7 @@ inline void check_messages(const logged &l) {
 // All of it, of a run that was told whole.
 inline void check_all(const logged &l) {
     check_commands(l);
+    check_moves(l);
     check_blocks(l);
     check_free_lists(l);
     check_transfers(l);

@@ -226,6 +226,9 @@ typedef struct tla_move_step {
     tla_site from, to;          /* the pa is that of the whole block */
     uint64_t nbytes;
     bool stopped; /* accesses to the block wait */
+    bool moved;   /* FREES: the block is at `to` now, `from` is free, and the other members are about the move */
+    bool of_compaction;
+    uint64_t begun_ps; /* when the new place was taken */
     uint32_t port;
     tla_controller_outcome outcome;
 } tla_move_step;

@@ -111,6 +111,7 @@ class memory_controller : public instrumented, public resettable, private comman
     statistics get_statistics(tla_memory_kind kind) const;
     std::uint64_t refused() const { return tla_controller_get_refused(core_.get()); } // commands, by the fault plan
     std::uint64_t data_errors() const;
+    bool can_move() const { return config_.move.mode != TLA_MOVE_OFF; } // blocks can
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
 
     // `decided` is called with every request that a memory has decided (stack.h), `counted` with every command that
@@ -127,6 +128,20 @@ class memory_controller : public instrumented, public resettable, private comman
     // Called, if set, after every commit of a memory that grows by itself (front `lazy`): the memory, its free list,
     // and the time in ps at which the commit is done. It must neither wait nor send commands.
     std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
+
+    // A block that has moved.
+    struct moved_block {
+        tla_site from, to;
+        std::uint64_t nbytes;
+        bool of_compaction;               // no command asked for it
+        std::uint64_t begun_ps, freed_ps; // when its new place was taken, and when its old place is free
+        tla_arena_stats left;             // free list of the memory of its old place
+    };
+    // Called, if set, when the old place of a block that has moved is free again, before a command can take that place.
+    // `stopped` is called after a time in which accesses to a block that moves waited. They must neither wait nor send
+    // commands.
+    std::function<void(const moved_block &)> moved;
+    std::function<void(std::uint64_t begin_ps, std::uint64_t end_ps)> stopped;
 
     // Restores a memory's free list (arena.h). Call it before the simulation runs. Errors as tla_controller_restore;
     // `error` may be null.

@@ -103,7 +103,7 @@ void memory_controller::moves::make_steps() {
             send(*step.command);
             break;
         case TLA_MOVE_FREES:
-            freed_ps_ = of_.work_->charge(step.outcome, now_ps()).done_ps;
+            free_place(step);
             break;
         case TLA_MOVE_ENDS:
             finish(step);
@@ -142,6 +142,13 @@ void memory_controller::moves::send(const tla_command &command) {
     sent_ = command.opcode;
     answered_ps_ = now_ps();
     tla_controller_move_sent(of_.core_.get(), status);
+}
+
+// The old place, or the new one of a move that failed.
+void memory_controller::moves::free_place(const tla_move_step &step) {
+    freed_ps_ = of_.work_->charge(step.outcome, now_ps()).done_ps;
+    if (step.moved && of_.moved)
+        of_.moved({step.from, step.to, step.nbytes, step.of_compaction, step.begun_ps, freed_ps_, step.outcome.arena});
 }
 
 // --- copies ----------------------------------------------------------------------------------------------------------
@@ -193,6 +200,7 @@ void memory_controller::moves::end_stop() {
     stop_ps_ += took_ps;
     longest_stop_ps_ = std::max(longest_stop_ps_, took_ps);
     of_.figures_->move_stops().set(answered_ps_, 0);
+    if (of_.stopped) of_.stopped(stopped_ps_, answered_ps_);
     stopped_ps_ = UINT64_MAX;
     sent_ = {};
 }

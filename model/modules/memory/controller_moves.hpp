@@ -44,6 +44,7 @@ class memory_controller::moves {
     void make_steps();
     void send(const tla_command &command);
     void take(const tla_controller_outcome &outcome);
+    void free_place(const tla_move_step &step);
     void copy(const tla_move_step &first);
     void start_next_copy(scatter &accesses, transfer &chunk, std::uint64_t at_ps);
     void start_copy(scatter &accesses, transfer &chunk, std::uint64_t at_ps);
