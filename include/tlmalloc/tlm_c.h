@@ -128,6 +128,36 @@ int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory
                   uint64_t *address);
 int tlmc_free(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, tlmc_access *who);
 
+/* --- Blocks that move (controller.move, model/modules/memory/MEMORY_CONTROLLER.md) ---
+ *
+ * A block moves while others use it through virtual addresses, so the controller must know the mappings that lead to
+ * it, and tells the host's MMU of each change.
+ *
+ * The first two functions record that the bytes at a physical address, which lie in one block, are mapped at a virtual
+ * address of an address space, or forget it (BIND, UNBIND). tlmc_move leads the block that begins at `address` to
+ * another place in the memory "hbm" or "tcm"; *moved is its new address. Time works as in tlmc_allocate. An error of a
+ * step, such as a mapping that the host rejects, leaves the block where it was. */
+int tlmc_bind(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, uint64_t va, uint32_t asid,
+              tlmc_access *who);
+int tlmc_unbind(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, uint64_t va,
+                uint32_t asid, tlmc_access *who);
+int tlmc_move(tlmc_controller *controller, uint32_t port, uint64_t address, const char *memory, tlmc_access *who,
+              uint64_t *moved);
+
+/* Changes of mappings. PAUSE: nobody uses the bytes until RESUME. REMAP: they lie at `address` now. */
+enum { TLMC_PAUSE = 23, TLMC_REMAP = 24, TLMC_RESUME = 25 };
+typedef struct tlmc_mapping {
+    uint64_t va, nbytes, address; /* address: of a REMAP */
+    uint32_t asid;
+} tlmc_mapping;
+
+/* Registers `changed`, which executes a change of some mappings and returns 0, or executes nothing and returns a
+ * tla_status. It is called within tlmc_move, and, with controller.compaction, within any call that lets time pass. With
+ * NULL, as at first, every change is rejected (TLA_UNSUPPORTED), and no block moves. */
+void tlmc_on_mapping(tlmc_controller *controller,
+                     int (*changed)(void *context, uint32_t change, const tlmc_mapping *mappings, size_t count),
+                     void *context);
+
 /* Writes the counters of the controller and its memories, one line for each figure: module, name, value, unit, meaning.
  * Writes at most `room` bytes, terminated; returns the length of the whole text, as snprintf does. With NULL it writes
  * nothing. */

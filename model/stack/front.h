@@ -55,6 +55,7 @@ tla_stack_stats tla_front_stats_over_arena(const tla_stack *stack, uint64_t peak
 /* Report a decided alloc, and a successful free, to the watch (stack.h). */
 void tla_stack_tell_alloc(const tla_stack *stack, const tla_stack_request *request, tla_status status,
                           const tla_block *granted);
+void tla_stack_tell_reserve(const tla_stack *stack, tla_block block);
 void tla_stack_tell_free(const tla_stack *stack, tla_block block);
 
 #endif

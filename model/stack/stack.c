@@ -138,7 +138,7 @@ tla_status tla_stack_alloc(tla_stack *stack, const tla_stack_request *request, t
 
 tla_status tla_stack_reserve(tla_stack *stack, tla_block block, tla_work *work) {
     const tla_status status = has_front(stack) ? TLA_UNSUPPORTED : tla_arena_reserve(stack->arena, block, work);
-    if (!status) tla_stack_tell_alloc(stack, &(tla_stack_request){.nbytes = block.nbytes}, status, &block);
+    if (!status) tla_stack_tell_reserve(stack, block);
     return status;
 }
 

@@ -14,6 +14,13 @@ void tla_stack_tell_alloc(const tla_stack *stack, const tla_stack_request *reque
     stack->watch(stack->watch_context, &deed);
 }
 
+void tla_stack_tell_reserve(const tla_stack *stack, tla_block block) {
+    if (!stack->watch) return;
+    const tla_stack_deed deed = {
+        .is_reserve = true, .request.nbytes = block.nbytes, .block = block, .owner = stack->owner};
+    stack->watch(stack->watch_context, &deed);
+}
+
 void tla_stack_tell_free(const tla_stack *stack, tla_block block) {
     if (!stack->watch) return;
     const tla_stack_deed deed = {.is_free = true, .block = block, .owner = stack->owner};

@@ -4,6 +4,7 @@
 
 #include "base/phrase.h"
 #include "plugin/calls.hpp"
+#include "plugin/mappings.hpp"
 #include "plugin/settings.hpp"
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/modules/command_sender.hpp"
@@ -61,6 +62,10 @@ struct tlmc_controller : sc_core::sc_module {
             local = std::make_unique<tcm>("tcm", settings.local);
             controller.tcm.bind(local->in);
         }
+        if (controller.can_move()) {
+            mappings = std::make_unique<host_mappings>();
+            controller.maps.bind(mappings->control);
+        }
         data.bind(controller.in);
         control.bind(controller.control);
         data.register_invalidate_direct_mem_ptr(this, &tlmc_controller::invalidate);
@@ -96,6 +101,7 @@ struct tlmc_controller : sc_core::sc_module {
     hbm_slice slice;
     std::unique_ptr<tcm> local;
     memory_controller controller;
+    std::unique_ptr<host_mappings> mappings; // if blocks can move
     tlm_utils::simple_initiator_socket<tlmc_controller> data{"data"}, control{"control"};
 
   private:
@@ -191,6 +197,40 @@ int command(tlmc_controller *controller, std::uint32_t port, tla_command &what, 
         who->delay_ps = delay_of(delay);
     });
     return status ? fail(status, tla_status_text(status)) : 0;
+}
+
+// "hbm", "tcm"; TLA_MEMORY_KIND_COUNT for another name.
+tla_memory_kind memory_named(const char *name) {
+    for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
+        if (name && std::strcmp(name, tla_memory_kind_name(kind)) == 0) return kind;
+    return TLA_MEMORY_KIND_COUNT;
+}
+
+// ALLOC and MOVE: their answer is an address.
+int command_for_address(tlmc_controller *controller, std::uint32_t port, const char *memory, tla_command &what,
+                        tlmc_access *who, std::uint64_t *address) {
+    what.memory = memory_named(memory);
+    if (!address) return fail(TLA_INVALID_ARGUMENT, "null pointer: pass a place for the address");
+    if (what.memory == TLA_MEMORY_KIND_COUNT)
+        return fail(TLA_INVALID_ARGUMENT,
+                    "unknown memory \"" + std::string(memory ? memory : "") + "\": use hbm or tcm");
+    tla_completion done{};
+    const int status = command(controller, port, what, who, done);
+    if (!status) *address = done.value;
+    return status;
+}
+
+int bind(tla_opcode opcode, tlmc_controller *controller, std::uint32_t port, const tla_map_entry &entry,
+         tlmc_access *who) {
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        tla_command what{};
+        what.opcode = opcode;
+        what.scope = {1, 1, 1}; // the host's only MMU
+        what.count = 1;
+        what.entries[0] = entry;
+        tla_completion done{};
+        return command(controller, port, what, who, done);
+    });
 }
 
 } // namespace
@@ -342,17 +382,7 @@ int tlmc_allocate(tlmc_controller *controller, uint32_t port, const char *memory
         tla_command what{};
         what.opcode = TLA_OP_ALLOC;
         what.nbytes = nbytes;
-        what.memory = TLA_MEMORY_KIND_COUNT;
-        for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
-            if (memory && std::strcmp(memory, tla_memory_kind_name(kind)) == 0) what.memory = kind;
-        if (!address) return fail(TLA_INVALID_ARGUMENT, "null pointer: pass a place for the address");
-        if (what.memory == TLA_MEMORY_KIND_COUNT)
-            return fail(TLA_INVALID_ARGUMENT,
-                        "unknown memory \"" + std::string(memory ? memory : "") + "\": use hbm or tcm");
-        tla_completion done{};
-        const int status = command(controller, port, what, who, done);
-        if (!status) *address = done.value;
-        return status;
+        return command_for_address(controller, port, memory, what, who, address);
     });
 }
 
@@ -365,6 +395,34 @@ int tlmc_free(tlmc_controller *controller, uint32_t port, uint64_t address, uint
         tla_completion done{};
         return command(controller, port, what, who, done);
     });
+}
+
+int tlmc_bind(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, uint64_t va, uint32_t asid,
+              tlmc_access *who) {
+    return bind(TLA_OP_BIND, controller, port, {{va}, {address}, nbytes, TLA_READ | TLA_WRITE, asid}, who);
+}
+
+int tlmc_unbind(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, uint64_t va,
+                uint32_t asid, tlmc_access *who) {
+    return bind(TLA_OP_UNBIND, controller, port, {{va}, {address}, nbytes, TLA_READ | TLA_WRITE, asid}, who);
+}
+
+int tlmc_move(tlmc_controller *controller, uint32_t port, uint64_t address, const char *memory, tlmc_access *who,
+              uint64_t *moved) {
+    return guarded<int>(TLA_UNSUPPORTED, [&] {
+        tla_command what{};
+        what.opcode = TLA_OP_MOVE;
+        what.pa.value = address;
+        return command_for_address(controller, port, memory, what, who, moved);
+    });
+}
+
+void tlmc_on_mapping(tlmc_controller *controller,
+                     int (*changed)(void *context, uint32_t change, const tlmc_mapping *mappings, size_t count),
+                     void *context) {
+    if (!controller || !controller->mappings) return;
+    controller->mappings->changed = changed;
+    controller->mappings->context = context;
 }
 
 size_t tlmc_statistics(tlmc_controller *controller, char *text, size_t room) {

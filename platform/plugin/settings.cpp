@@ -175,6 +175,8 @@ std::string assemble(const settings_text &text, const tla_config &config, const 
     settings.slice = slice_config(config, first);
     settings.local = tcm_config(config);
     settings.controller = controller_config(config, first);
+    settings.controller.maps_port = 0; // the host's MMU is there
+    settings.controller.maps_target = TLA_TARGET_PE_MMU;
     tla_pe_memory_config &memory = settings.controller.memory;
     if (!own.has_tcm) memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
     const std::string why = check_bases(text, own);

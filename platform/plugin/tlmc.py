@@ -4,6 +4,7 @@ import ctypes as c
 VERSION = 1
 DATA, CONTROL = 0, 1
 READ, WRITE, IGNORE = 0, 1, 2
+PAUSE, REMAP, RESUME = 23, 24, 25
 OK, GENERIC_ERROR, ADDRESS_ERROR, COMMAND_ERROR = 1, -1, -2, -3
 
 
@@ -22,8 +23,13 @@ class Dmi(c.Structure):
                 ("reads", c.c_uint32), ("writes", c.c_uint32)]
 
 
+class Mapping(c.Structure):
+    _fields_ = [("va", c.c_uint64), ("nbytes", c.c_uint64), ("address", c.c_uint64), ("asid", c.c_uint32)]
+
+
 LOST = c.CFUNCTYPE(None, c.c_void_p, c.c_uint64, c.c_uint64)
 WARNED = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p)
+MAPPING = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(Mapping), c.c_size_t)
 
 
 def load(path):
@@ -39,6 +45,11 @@ def load(path):
             ("allocate", c.c_int, [c.c_void_p, c.c_uint32, c.c_char_p, c.c_uint64, c.POINTER(Access),
                                    c.POINTER(c.c_uint64)]),
             ("free", c.c_int, [c.c_void_p, c.c_uint32, c.c_uint64, c.c_uint64, c.POINTER(Access)]),
+            ("bind", c.c_int, [c.c_void_p, c.c_uint32] + [c.c_uint64] * 3 + [c.c_uint32, c.POINTER(Access)]),
+            ("unbind", c.c_int, [c.c_void_p, c.c_uint32] + [c.c_uint64] * 3 + [c.c_uint32, c.POINTER(Access)]),
+            ("move", c.c_int, [c.c_void_p, c.c_uint32, c.c_uint64, c.c_char_p, c.POINTER(Access),
+                               c.POINTER(c.c_uint64)]),
+            ("on_mapping", None, [c.c_void_p, MAPPING, c.c_void_p]),
             ("statistics", c.c_size_t, [c.c_void_p, c.c_char_p, c.c_size_t]),
             ("on_warning", None, [WARNED, c.c_void_p])]:
         function = getattr(plugin, "tlmc_" + name)

@@ -60,11 +60,24 @@ tla_stack_request allocator_request(const trace_allocation *asked) {
         .nbytes = asked->nbytes, .stream = asked->stream, .format = (tla_memory_format)asked->format};
 }
 
-tla_status allocator_alloc(trace_allocator *a, const tla_stack_request *request, tla_block *granted, tla_work *work) {
-    const tla_status status = tla_stack_alloc(a->stack, request, granted, work);
-    if (status) return status;
+static void note_range(trace_allocator *a, const tla_block *granted) {
     if (granted->offset < a->lowest) a->lowest = granted->offset;
     if (granted->offset + granted->nbytes > a->highest) a->highest = granted->offset + granted->nbytes;
+}
+
+tla_status allocator_alloc(trace_allocator *a, const tla_stack_request *request, tla_block *granted, tla_work *work) {
+    const tla_status status = tla_stack_alloc(a->stack, request, granted, work);
+    if (!status) note_range(a, granted);
+    return status;
+}
+
+tla_status allocator_take(trace_allocator *a, const trace_allocation *asked, tla_block *granted, tla_work *work) {
+    const tla_stack_request request = allocator_request(asked);
+    const tla_block place = {asked->offset, asked->nbytes};
+    if (!asked->is_placed || tla_stack_reserve(a->stack, place, work))
+        return allocator_alloc(a, &request, granted, work);
+    *granted = (tla_block){place.offset, tla_stack_granted(a->stack, place)};
+    note_range(a, granted);
     return TLA_OK;
 }
 

@@ -44,6 +44,11 @@ tla_stack_request allocator_request(const trace_allocation *asked);
 tla_status allocator_alloc(trace_allocator *allocator, const tla_stack_request *request, tla_block *granted,
                            tla_work *work);
 
+/* As allocator_alloc for an allocation of a trace. One that compaction has placed goes to the same place, if that is
+ * free and the stack has no front; otherwise the stack places it. */
+tla_status allocator_take(trace_allocator *allocator, const trace_allocation *asked, tla_block *granted,
+                          tla_work *work);
+
 /* Why a request of nbytes has just failed, for a person. */
 tla_status allocator_explain(const trace_allocator *allocator, uint64_t nbytes, tla_error *error);
 

@@ -205,6 +205,14 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
         return tla_error_set(
             &error, TLA_INVALID_ARGUMENT, "--memory %s: the configuration has no such memory (%s is 0 B)",
             tla_memory_kind_name(memory), memory == TLA_HOST_MEMORY ? "host_memory.capacity" : "its capacity");
+    const trace_allocation *const begin_of = trace.allocations, *const end_of = begin_of + trace.allocation_count;
+    const trace_allocation *const placed =
+        std::find_if(begin_of, end_of, [](const trace_allocation &a) { return a.is_placed; });
+    if (placed != end_of)
+        return tla_error_set(&error, TLA_UNSUPPORTED,
+                             "allocation %zu of the trace was placed by compaction, for which no command asks: replay "
+                             "the trace on the core, with --capacity instead of --config",
+                             static_cast<std::size_t>(placed - begin_of) + 1);
     memory_controller controller("controller", settings);
     const memories behind(config, memory, controller);
     if (snapshot)

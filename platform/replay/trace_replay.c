@@ -44,14 +44,14 @@ static bool failed_for_want_of_memory(tla_status status) {
 
 static tla_status play_alloc(player *p, size_t index, tla_work *work) {
     trace_allocator *a = p->allocator;
-    const tla_stack_request request = allocator_request(&p->trace->allocations[index]);
+    const trace_allocation *asked = &p->trace->allocations[index];
     tla_block granted;
-    tla_status status = allocator_alloc(a, &request, &granted, work);
+    tla_status status = allocator_take(a, asked, &granted, work);
     if (!status) {
         replay_result_alloc(p->result, p->trace, index, granted, work->nodes_visited);
     } else if (failed_for_want_of_memory(status)) {
         tla_error *why = replay_result_failure(p->result, index, work->nodes_visited);
-        if (why) allocator_explain(a, request.nbytes, why);
+        if (why) allocator_explain(a, asked->nbytes, why);
     } else {
         return tla_error_set(p->error, status, "%s: allocation %zu of the trace: %s", a->name, index + 1,
                              tla_status_text(status));
@@ -110,11 +110,11 @@ static double run_calls(const alloc_trace *trace, trace_allocator *a, tla_block 
     double begin = host_seconds();
     for (size_t i = 0; i < trace->event_count; i++) {
         size_t index = trace->events[i].allocation;
-        const tla_stack_request request = allocator_request(&trace->allocations[index]);
+        const trace_allocation *asked = &trace->allocations[index];
         if (!trace->events[i].is_free) {
-            if (allocator_alloc(a, &request, &granted[index], &work)) granted[index].nbytes = 0;
+            if (allocator_take(a, asked, &granted[index], &work)) granted[index].nbytes = 0;
         } else if (granted[index].nbytes) {
-            allocator_free(a, granted[index].offset, request.nbytes, &work);
+            allocator_free(a, granted[index].offset, asked->nbytes, &work);
         }
     }
     return host_seconds() - begin;

@@ -44,7 +44,7 @@ void allow_open_files(std::size_t count) {
 
 } // namespace
 
-memory_record::memory_record(std::FILE *out) : out_(out) {
+memory_record::memory_record(std::FILE *out, bool compacts) : out_(out), compacts_(compacts) {
     std::fputs("time_ns,op,id,bytes,references,format,stream,offset\n", out_);
 }
 
@@ -62,7 +62,8 @@ void memory_record::decided(const tla_stack_deed &deed) {
     if (!deed.is_free) {
         const block made{ids_++, deed.request.nbytes, deed.request.stream,
                          static_cast<std::uint32_t>(deed.request.format)};
-        write(deed.owner.time, "alloc", made, deed.status ? 0 : 1, deed.status ? "-" : std::to_string(offset));
+        write(deed.owner.time, deed.is_reserve && compacts_ ? "place" : "alloc", made, deed.status ? 0 : 1,
+              deed.status ? "-" : std::to_string(offset));
         if (!deed.status) live_[offset] = made;
         return;
     }
@@ -82,6 +83,7 @@ tla_status recording::open(const std::string &directory, const tla_config &confi
     if (const tla_status status = output_make_directory(directory.c_str(), error)) return status;
     const std::vector<std::string> names = names_of(config);
     allow_open_files(names.size());
+    compacts_ = config.controller.compaction.mode != TLA_COMPACTION_OFF;
     for (const std::string &name : names)
         if (const tla_status status =
                 output_open("--record", (directory + "/" + name + ".csv").c_str(), &files_[name], error))
@@ -91,7 +93,7 @@ tla_status recording::open(const std::string &directory, const tla_config &confi
 
 void recording::follow(memory_controller &controller, const std::string &place) {
     for (const tla_memory_kind kind : controller.memory_kinds())
-        records_.emplace(name_of(place, kind), files_.at(name_of(place, kind)));
+        records_.try_emplace(name_of(place, kind), files_.at(name_of(place, kind)), compacts_);
     const auto record_of = [this, place](tla_memory_kind kind) -> memory_record & {
         return records_.at(name_of(place, kind));
     };

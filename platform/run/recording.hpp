@@ -15,7 +15,7 @@ namespace tlmalloc {
 // allocations. Times are those of commands' arrivals, and never go back.
 class memory_record {
   public:
-    explicit memory_record(std::FILE *out);
+    memory_record(std::FILE *out, bool compacts);
 
     void decided(const tla_stack_deed &deed);
     // A command has left the block at an offset with this many references.
@@ -30,6 +30,7 @@ class memory_record {
                const std::string &offset);
 
     std::FILE *out_;
+    bool compacts_; // its controller chooses places beside the policy
     std::uint64_t ids_ = 0, last_ns_ = 0;
     std::map<std::uint64_t, block> live_; // by offset
 };
@@ -47,6 +48,7 @@ class recording {
   private:
     void follow(memory_controller &controller, const std::string &place);
 
+    bool compacts_ = false;
     std::map<std::string, std::FILE *> files_; // by the name of the memory
     std::map<std::string, memory_record> records_;
 };

@@ -76,6 +76,12 @@ void trace_builder_format(trace_builder *builder, uint32_t format) {
     builder->trace.allocations[builder->trace.allocation_count - 1].format = format;
 }
 
+void trace_builder_put_at(trace_builder *builder, uint64_t offset) {
+    trace_allocation *last = &builder->trace.allocations[builder->trace.allocation_count - 1];
+    last->is_placed = true;
+    last->offset = offset;
+}
+
 void trace_builder_settings(trace_builder *builder, const char *settings) {
     snprintf(builder->trace.settings, sizeof builder->trace.settings, "%s", settings);
 }

@@ -30,6 +30,9 @@ void trace_builder_stream(trace_builder *builder, uint64_t stream);
 /* The format of its memory. */
 void trace_builder_format(trace_builder *builder, uint32_t format);
 
+/* The place at which compaction has put it. */
+void trace_builder_put_at(trace_builder *builder, uint64_t offset);
+
 /* The settings of the recorded allocator. */
 void trace_builder_settings(trace_builder *builder, const char *settings);
 

@@ -2,7 +2,8 @@
  *
  * A file of `tlmalloc run --record` has four more columns: references, format, stream, offset. Format and stream are
  * those of the request. The references of a block, and its offset in the run, are for readers: lines of ref and unref,
- * which leave a block with that many references, are checked and have no effect on a replay. */
+ * which leave a block with that many references, are checked and have no effect on a replay. A line of place is an
+ * alloc at an offset that compaction has chosen. */
 #include "tlmalloc/cache/buffer_pools.h"
 #include "trace/builder.h"
 #include "trace/table.h"
@@ -15,8 +16,9 @@
 
 enum { TIME, OP, ID, BYTES, REFERENCES, FORMAT, STREAM, OFFSET, RECORDED_COLUMNS };
 
-/* The columns behind the first four, of an alloc that has been appended. */
-static tla_status read_more(const trace_table *table, bool is_alloc, trace_builder *builder, tla_error *error) {
+/* The columns behind the first four, of an alloc or place that has been appended. */
+static tla_status read_more(const trace_table *table, bool is_alloc, bool is_place, trace_builder *builder,
+                            tla_error *error) {
     const table_field *fields = table->fields;
     uint64_t references, format, stream, offset;
     char formats[32];
@@ -27,9 +29,12 @@ static tla_status read_more(const trace_table *table, bool is_alloc, trace_build
         return table_found(table, fields[FORMAT], formats, error);
     if (!table_number(fields[STREAM], &stream) || stream > UINT32_MAX)
         return table_found(table, fields[STREAM], "a stream, 0 .. 2^32 - 1", error);
-    if (!table_number(fields[OFFSET], &offset) && !table_equals(fields[OFFSET], "-"))
+    const bool has_offset = table_number(fields[OFFSET], &offset);
+    if (is_place && !has_offset) return table_found(table, fields[OFFSET], "the offset of a place", error);
+    if (!has_offset && !table_equals(fields[OFFSET], "-"))
         return table_found(table, fields[OFFSET], "an offset, or - for a failed allocation", error);
     if (!is_alloc) return TLA_OK;
+    if (is_place) trace_builder_put_at(builder, offset);
     trace_builder_format(builder, (uint32_t)format);
     trace_builder_stream(builder, stream);
     return TLA_OK;
@@ -41,18 +46,19 @@ static tla_status read_event(const trace_table *table, trace_builder *builder, t
     uint64_t time_ns, id, nbytes;
     if (!table_number(fields[TIME], &time_ns))
         return table_found(table, fields[TIME], "a time in ns, 0 .. 2^64 - 1", error);
-    const bool is_free = table_equals(fields[OP], "free"), is_alloc = table_equals(fields[OP], "alloc");
+    const bool is_place = recorded && table_equals(fields[OP], "place"), is_free = table_equals(fields[OP], "free");
+    const bool is_alloc = is_place || table_equals(fields[OP], "alloc");
     const bool is_count = recorded && (table_equals(fields[OP], "ref") || table_equals(fields[OP], "unref"));
     if (!is_free && !is_alloc && !is_count)
-        return table_found(table, fields[OP], recorded ? "alloc, free, ref or unref" : "alloc or free", error);
+        return table_found(table, fields[OP], recorded ? "alloc, place, free, ref or unref" : "alloc or free", error);
     if (!table_number(fields[ID], &id)) return table_found(table, fields[ID], "an id, 0 .. 2^64 - 1", error);
     if (!table_number(fields[BYTES], &nbytes) || nbytes == 0 || nbytes > TRACE_MAX_BYTES)
         return table_found(table, fields[BYTES], "a number of bytes, 1 .. 2^63", error);
-    if (is_count) return read_more(table, false, builder, error);
+    if (is_count) return read_more(table, false, false, builder, error);
     tla_error inner;
     tla_status status =
         (is_free ? trace_builder_free : trace_builder_alloc)(builder, time_ns, id, nbytes, table->line_number, &inner);
-    if (!status) return recorded ? read_more(table, is_alloc, builder, error) : TLA_OK;
+    if (!status) return recorded ? read_more(table, is_alloc, is_place, builder, error) : TLA_OK;
     int column = status == TLA_SYNTAX || status == TLA_LIMIT ? TIME : status == TLA_SIZE_MISMATCH ? BYTES : ID;
     return table_fail(table, fields[column], status, inner.text, error);
 }

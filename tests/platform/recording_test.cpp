@@ -75,6 +75,66 @@ BOOST_AUTO_TEST_CASE(a_replay_of_a_recorded_run_places_blocks_like_the_run_on_ev
     check("first_fit", {"--set", "host.pool=caching_pool"}); // classes of a pool are what is asked for
 }
 
+// Holes of 128 KiB below tensors, which compaction moves there.
+BOOST_AUTO_TEST_CASE(blocks_that_compaction_has_moved_are_placed_again_on_the_core_alone) {
+    const scratch_directory scratch;
+    std::string text = "time_ns,op,id,bytes\n";
+    for (int id = 1; id <= 24; id++)
+        text += "0,alloc," + std::to_string(id) + (id % 2 ? ",131072\n" : ",4096\n");
+    for (int id = 1; id <= 24; id += 2)
+        text += "1,free," + std::to_string(id) + ",131072\n";
+    const std::string trace = scratch.write("t.csv", text), aged = scratch.path("aged");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "4 MiB", "--output", aged}).status, 0);
+    const std::vector<std::string> keys = {"hbm.capacity_per_cube=16 MiB",      "controller.hbm_policy=worst_fit",
+                                           "controller.move=concurrent",        "controller.compaction=background",
+                                           "controller.compaction_threshold=1", "controller.compaction_budget=1 TB/s"};
+    std::vector<std::string> options = {"run",    small, "--kernel", "gemm",
+                                        "--from", aged,  "--record", scratch.path("r")};
+    for (const std::string &key : keys)
+        options.insert(options.end(), {"--set", key});
+    const command_result run = run_tlmalloc(options);
+    BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+    for (const char *pe : {"0", "3"}) {
+        const std::string recorded_trace = scratch.path(std::string("r/sip0.cube0.pe") + pe + ".hbm.csv");
+        const std::string lines = read_text(recorded_trace), places = column(lines, 7, "place");
+        BOOST_CHECK_GE(std::count(places.begin(), places.end(), '\n'), 2);
+        const std::string taken = [&] { // by whatever op
+            std::string all;
+            std::istringstream in(lines);
+            for (std::string line; std::getline(in, line);)
+                if (contains(line, ",alloc,") || contains(line, ",place,")) all += fields(line).at(7) + "\n";
+            return all;
+        }();
+        const command_result core = run_tlmalloc(
+            {"replay", recorded_trace, "--from", aged, "--policy", "worst_fit", "--placements", scratch.path("p.csv")});
+        BOOST_REQUIRE_MESSAGE(core.status == 0, core.err);
+        BOOST_CHECK_EQUAL(column(read_text(scratch.path("p.csv")), 1, ""), taken);
+        const command_result platform = run_tlmalloc({"replay", recorded_trace, "--config", small});
+        BOOST_CHECK_EQUAL(platform.status, 2);
+        BOOST_CHECK(contains(platform.err, "was placed by compaction, for which no command asks"));
+        // Another policy has other free places: it uses a place where it can.
+        BOOST_CHECK_EQUAL(run_tlmalloc({"replay", recorded_trace, "--capacity", "8 MiB", "--compare", "all"}).status,
+                          0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_place_of_a_recording_is_rejected_with_line_and_column) {
+    const scratch_directory scratch;
+    const std::string header = "time_ns,op,id,bytes,references,format,stream,offset\n";
+    const std::pair<const char *, const char *> wrong[] = {
+        {"1,place,1,64,1,0,0,-\n", "t.csv:2:20: found '-', expected the offset of a place"},
+        {"1,place,1,64,1,0,0,here\n", "t.csv:2:20: found 'here', expected the offset of a place"},
+        {"1,places,1,64,1,0,0,0\n", "t.csv:2:3: found 'places', expected alloc, place, free, ref or unref"}};
+    for (const auto &[row, words] : wrong) {
+        const std::string path = scratch.write("t.csv", header + row);
+        const command_result replay = run_tlmalloc({"replay", path, "--capacity", "1 MiB"});
+        BOOST_CHECK_EQUAL(replay.status, 2);
+        BOOST_CHECK_MESSAGE(contains(replay.err, words), replay.err);
+    }
+    const std::string plain = scratch.write("t.csv", "time_ns,op,id,bytes\n1,place,1,64\n");
+    BOOST_CHECK(contains(run_tlmalloc({"replay", plain, "--capacity", "1 MiB"}).err, "expected alloc or free"));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_on_aged_heaps_is_placed_again_from_the_same_heap) {
     scratch_directory scratch;
     for (const std::string policy : {"first_fit", "tlsf", "growing_pool/best_fit"}) {
@@ -193,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_recorded_trace_has_formats_and_streams_and_counts_that_sa
         BOOST_CHECK_EQUAL(bad.status, 2);
         BOOST_CHECK_MESSAGE(contains(bad.err, "b.csv:2:" + finding), bad.err);
     };
-    refused("0,keep,0,64,1,0,0,0\n", "3: found 'keep', expected alloc, free, ref or unref");
+    refused("0,keep,0,64,1,0,0,0\n", "3: found 'keep', expected alloc, place, free, ref or unref");
     refused("0,alloc,0,64,x,0,0,0\n", "14: found 'x', expected a number of references");
     refused("0,alloc,0,64,1,9,0,0\n", "16: found '9', expected a format, 0 .. 8");
     refused("0,alloc,0,64,1,0,-,0\n", "18: found '-', expected a stream, 0 .. 2^32 - 1");

@@ -212,6 +212,7 @@ tla_status tla_stack_restore(tla_stack *stack, const char *text, size_t length, 
 /* A request that the stack has decided. */
 typedef struct tla_stack_deed {
     bool is_free;
+    bool is_reserve;           /* an alloc at an address that its caller has named */
     tla_status status;         /* status of an alloc; frees are reported only if they succeeded */
     tla_stack_request request; /* request of an alloc, unchanged */
     tla_block block;           /* a free: the requested range; an alloc: the granted range, or empty */
