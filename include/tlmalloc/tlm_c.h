@@ -135,8 +135,8 @@ int tlmc_free(tlmc_controller *controller, uint32_t port, uint64_t address, uint
  *
  * The first two functions record that the bytes at a physical address, which lie in one block, are mapped at a virtual
  * address of an address space, or forget it (BIND, UNBIND). The third leads the block that begins at `address` to
- * another place in the memory "hbm" or "tcm", and *moved is its new address. Time works as in tlmc_allocate. An error of
- * a step, such as a mapping that the host rejects, leaves the block where it was. */
+ * another place in the memory "hbm" or "tcm", and *moved is its new address. Time works as in tlmc_allocate. An error
+ * of a step, such as a mapping that the host rejects, leaves the block where it was. */
 int tlmc_bind(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, uint64_t va, uint32_t asid,
               tlmc_access *who);
 int tlmc_unbind(tlmc_controller *controller, uint32_t port, uint64_t address, uint64_t nbytes, uint64_t va,

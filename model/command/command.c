@@ -197,6 +197,12 @@ static tla_status decode_key_or_address(const uint8_t *body, tla_command *comman
     const char *const what = command->opcode == TLA_OP_GET    ? "GET from"
                              : command->opcode == TLA_OP_MOVE ? "MOVE to"
                                                               : "REMOVE from";
+    if (command->opcode == TLA_OP_MOVE && get(body + 8, 8) & MOVE_ELSEWHERE) {
+        command->pa.value = get(body, 8);
+        command->elsewhere = true;
+        command->to.value = get(body + 8, 8) & ~MOVE_ELSEWHERE;
+        return TLA_OK;
+    }
     if (get32(body + 12) != 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "%s a channel with 0x%08x after it: must be 0", what,
                              get32(body + 12));

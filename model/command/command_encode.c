@@ -33,8 +33,10 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
     size_t head_bytes, whole;
     tla_status status = tla_descriptor_put_head(&d, head, &head_bytes, &whole);
     if (status) return status;
-    if (whole > capacity) return TLA_INVALID_ARGUMENT;
+    const bool leaves = c->opcode == TLA_OP_MOVE && c->elsewhere;
+    if (whole > capacity || (leaves && c->to.value & MOVE_ELSEWHERE)) return TLA_INVALID_ARGUMENT;
     memcpy(bytes, head, head_bytes);
+    if (leaves) put(bytes + TLA_COMMAND_HEADER_BYTES + 8, MOVE_ELSEWHERE | c->to.value, 8);
     uint8_t *at = bytes + head_bytes;
     const void *items = c->opcode == TLA_OP_LAUNCH          ? (const void *)c->arguments
                         : tla_opcode_has_entries(c->opcode) ? (const void *)c->entries

@@ -25,6 +25,8 @@ enum {
 
 enum { META_BYTES = 44 }; /* dtype, dimensions, 2 bytes 0, shape, positions */
 
+#define MOVE_ELSEWHERE (UINT64_C(1) << 63) /* beside the new address of a block that leaves its controller */
+
 static inline void put(uint8_t *bytes, uint64_t value, unsigned nbytes) {
     put_little_endian(bytes, value, nbytes);
 }

@@ -201,13 +201,13 @@ void tla_object_change_place(tla_object_block *block, tla_site to) {
     tla_object_store *store = block->store;
     const uint64_t references = references_of_contexts(block);
     store->stats[block->at.memory].references -= references;
-    store->stats[to.memory].references += references;
+    if (to.memory != TLA_MEMORY_KIND_COUNT) store->stats[to.memory].references += references;
     for (size_t i = 0; i < block->binding_count; i++) {
         tla_paddr *pa = &block->bindings[i].entry.pa;
         pa->value = to.pa.value + (pa->value - block->at.pa.value);
     }
     tla_live_addresses_remove(&store->blocks, block->at.pa.value);
-    tla_live_addresses_put(&store->blocks, to.pa.value, block);
+    if (to.memory != TLA_MEMORY_KIND_COUNT) tla_live_addresses_put(&store->blocks, to.pa.value, block);
     block->at = to;
     if (block->object) tla_mem_object_move(block->object, to.pa.value);
 }

@@ -230,6 +230,10 @@ tla_move_step_kind tla_block_move_next(tla_block_move *m, tla_move_step *step) {
             step->nbytes = m->nbytes;
             return TLA_MOVE_TELLS;
         case FREEING:
+            if (!m->moved && m->config.block->to.memory == TLA_MEMORY_KIND_COUNT) { /* the sender frees it */
+                enter(m, RESUMING);
+                break;
+            }
             step->from = m->moved ? m->from : m->config.block->to;
             step->nbytes = m->nbytes;
             enter(m, RESUMING);
@@ -244,6 +248,10 @@ tla_move_step_kind tla_block_move_next(tla_block_move *m, tla_move_step *step) {
             return TLA_MOVE_SENDS;
         }
     }
+}
+
+tla_site tla_block_move_from(const tla_block_move *m) {
+    return m->from;
 }
 
 bool tla_block_move_has_moved(const tla_block_move *m) {

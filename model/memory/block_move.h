@@ -44,6 +44,9 @@ bool tla_block_move_has_twin(const tla_block_move *move, tla_memory_kind memory,
 /* A reset: undoes what was done. */
 void tla_block_move_abandon(tla_block_move *move);
 
+/* The old place. */
+tla_site tla_block_move_from(const tla_block_move *move);
+
 /* Whether the block is in its new place, and why not; commands that could not be undone. */
 bool tla_block_move_has_moved(const tla_block_move *move);
 tla_status tla_block_move_status(const tla_block_move *move);

@@ -11,6 +11,10 @@ static tla_status allocate(tla_controller *c, const tla_object_block *block, tla
                            const tla_site *place, tla_site *to, tla_work *work) {
     tla_block live;
     tla_owner owner;
+    if (place && place->memory == TLA_MEMORY_KIND_COUNT) {
+        *to = *place;
+        return TLA_OK;
+    }
     if (!tla_pe_memory_find(c->memory, block->at.memory, block->at.offset, &live, &owner))
         tla_pe_memory_set_owner(c->memory, owner);
     if (place) {
@@ -20,7 +24,30 @@ static tla_status allocate(tla_controller *c, const tla_object_block *block, tla
     return tla_pe_memory_take(c->memory, memory, &(tla_stack_request){.nbytes = block->nbytes}, to, work);
 }
 
+static bool is_followed(const tla_controller *c, tla_site at) {
+    return at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory);
+}
+
+/* Of a move to another controller. */
+static tla_status check_foreign(tla_controller *c, const tla_command *command, tla_site at) {
+    tla_error *error = &c->objects->refused;
+    const uint64_t pa = command->pa.value, to = command->to.value;
+    const tla_object_block *block = tla_live_addresses_get(&c->objects->blocks, pa);
+    if (tla_pe_memory_find_site(&c->config.memory, command->to).memory != TLA_MEMORY_KIND_COUNT)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "MOVE of 0x%" PRIx64 " to 0x%" PRIx64 ": this controller has that place: name its memory",
+                             pa, to);
+    if (is_followed(c, at))
+        return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 ": a free list lies in memory", pa);
+    if (block && block->object)
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "MOVE of 0x%" PRIx64 " to another controller: a counted block stays at its controller",
+                             pa);
+    return TLA_OK;
+}
+
 static tla_status check(tla_controller *c, const tla_command *command, tla_site at) {
+    if (command->elsewhere) return check_foreign(c, command, at);
     const tla_memory_kind memory = command->memory;
     const char *const place = tla_memory_kind_title(memory);
     tla_error *error = &c->objects->refused;
@@ -29,8 +56,7 @@ static tla_status check(tla_controller *c, const tla_command *command, tla_site 
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "MOVE of 0x%" PRIx64 ": the controller has no %s", pa, place);
     if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
         return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s, which has an owner", pa, place);
-    if (tla_pe_memory_traffic(c->memory, memory) ||
-        (at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory)))
+    if (tla_pe_memory_traffic(c->memory, memory) || is_followed(c, at))
         return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s: a free list lies in memory", pa,
                              place);
     return TLA_OK;
@@ -61,7 +87,10 @@ tla_status tla_controller_begin_move(tla_controller *c, const tla_command *comma
                                     .begun_ps = at_ps};
     c->objects->refused.status = TLA_OK;
     const tla_status status = check(c, command, at);
-    return status ? status : tla_controller_start_move(c, config, at, command->memory, who, NULL, work);
+    const tla_site place = {.pa = command->to, .memory = TLA_MEMORY_KIND_COUNT, .offset = command->to.value};
+    return status ? status
+                  : tla_controller_start_move(c, config, at, command->elsewhere ? at.memory : command->memory, who,
+                                              command->elsewhere ? &place : NULL, work);
 }
 
 tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,

@@ -206,7 +206,8 @@ static void move(execution *e) {
     tla_object_counts of = {0};
     e->counts->moves++;
     if (moves_are_off(e)) return;
-    if (tla_controller_has(&e->controller->config, (int)e->command->memory)) is_about(e, e->command->memory);
+    if (!e->command->elsewhere && tla_controller_has(&e->controller->config, (int)e->command->memory))
+        is_about(e, e->command->memory);
     tla_object_look(e->objects, e->at, &of);
     e->answer->nbytes = of.nbytes;
     e->answer->status = tla_controller_begin_move(e->controller, e->command, e->at, e->port, e->who, e->at_ps, e->work);

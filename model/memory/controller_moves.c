@@ -7,6 +7,11 @@ const char *tla_move_mode_name(tla_move_mode mode) {
     return (unsigned)mode < TLA_MOVE_MODE_COUNT ? names[mode] : NULL;
 }
 
+/* Whether the block is at another controller now: it has left its address, and its record. */
+static bool has_left(const tla_block_move *m) {
+    return tla_block_move_has_moved(m) && tla_block_move_get_config(m)->block->to.memory == TLA_MEMORY_KIND_COUNT;
+}
+
 static tla_status give_back(tla_controller *c, tla_site place, uint64_t nbytes, tla_work *work) {
     const uint64_t granted = tla_pe_memory_granted(c->memory, place.memory, (tla_block){place.offset, nbytes});
     const tla_status status = tla_pe_memory_give_back(c->memory, place, nbytes, work);
@@ -27,7 +32,8 @@ void tla_controller_free_owed(tla_controller *c, uint64_t at_ps, tla_work *work)
 static void settle(tla_controller *c, const tla_block_move_config *config) {
     const tla_site from = config->block->at;
     const uint64_t nbytes = config->block->nbytes;
-    tla_pe_memory_copied(c->memory, from, nbytes, config->block->to);
+    if (config->block->to.memory != TLA_MEMORY_KIND_COUNT)
+        tla_pe_memory_copied(c->memory, from, nbytes, config->block->to);
     tla_object_change_place(config->block, config->block->to);
     c->counts[from.memory].moved_blocks++;
     c->counts[from.memory].moved_bytes += nbytes;
@@ -56,11 +62,13 @@ static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla
 
 static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
     const tla_block_move_config *config = tla_block_move_get_config(m);
-    const bool moved = tla_block_move_has_moved(m);
+    const bool moved = tla_block_move_has_moved(m), left = has_left(m);
+    const bool leaves = config->block->to.memory == TLA_MEMORY_KIND_COUNT;
+    const tla_site at = leaves ? tla_block_move_from(m) : config->block->to; /* here */
     tla_controller_outcome *outcome = &step->outcome;
     if (config->of_compaction) tla_controller_end_planned(c, moved);
-    *outcome = (tla_controller_outcome){.memory = config->block->to.memory, .offset = config->block->to.offset};
-    outcome->arena = tla_pe_memory_get_stats(c->memory, config->block->to.memory);
+    *outcome = (tla_controller_outcome){.memory = at.memory, .offset = at.offset};
+    outcome->arena = tla_pe_memory_get_stats(c->memory, at.memory);
     outcome->completion = (tla_completion){.correlation_id = config->correlation_id,
                                            .request_id = config->request_id,
                                            .status = moved ? TLA_OK : tla_block_move_status(m),
@@ -70,8 +78,9 @@ static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
                                            .total_free = outcome->arena.free,
                                            .largest_free = outcome->arena.largest_free};
     step->port = config->port;
-    c->counts[config->block->to.memory].not_resumed += tla_block_move_not_restored(m);
+    c->counts[at.memory].not_resumed += tla_block_move_not_restored(m);
     tla_object_end_move(config->block);
+    if (left) tla_object_forget(config->block);
     tla_block_move_destroy(m);
     c->changes += moved;
     c->move_count--;
@@ -127,8 +136,11 @@ bool tla_controller_is_moving(const tla_controller *c, tla_memory_kind memory) {
 }
 
 void tla_controller_drop_moves(tla_controller *c) {
-    while (c->move_count > 0)
-        tla_block_move_destroy(c->moves[--c->move_count]);
+    while (c->move_count > 0) {
+        tla_block_move *m = c->moves[--c->move_count];
+        if (has_left(m)) tla_object_forget(tla_block_move_get_config(m)->block);
+        tla_block_move_destroy(m);
+    }
     c->owed_count = 0;
     c->waiting_count = 0;
     c->abandoned = false;

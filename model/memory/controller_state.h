@@ -80,7 +80,8 @@ struct tla_controller {
 tla_status tla_controller_begin_move(tla_controller *c, const tla_command *command, tla_site at, uint32_t port,
                                      uint64_t who, uint64_t at_ps, tla_work *work);
 
-/* Begins a move of the block at `at`, for `who`; `place`: its new place, NULL: the memory chooses it. */
+/* Begins a move of the block at `at`, for `who`; `place`: its new place, NULL: the memory chooses it. A place without a
+ * memory is at another controller. */
 tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,
                                      tla_memory_kind memory, uint64_t who, const tla_site *place, tla_work *work);
 

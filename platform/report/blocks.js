@@ -81,9 +81,10 @@ function moveBlocks(log, blocks, of) {
     of(m.module[row], m.channel[row]).moves.push(row);
     const found = blocks.get(m.block[row]);
     if (found === undefined) continue; // its ALLOC is missing
-    const [memory, number] = found, to = of(m.module[row], m.to_channel[row]);
-    blocks.set(m.block[row], to.add(m.begin[row], memory.end[number], m.to_address[row], m.bytes[row],
-      memory.taken[number], memory.freed[number]));
+    const [memory, number] = found;
+    if (!Number.isNaN(m.to_channel[row])) // else it is a block of another controller there
+      blocks.set(m.block[row], of(m.module[row], m.to_channel[row]).add(m.begin[row], memory.end[number],
+        m.to_address[row], m.bytes[row], memory.taken[number], memory.freed[number]));
     memory.end[number] = m.freed[row];
     memory.freed[number] = -1;
     memory.left[number] = row;

@@ -302,8 +302,8 @@ void event_recorder::note_move(std::uint32_t module, const memory_controller::mo
     if (found != live_.end()) {
         const std::uint64_t to = what.to.pa.value, number = found->second.number;
         event.block = number;
-        live_[to] = {number, to + what.nbytes, what.to.memory};
         live_.erase(found);
+        if (what.to.memory != TLA_MEMORY_KIND_COUNT) live_[to] = {number, to + what.nbytes, what.to.memory};
     }
     tell(event_kind::memory, event);
 }

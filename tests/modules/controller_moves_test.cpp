@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t page = 4096, hbm_bytes = 1 << 20, tcm_bytes = 1 << 16, tcm_base = 1 << 24, va = 0x100000;
 constexpr std::uint64_t alloc_price = 300'000, free_price = 500'000, mmu_price = 70'000;
+constexpr std::uint64_t at_neighbour = std::uint64_t{1} << 32;
 constexpr unsigned mover_port = 3; // of the manager's
 
 std::uint64_t now_ps() {
@@ -94,11 +95,19 @@ struct switchboard : sc_core::sc_module {
 struct bench {
     explicit bench(tla_move_mode mode, unsigned pes = 1) : bench(controller_config(mode), pes) {}
     explicit bench(const memory_controller::config &config, unsigned pes = 1,
-                   const pe_mmu::config &of_mmus = mmu_config())
+                   const pe_mmu::config &of_mmus = mmu_config(), bool has_neighbour = false)
         : controller("controller", config), manager("manager", manager_config(pes)), board("board", pes) {
         controller.slice.bind(slice.in);
         controller.tcm.bind(local.in);
-        controller.maps.bind(manager.control);
+        if (has_neighbour) {
+            neighbour = std::make_unique<tcm>("neighbour", tcm_config());
+            paths = std::make_unique<switchboard>("paths", 2);
+            controller.maps.bind(paths->in);
+            paths->out[0].bind(manager.control);
+            paths->out[1].bind(neighbour->in);
+        } else {
+            controller.maps.bind(manager.control);
+        }
         driver.out.bind(controller.control);
         mapper.out.bind(manager.control);
         manager.out.bind(board.in);
@@ -130,6 +139,15 @@ struct bench {
             driver.command(0, map_command(TLA_TARGET_MEMORY_CONTROLLER, TLA_OP_BIND, {{va, pa, nbytes}}, all)).status,
             TLA_OK);
     }
+    tla_completion move_to_neighbour(std::uint64_t pa, std::uint64_t offset) {
+        tla_command command{};
+        command.opcode = TLA_OP_MOVE;
+        command.target = TLA_TARGET_MEMORY_CONTROLLER;
+        command.pa = {pa};
+        command.elsewhere = true;
+        command.to = {at_neighbour + offset};
+        return driver.command(0, command);
+    }
     tla_completion move(std::uint64_t pa, tla_memory_kind to = TLA_HBM, unsigned port = 0) {
         tla_command command{};
         command.opcode = TLA_OP_MOVE;
@@ -144,6 +162,8 @@ struct bench {
     memory_controller controller;
     va_manager manager;
     switchboard board;
+    std::unique_ptr<tcm> neighbour; // a memory of another controller
+    std::unique_ptr<switchboard> paths;
     initiator driver{"driver"}, mapper{"mapper"}, observer{"observer"};
     std::deque<std::unique_ptr<pe_mmu>> mmus;
     std::deque<std::unique_ptr<initiator>> cpus;
@@ -201,6 +221,43 @@ BOOST_AUTO_TEST_CASE(a_single_move_takes_its_closed_form) {
         BOOST_CHECK_EQUAL(done.service_ps, std::max(freed_ps, resumed_ps) - alloc_price);
         BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).stop_ps, resumed_ps - alloc_price);
     });
+}
+
+// The list works for the FREE only: the new place is another controller's.
+BOOST_AUTO_TEST_CASE(a_single_move_to_another_controller_takes_its_closed_form) {
+    bench b(controller_config(TLA_MOVE_STOP), 1, mmu_config(), true);
+    b.run([&] {
+        const std::uint64_t nbytes = 5000, pa = b.alloc(nbytes);
+        b.map(pa, nbytes);
+        b.observer.write(pa, pattern(nbytes));
+        sc_core::wait(1, sc_core::SC_US);
+        std::uint64_t copies_ps = 0;
+        for (const std::uint64_t length : {1024u, 1024u, 1024u, 1024u, 904u}) {
+            const std::uint64_t begin_ps = now_ps();
+            b.observer.read(pa, length);
+            b.observer.write(tcm_base, bytes(length)); // as the neighbour's memory
+            copies_ps += now_ps() - begin_ps;
+        }
+        sc_core::wait(1, sc_core::SC_US);
+        const std::uint64_t begin_ps = now_ps();
+        const tla_completion done = b.move_to_neighbour(pa, 512);
+        const std::uint64_t freed_ps = mmu_price + copies_ps + mmu_price + free_price;
+        const std::uint64_t resumed_ps = mmu_price + copies_ps + 2 * mmu_price;
+        BOOST_CHECK_EQUAL(done.status, TLA_OK);
+        BOOST_CHECK_EQUAL(done.value, at_neighbour + 512);
+        BOOST_CHECK_EQUAL(now_ps() - begin_ps, std::max(freed_ps, resumed_ps));
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).stop_ps, resumed_ps);
+        BOOST_CHECK_EQUAL(b.controller.get_statistics(TLA_HBM).arena.used, 0u);
+        tlm::tlm_generic_payload look;
+        bytes data(nbytes);
+        look.set_read();
+        look.set_address(512);
+        look.set_data_ptr(data.data());
+        look.set_data_length(nbytes);
+        BOOST_CHECK_EQUAL(b.paths->out[1]->transport_dbg(look), nbytes);
+        BOOST_CHECK(data == pattern(nbytes));
+    });
+    BOOST_CHECK(reports().empty());
 }
 
 BOOST_AUTO_TEST_CASE(with_two_buffers_a_chunk_is_read_while_another_is_written) {

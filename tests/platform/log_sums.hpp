@@ -137,7 +137,10 @@ inline void check_blocks(const logged &l) {
             BOOST_CHECK_LE(number(row, "begin"), number(row, "freed"));
             occupied.erase({address, address + of.bytes});
             of.address = number(row, "to_address");
-            occupy(of.address, of.bytes);
+            if (json_is_null(json_object_get(row, "to_channel"))) // to another controller's block
+                live.erase(number_of_block);
+            else
+                occupy(of.address, of.bytes);
         } else if (text_of(row, "op") == "ALLOC" || text_of(row, "op") == "PLACE") {
             if (text_of(row, "status") != "TLA_OK") continue;
             const block made{number(row, "module"), address, number(row, "bytes"), 1};

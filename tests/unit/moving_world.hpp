@@ -11,6 +11,7 @@
 namespace moving {
 
 inline constexpr std::uint64_t hbm_bytes = 16 << 10, tcm_bytes = 4 << 10;
+inline constexpr std::uint64_t far_away = std::uint64_t{1} << 33;          // addresses of other controllers
 inline constexpr std::uint64_t me = 1, other = std::uint64_t{2} << 32 | 7; // address spaces 0 and 2
 
 inline tla_pe_memory_config two_memories(bool guarded = false) {
@@ -33,6 +34,7 @@ struct world : commander {
         : commander(memories, {mode, chunk, rounds}, compaction), hbm(hbm_bytes), tcm(tcm_bytes) {}
 
     std::vector<std::uint8_t> hbm, tcm;
+    std::map<std::uint64_t, std::uint8_t> elsewhere; // bytes of other controllers
     struct mmu {
         std::map<std::uint64_t, std::uint64_t> table; // byte of VA: byte of PA
         std::set<std::uint64_t> paused;
@@ -43,8 +45,12 @@ struct world : commander {
     std::vector<std::pair<std::vector<std::uint8_t>, tla_site>> on_the_way; // read, and not written yet
     std::vector<tla_opcode> sent;
     std::uint64_t freed = UINT64_MAX; // of the present move
+    bool bad_copies = false;
 
-    std::uint8_t &byte(std::uint64_t pa) { return pa >= 1 << 20 ? tcm.at(pa - (1 << 20)) : hbm.at(pa); }
+    std::uint8_t &byte(std::uint64_t pa) {
+        if (pa >= far_away) return elsewhere[pa];
+        return pa >= 1 << 20 ? tcm.at(pa - (1 << 20)) : hbm.at(pa);
+    }
 
     std::uint64_t take(std::uint64_t nbytes, tla_memory_kind kind = TLA_HBM, std::uint64_t who = me) {
         const tla_completion done = alloc(kind, {nbytes, 0, TLA_FORMAT_UNDEFINED}, who);
@@ -68,6 +74,14 @@ struct world : commander {
         command.opcode = TLA_OP_MOVE;
         command.pa = {pa};
         command.memory = to;
+        return run(command, who);
+    }
+    tla_completion move_away(std::uint64_t pa, std::uint64_t to, std::uint64_t who = me) {
+        tla_command command{};
+        command.opcode = TLA_OP_MOVE;
+        command.pa = {pa};
+        command.elsewhere = true;
+        command.to = {to};
         return run(command, who);
     }
     const char *text() const { return outcome.refusal ? outcome.refusal->text : ""; }
@@ -126,10 +140,14 @@ struct world : commander {
     bool arrive() { // what was read first is written
         if (on_the_way.empty()) return false;
         const auto &[bytes, to] = on_the_way.front();
-        std::vector<std::uint8_t> &memory_of = to.memory == TLA_HBM ? hbm : tcm;
-        std::copy(bytes.begin(), bytes.end(), memory_of.begin() + static_cast<std::ptrdiff_t>(to.offset));
+        for (std::size_t i = 0; i < bytes.size(); i++) {
+            if (to.memory == TLA_MEMORY_KIND_COUNT)
+                elsewhere[to.offset + i] = bytes[i];
+            else
+                (to.memory == TLA_HBM ? hbm : tcm).at(to.offset + i) = bytes[i];
+        }
         on_the_way.erase(on_the_way.begin());
-        tla_controller_move_copied(controller, true);
+        tla_controller_move_copied(controller, !bad_copies);
         return true;
     }
     void finish() {
@@ -143,7 +161,7 @@ struct world : commander {
         const std::uint64_t pa = m.table.at(va);
         byte(pa) = value;
         const tla_site at = tla_pe_memory_find_site(&config, {pa});
-        tla_controller_wrote(controller, at.memory, at.offset, 1);
+        if (at.memory != TLA_MEMORY_KIND_COUNT) tla_controller_wrote(controller, at.memory, at.offset, 1);
         return true;
     }
     std::vector<tla_completion> ended;

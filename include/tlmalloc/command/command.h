@@ -16,7 +16,7 @@
  *                          u32 count, u32 sip mask, u32 die mask, u32 pe mask, then count entries of 32 bytes:
  *                          u64 va, u64 pa, u64 nbytes, u32 flags, u32 asid
  *     - REF, UNREF, UNPIN  u64 pa
- *     - MOVE               u64 pa, u32 memory, u32 0
+ *     - MOVE               u64 pa, u64 memory, or 2^63 + the new physical address
  *     - PIN                u64 pa, u64 time-out in ps, 0: none
  *     - ALLOC_BATCH        as ALLOC, then u32 count, u32 tla_batch
  *     - FREE_BATCH         u32 count, u32 0, then count times u64 pa, u64 nbytes
@@ -40,8 +40,9 @@
  * reference, and a FREE drops one. The controller releases the block with the last reference when no pin holds it.
  *
  * BIND records at a controller that the MMUs in the scope have these mappings, whose physical addresses lie in its
- * blocks; UNBIND forgets them. MOVE leads the block that begins at pa to another place of the memory, while others use
- * it through the recorded mappings (controller.h).
+ * blocks; UNBIND forgets them. MOVE leads the block that begins at pa to another place of the memory, or to a block
+ * that the sender has allocated at another controller, while others use it through the recorded mappings
+ * (controller.h).
  *
  * MAP to a memory controller lets it serve page faults in the ranges by itself: the physical address of an entry is the
  * first byte of the memory that gives the pages, and the scope is that of their mappings. Their blocks are the object
@@ -235,6 +236,8 @@ typedef struct tla_command {
     tla_mem_object_meta meta; /* PUT */
     uint64_t nbytes;     /* ALLOC and similar commands, VA_ALLOC, PE_DMA; FREE, VA_FREE, PLACE: the size of the block */
     tla_paddr pa;        /* FREE, PLACE, REF, UNREF, PIN, UNPIN, MOVE, PE_DMA */
+    bool elsewhere;      /* MOVE: to a block at another controller */
+    tla_paddr to;        /* that block, below 2^63; memory has no meaning then */
     uint64_t timeout_ps; /* PIN; 0: none */
     tla_vaddr va;        /* VA_FREE */
     tla_scope scope;     /* commands with entries (tla_opcode_has_entries) */

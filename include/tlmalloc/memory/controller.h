@@ -191,7 +191,12 @@ void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t 
  * - TLA_BUSY: the block moves, has pins, or has exclusively reserved bytes
  * - TLA_NOT_OWNER: another address space holds the block
  * - TLA_UNMAPPED: no mapping of the block is recorded
- * - the status of a failed ALLOC in the new memory, TLA_NO_HOST_MEMORY */
+ * - the status of a failed ALLOC in the new memory, TLA_NO_HOST_MEMORY
+ *
+ * The new place may be a block of another controller, which the sender has allocated there (tla_command.to). The block
+ * belongs to the sender and to that controller when the MOVE has ended well, without its mappings: send them to its new
+ * controller (BIND). Otherwise the sender frees its new block. TLA_INVALID_ARGUMENT for a place of this controller,
+ * TLA_UNSUPPORTED for a counted block. */
 
 /* --- Compaction ---
  *
@@ -223,7 +228,8 @@ typedef enum tla_move_step_kind {
 
 typedef struct tla_move_step {
     const tla_command *command; /* without ids and target; valid until its report */
-    tla_site from, to;          /* the pa is that of the whole block */
+    tla_site from, to;          /* the pa is that of the whole block; a place of another controller has no memory
+                                   (TLA_MEMORY_KIND_COUNT), and its offset is a physical address */
     uint64_t nbytes;
     bool stopped; /* accesses to the block wait */
     bool moved;   /* FREES: the block is at `to` now, `from` is free, and the other members are about the move */

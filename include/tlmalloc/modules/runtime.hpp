@@ -43,6 +43,7 @@ struct tensor {
     std::uint64_t alloc_service_ps = 0; // part of alloc_ps: time of the engine whose command was served longest
     shard home{};                       // mmu.eviction, on demand: place of all pages in the host's memory, or 0 bytes
     std::vector<bool> at_home{};        // of each page: its bytes there are valid
+    unsigned leaving = 0;               // blocks on their way to another controller
 };
 
 // A tensor of a plan (plan.h): `nbytes` in every PE's slice, `offset` above the plan's start in that slice.
@@ -135,6 +136,14 @@ class runtime {
     // - the errors of MOVE
     tla_status move(tensor *which, std::size_t part, tla_memory_kind memory, tla_error *error,
                     tla_completion *done = nullptr);
+
+    // Leads a block of a tensor to a memory of this PE, of its cube, or of the host, which may have another controller.
+    // The runtime allocates the new place there, and frees it if the MOVE fails. Errors as move(), and:
+    // - TLA_UNSUPPORTED: a tensor that is replicated or a matrix, since its mappings depend on the places of its blocks
+    // - TLA_INVALID_ARGUMENT: an unknown PE
+    // - the errors of ALLOC. An error of BIND: the block has moved, and cannot move again
+    tla_status move_to(tensor *which, std::size_t part, const pe_location &pe, tla_memory_kind memory, tla_error *error,
+                       tla_completion *done = nullptr);
 
     // Allocates a block in a memory of a PE, of its cube, or of the host, for callers that manage their own blocks. It
     // sets where, pa and nbytes of `made`. As for tensors, the block comes from the pool (host.pool) if a pool exists.
@@ -411,6 +420,9 @@ class runtime {
     tla_status trim_fronts(tla_error *error);
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
     const char *why_fixed(const tensor &t) const;
+    tla_status find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const;
+    tla_status change_controller(tensor &t, std::size_t part, const shard &to, const std::string &what,
+                                 tla_completion &completion, tla_error *error);
     std::vector<addressed_command> list_recordings(const tensor &t, unsigned port, std::uint32_t correlation_id) const;
     tla_status record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error);
     bool is_delegated(const tensor &t) const;

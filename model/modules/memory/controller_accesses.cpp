@@ -404,7 +404,10 @@ void memory_controller::accesses::note_debug_write(tla_memory_kind kind, std::ui
     socket_of(copy.from.memory)->transport_dbg(payload);
     payload.set_write();
     payload.set_address(copy.to.offset);
-    socket_of(copy.to.memory)->transport_dbg(payload);
+    if (copy.to.memory == TLA_MEMORY_KIND_COUNT)
+        of_.maps->transport_dbg(payload);
+    else
+        socket_of(copy.to.memory)->transport_dbg(payload);
 }
 
 // First byte of a memory in physical addresses; 0 when the configuration names none.

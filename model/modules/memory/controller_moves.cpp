@@ -27,6 +27,7 @@ memory_controller::moves::moves(memory_controller &of) : of_(of) {
 
 void memory_controller::moves::lead_on() {
     if (of_.maps.size() == 0) of_.refuse_config("maps is not bound, but blocks can move");
+    to_others_.lead_to(*of_.maps.operator->(), of_.maps.name());
 }
 
 void memory_controller::moves::begin(unsigned port, std::uint64_t arrival_ps, std::uint64_t start_ps) {
@@ -164,6 +165,11 @@ void memory_controller::moves::copy(const tla_move_step &first) {
     accesses.gather();
 }
 
+// TLA_MEMORY_KIND_COUNT: to another controller's memory, by physical address.
+outlet &memory_controller::moves::to_memory(tla_memory_kind kind) {
+    return kind == TLA_MEMORY_KIND_COUNT ? to_others_ : of_.accesses_->to_memory(kind);
+}
+
 void memory_controller::moves::start_next_copy(scatter &accesses, transfer &chunk, std::uint64_t at_ps) {
     if (!tla_controller_has_copy(of_.core_.get())) return;
     tla_controller_move_next(of_.core_.get(), at_ps, &chunk.step);
@@ -184,10 +190,10 @@ void memory_controller::moves::start_copy(scatter &accesses, transfer &chunk, st
             return;
         }
         const tla_site to = chunk.step.to;
-        accesses.lead_to(of_.accesses_->to_memory(to.memory));
+        accesses.lead_to(to_memory(to.memory));
         accesses.access(tlm::TLM_WRITE_COMMAND, to.offset, chunk.bytes.data(), nbytes, end_ps, &own_, nullptr, written);
     };
-    accesses.lead_to(of_.accesses_->to_memory(step.from.memory));
+    accesses.lead_to(to_memory(step.from.memory));
     accesses.access(tlm::TLM_READ_COMMAND, step.from.offset, chunk.bytes.data(), nbytes, at_ps, &own_, nullptr, read);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_MOVES_HPP
 #define TLMALLOC_MODEL_MODULES_MEMORY_CONTROLLER_MOVES_HPP
 
+#include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 
@@ -51,7 +52,10 @@ class memory_controller::moves {
     void finish(const tla_move_step &step);
     void end_stop();
 
+    outlet &to_memory(tla_memory_kind kind);
+
     memory_controller &of_;
+    outlet to_others_; // by `maps`
     requester own_;
     std::map<unsigned, accepted> begun_; // by port
     std::uint64_t latest_start_ps_ = 0;

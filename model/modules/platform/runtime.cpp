@@ -139,6 +139,8 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     const auto found = [&] {
         return std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
     };
+    while (found() != tensors_.end() && which->leaving > 0 && !ends_calls())
+        wait_for_ps(settings_.retry.delay_ps);
     bool is_known = false;
     between_faults([&] {
         is_known = found() != tensors_.end();

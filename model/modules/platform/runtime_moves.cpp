@@ -81,7 +81,7 @@ const char *why_not_moved(tla_status status) {
     case TLA_INVALID_ARGUMENT:
         return "its controller does not have this memory";
     case TLA_UNSUPPORTED:
-        return "the block is under a key, or a free list lies in memory (controller.free_list)";
+        return "the block is counted or under a key, or a free list lies in memory (controller.free_list)";
     case TLA_NOT_OWNER:
         return "another address space holds the block";
     case TLA_UNMAPPED:
@@ -91,22 +91,37 @@ const char *why_not_moved(tla_status status) {
     }
 }
 
+tla_status tell_failure(tla_error *error, const std::string &place, const tla_completion &completion) {
+    return tla_error_set(error, completion.status, "%s: %s (correlation %u, request %u)", place.c_str(),
+                         why_not_moved(completion.status), completion.correlation_id, completion.request_id);
+}
+
+bool lacks_room(const tla_completion &completion) {
+    return completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+}
+
 } // namespace
+
+// The block of a part, and its name in errors.
+tla_status runtime::find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const {
+    const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
+    if (found == tensors_.end()) return tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor");
+    *what = "tensor " + which->name + ": move of part " + std::to_string(part);
+    if (part >= which->shards.size())
+        return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: the tensor has %zu parts", what->c_str(),
+                             which->shards.size());
+    const char *const why = why_fixed(*which);
+    return why ? tla_error_set(error, TLA_UNSUPPORTED, "%s: %s", what->c_str(), why) : TLA_OK;
+}
 
 tla_status runtime::move(tensor *which, std::size_t part, tla_memory_kind memory, tla_error *error,
                          tla_completion *done) {
     if (const tla_status status = check_memory(memory, error)) return status;
     const call here(*this, "move", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
-    const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
-    if (found == tensors_.end()) return here.result(tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor"));
-    const std::string what = "tensor " + which->name + ": move of part " + std::to_string(part);
-    if (part >= which->shards.size())
-        return here.result(
-            tla_error_set(error, TLA_OUT_OF_RANGE, "%s: the tensor has %zu parts", what.c_str(), which->shards.size()));
+    std::string what;
+    if (const tla_status status = find_part(which, part, &what, error)) return here.result(status);
     const shard s = which->shards[part];
-    if (const char *why = why_fixed(*which))
-        return here.result(tla_error_set(error, TLA_UNSUPPORTED, "%s: %s", what.c_str(), why));
     addressed_command command =
         to_controller(settings_.control_port, TLA_OP_MOVE, memory_of(s), s, next_correlation_++);
     command.command.memory = memory;
@@ -114,17 +129,78 @@ tla_status runtime::move(tensor *which, std::size_t part, tla_memory_kind memory
     if (done) *done = completion;
     if (completion.status) {
         const std::string place = what + " to the " + place_of(memory, s.where);
-        if (completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED)
-            return here.result(explain(error, place, completion, s.nbytes));
-        return here.result(tla_error_set(error, completion.status, "%s: %s (correlation %u, request %u)", place.c_str(),
-                                         why_not_moved(completion.status), completion.correlation_id,
-                                         completion.request_id));
+        return here.result(lacks_room(completion) ? explain(error, place, completion, s.nbytes)
+                                                  : tell_failure(error, place, completion));
     }
     remember(memory, s.where, completion);
-    for (shard &moved : found->shards) // page faults may have brought more meanwhile, one of them to the old place
+    for (shard &moved : which->shards) // page faults may have brought more meanwhile, one of them to the old place
         if (moved.offset == s.offset && same(moved.where, s.where) && moved.pa.value == s.pa.value)
             moved.pa = {completion.value};
     return here.result(TLA_OK);
+}
+
+// --- to another controller -------------------------------------------------------------------------------------------
+
+tla_status runtime::move_to(tensor *which, std::size_t part, const pe_location &pe, tla_memory_kind memory,
+                            tla_error *error, tla_completion *done) {
+    if (const tla_status status = check_memory(memory, error)) return status;
+    const call here(*this, "move", error);
+    if (!here.may_begin()) return here.result(TLA_RESET);
+    std::string what;
+    if (const tla_status status = find_part(which, part, &what, error)) return here.result(status);
+    if (!knows(pe))
+        return here.result(tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: unknown PE %s in this platform",
+                                         what.c_str(), to_string(pe).c_str()));
+    shard to = which->shards[part];
+    const shard from = to;
+    to.where = pe;
+    const auto port_of = [](tla_memory_kind kind, const shard &s) {
+        return to_controller(0, TLA_OP_ALLOC, kind, s, 0).port_address;
+    };
+    if (port_of(memory, to) == port_of(memory_of(from), from))
+        return here.result(move(which, part, memory, error, done));
+    if (which->kind == spread::replicate || which->kind == spread::matrix)
+        return here.result(tla_error_set(error, TLA_UNSUPPORTED,
+                                         "%s: blocks of a replicated tensor or a matrix stay at their controllers",
+                                         what.c_str()));
+    const std::string place = what + " to the " + place_of(memory, pe);
+    tla_completion completion = call_driver(
+        to_controller(settings_.control_port, TLA_OP_ALLOC, memory, to, next_correlation_++, which->object));
+    if (completion.status) {
+        if (done) *done = completion;
+        return here.result(explain(error, place, completion, to.nbytes));
+    }
+    remember(memory, pe, completion);
+    to.pa = {completion.value};
+    which->leaving++;
+    const tla_status status = change_controller(*which, part, to, place, completion, error);
+    which->leaving--;
+    if (done) *done = completion;
+    return here.result(status);
+}
+
+// The new place is allocated. It is the tensor's afterwards, or free.
+tla_status runtime::change_controller(tensor &t, std::size_t part, const shard &to, const std::string &place,
+                                      tla_completion &completion, tla_error *error) {
+    const shard from = t.shards[part];
+    const tla_memory_kind memory = memory_of(to);
+    addressed_command command =
+        to_controller(settings_.control_port, TLA_OP_MOVE, memory_of(from), from, next_correlation_++);
+    command.command.elsewhere = true;
+    command.command.to = to.pa;
+    completion = send_commands(way::fabric, {command})[0];
+    if (completion.status) {
+        const tla_completion freed = free_block(to, next_correlation_++);
+        if (stays_owed(static_cast<tla_status>(freed.status))) owed_.push_back(to);
+        if (!freed.status) remember(memory, to.where, freed);
+        return tell_failure(error, place, completion);
+    }
+    remember(memory_of(from), from.where, completion);
+    t.shards[part].where = to.where;
+    t.shards[part].pa = to.pa;
+    tensor one = t;
+    one.shards = {t.shards[part]};
+    return record_mappings(one, next_correlation_++, error);
 }
 
 } // namespace tlmalloc
