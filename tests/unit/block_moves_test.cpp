@@ -309,6 +309,36 @@ BOOST_AUTO_TEST_CASE(bytes_that_a_debugger_writes_while_mmus_are_remapped_are_co
     BOOST_CHECK_EQUAL(twin(TLA_HBM, pa, 4), "none");
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_every_front_move_to_places_that_it_gives) {
+    for (const tla_front front : {TLA_FRONT_SLOT_POOL, TLA_FRONT_CACHING_POOL, TLA_FRONT_SEGMENT_CACHE,
+                                  TLA_FRONT_GROWING_POOL, TLA_FRONT_MIXED, TLA_FRONT_LAZY}) {
+        tla_pe_memory_config config = two_memories();
+        config.of[TLA_HBM].policy = tla_stack_policy_of(front, TLA_FIRST_FIT);
+        config.of[TLA_HBM].front.slot = 1024;
+        config.of[TLA_HBM].front.segment = 10 << 10;
+        config.of[TLA_HBM].front.buffers = front == TLA_FRONT_MIXED ? hbm_bytes / 4 : 0;
+        world w(TLA_MOVE_CONCURRENT, 16, 2, config);
+        BOOST_TEST_CONTEXT("front " << front) {
+            const std::uint64_t pa = w.take(40);
+            w.byte(pa + 7) = 77;
+            w.mapping(TLA_OP_BIND, 0x1000, pa, 40);
+            BOOST_REQUIRE_EQUAL(w.move(pa).status, TLA_OK);
+            w.finish();
+            const std::uint64_t to = w.ended.at(0).value;
+            BOOST_CHECK(to != pa);
+            BOOST_REQUIRE_EQUAL(w.move(to, TLA_TCM).status, TLA_OK);
+            w.finish();
+            BOOST_CHECK_EQUAL(w.byte(w.ended.at(1).value + 7), 77);
+            BOOST_CHECK_EQUAL(w.used(), 0u);
+            BOOST_REQUIRE_EQUAL(w.move(w.ended.at(1).value).status, TLA_OK);
+            w.finish();
+            BOOST_CHECK_EQUAL(w.byte(w.ended.at(2).value + 7), 77);
+            BOOST_CHECK_EQUAL(w.about(TLA_OP_FREE, w.ended.at(2).value, 40, me).status, TLA_OK);
+            BOOST_CHECK_EQUAL(w.used(), 0u);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_chunk_fits_a_payload) {
     tla_controller_config config{};
     config.memory = two_memories();

@@ -421,7 +421,7 @@ class runtime {
     tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
     const char *why_fixed(const tensor &t) const;
     tla_status find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const;
-    tla_status change_controller(tensor &t, std::size_t part, const shard &to, const std::string &what,
+    tla_status change_controller(tensor &t, std::size_t part, shard to, tla_memory_kind memory, const std::string &what,
                                  tla_completion &completion, tla_error *error);
     std::vector<addressed_command> list_recordings(const tensor &t, unsigned port, std::uint32_t correlation_id) const;
     tla_status record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error);

@@ -163,27 +163,23 @@ tla_status runtime::move_to(tensor *which, std::size_t part, const pe_location &
         return here.result(tla_error_set(error, TLA_UNSUPPORTED,
                                          "%s: blocks of a replicated tensor or a matrix stay at their controllers",
                                          what.c_str()));
-    const std::string place = what + " to the " + place_of(memory, pe);
-    tla_completion completion = call_driver(
-        to_controller(settings_.control_port, TLA_OP_ALLOC, memory, to, next_correlation_++, which->object));
-    if (completion.status) {
-        if (done) *done = completion;
-        return here.result(explain(error, place, completion, to.nbytes));
-    }
-    remember(memory, pe, completion);
-    to.pa = {completion.value};
-    which->leaving++;
-    const tla_status status = change_controller(*which, part, to, place, completion, error);
+    tla_completion completion{};
+    which->leaving++; // so that the tensor stays until the end
+    const tla_status status =
+        change_controller(*which, part, to, memory, what + " to the " + place_of(memory, pe), completion, error);
     which->leaving--;
     if (done) *done = completion;
     return here.result(status);
 }
 
-// The new place is allocated. It is the tensor's afterwards, or free.
-tla_status runtime::change_controller(tensor &t, std::size_t part, const shard &to, const std::string &place,
-                                      tla_completion &completion, tla_error *error) {
+tla_status runtime::change_controller(tensor &t, std::size_t part, shard to, tla_memory_kind memory,
+                                      const std::string &what, tla_completion &completion, tla_error *error) {
+    completion =
+        call_driver(to_controller(settings_.control_port, TLA_OP_ALLOC, memory, to, next_correlation_++, t.object));
+    if (completion.status) return explain(error, what, completion, to.nbytes);
+    remember(memory, to.where, completion);
+    to.pa = {completion.value};
     const shard from = t.shards[part];
-    const tla_memory_kind memory = memory_of(to);
     addressed_command command =
         to_controller(settings_.control_port, TLA_OP_MOVE, memory_of(from), from, next_correlation_++);
     command.command.elsewhere = true;
@@ -193,7 +189,7 @@ tla_status runtime::change_controller(tensor &t, std::size_t part, const shard &
         const tla_completion freed = free_block(to, next_correlation_++);
         if (stays_owed(static_cast<tla_status>(freed.status))) owed_.push_back(to);
         if (!freed.status) remember(memory, to.where, freed);
-        return tell_failure(error, place, completion);
+        return tell_failure(error, what, completion);
     }
     remember(memory_of(from), from.where, completion);
     t.shards[part].where = to.where;
