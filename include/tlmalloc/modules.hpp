@@ -7,6 +7,7 @@
 #include "tlmalloc/modules/command_sender.hpp"
 #include "tlmalloc/modules/control_window.hpp"
 #include "tlmalloc/modules/end_point.hpp"
+#include "tlmalloc/modules/engine_maker.hpp"
 #include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/host.hpp"

@@ -3,9 +3,9 @@
 #ifndef TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 #define TLMALLOC_MODULES_MEMORY_CONTROLLER_HPP
 
-#include "tlmalloc/config/parameters.h"
 #include "tlmalloc/memory/controller.h"
 #include "tlmalloc/modules/control_window.hpp"
+#include "tlmalloc/modules/engine_maker.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
@@ -16,13 +16,6 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 namespace tlmalloc {
-
-// Like tla_engine_maker: makes the engine of parameters.engine. The function make_engine makes the engines that this
-// library was built with. For other engines it returns TLA_UNSUPPORTED with a text.
-using engine_maker = std::function<tla_status(const tla_controller_parameters &parameters, tla_policy placement,
-                                              std::uint64_t units, tla_engine *engine, tla_error *error)>;
-tla_status make_engine(const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
-                       tla_engine *engine, tla_error *error);
 
 // `in` accepts accesses by physical address, and forwards each access to the memory at that address. `control` accepts
 // ALLOC, FREE, TRIM, batches, and commands that count and cache blocks (command.h). It queues commands, charges the
@@ -44,7 +37,6 @@ tla_status make_engine(const tla_controller_parameters &parameters, tla_policy p
 // model/modules/memory/MEMORY_CONTROLLER.md.
 class memory_controller : public instrumented, public resettable, private command_handler {
     class accesses; // accesses through `in`
-    class figures;  // figures of waveforms
     std::unique_ptr<accesses> accesses_;
 
   public:
@@ -68,18 +60,14 @@ class memory_controller : public instrumented, public resettable, private comman
         unsigned fault_port = no_owner;             // own control port for the commands about them
     };
 
-    // Statistics of one memory.
+    // Statistics of one memory; counts, or ps or bytes where said. The page explains each.
     struct statistics : command_counts, tla_controller_counts {
-        std::uint64_t list_reads = 0, list_writes = 0;  // nodes, if the list is in memory
-        std::uint64_t list_hits = 0;                    // reads served by the node cache
-        std::uint64_t list_errors = 0;                  // nodes that read back wrong, or could not be accessed
-        std::uint64_t list_ps = 0;                      // part of busy_ps spent on these accesses
-        std::uint64_t held = 0;                         // bytes of arena.free that a front keeps (stack.h)
-        std::uint64_t peak_reserved = 0;                // most bytes that the front had from the list below
-        tla_object_stats objects{};                     // counted blocks (object_store.h)
+        std::uint64_t list_reads = 0, list_writes = 0, list_hits = 0, list_errors = 0; // nodes of a list in memory
+        std::uint64_t list_ps = 0;                                                     // part of busy_ps for these
+        std::uint64_t held = 0, peak_reserved = 0;                                     // bytes of a front
+        tla_object_stats objects{};                                                    // counted blocks
         std::uint64_t stop_ps = 0, longest_stop_ps = 0; // moves: time in which accesses waited, sum and largest
-        // guard: accesses; not_owner also counts commands
-        std::uint64_t use_after_free = 0, out_of_bounds = 0, never_written = 0;
+        std::uint64_t use_after_free = 0, out_of_bounds = 0, never_written = 0; // guard: accesses
         tla_arena_stats arena{};
     };
 
@@ -98,8 +86,7 @@ class memory_controller : public instrumented, public resettable, private comman
 
     // Reports an error /tlmalloc/memory_controller/config for a configuration that tla_controller_check_config rejects,
     // for an engine without `engines`, and for `ports` or queue_depth out of range (control_window.hpp). The same error
-    // reports, at the start of the simulation, a memory that is not bound or is too small. Throws std::bad_alloc
-    // without host memory.
+    // reports, at the start of the simulation, a memory that is not bound or is too small. May throw std::bad_alloc.
     memory_controller(sc_core::sc_module_name name, const config &settings);
     ~memory_controller() override;
 
@@ -114,9 +101,8 @@ class memory_controller : public instrumented, public resettable, private comman
     bool can_move() const { return config_.move.mode != TLA_MOVE_OFF; } // blocks can
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
 
-    // `decided` is called with every request that a memory has decided (stack.h), `counted` with every command that
-    // leaves a block with this many references. Set the watch before the first command and before restore(). For
-    // recordings.
+    // For recordings: `decided` is called with every request that a memory has decided (stack.h), `counted` with every
+    // command that leaves a block with this many references. Set it before the first command and before restore().
     struct watch {
         std::function<void(tla_memory_kind, const tla_stack_deed &)> decided;
         std::function<void(tla_memory_kind, std::uint64_t offset, bool one_more, std::uint64_t references,
@@ -143,11 +129,8 @@ class memory_controller : public instrumented, public resettable, private comman
     std::function<void(const moved_block &)> moved;
     std::function<void(std::uint64_t begin_ps, std::uint64_t end_ps)> stopped;
 
-    // Restores a memory's free list (arena.h). Call it before the simulation runs. Errors as tla_controller_restore;
-    // `error` may be null.
+    // As tla_controller_restore, before the simulation runs, and as tla_controller_is_as_at_the_beginning.
     tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);
-
-    // As tla_controller_is_as_at_the_beginning.
     bool is_as_at_the_beginning(tla_memory_kind kind) const;
 
     std::vector<statistics_group> list_statistics() const override;
@@ -159,10 +142,10 @@ class memory_controller : public instrumented, public resettable, private comman
     bool makes_transactions(const tla_command &) const override;
     void begin_reset() override;
     void make_new() override;
-    class work;   // commands and spontaneous work, with their time
-    class moves;  // blocks that move
-    class faults; // page faults
-
+    class figures; // of waveforms
+    class work;    // commands and spontaneous work, with their time
+    class moves;   // blocks that move
+    class faults;  // page faults
     const config config_;
     std::unique_ptr<tla_controller, void (*)(tla_controller *)> core_{nullptr, tla_controller_destroy};
     std::unique_ptr<work> work_;
