@@ -19,7 +19,8 @@ class compaction_run : public experiment_run {
         compaction_replay_config settings{};
         settings.policy = tla_stack_placement(config.controller.memory.of[TLA_HBM].policy);
         const std::uint64_t peak = compaction_replay_peak(&trace), percent = p.at("capacity");
-        settings.capacity = peak / 100 * percent + peak % 100 * percent / 100;
+        settings.capacity = (peak / 100 * percent + peak % 100 * percent / 100) * (p.at("aged") ? 2 : 1);
+        settings.aged = p.at("aged");
         settings.compaction = config.controller.compaction;
         settings.budget = p.at("budget");
         compaction_replay_result r{};
@@ -52,7 +53,10 @@ class compaction_run : public experiment_run {
 experiment_workload compactions() {
     return {
         "compaction",
-        {{"trace", TLA_VALUE_TEXT, nullptr, true}, {"capacity", TLA_VALUE_COUNT}, {"budget", TLA_VALUE_SIZE}},
+        {{"trace", TLA_VALUE_TEXT, nullptr, true},
+         {"aged", TLA_VALUE_BOOLEAN},
+         {"capacity", TLA_VALUE_COUNT},
+         {"budget", TLA_VALUE_SIZE}},
         {"requests", "fragmented", "exhausted", "served", "moved", "moved_blocks", "moved_per_byte"},
         false,
         [](const char *, const tla_config &config, const experiment_parameters &p) -> std::unique_ptr<experiment_run> {

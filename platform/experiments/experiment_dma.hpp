@@ -43,20 +43,23 @@ class dma_run : public platform_run {
     }
 };
 
-// The state in which a trace leaves a PE's slice when most is in use, for npu::age (experiment_heap.cpp).
-tla_status age_slice(const tla_config &config, const std::string &path, std::string &snapshot, tla_error *error);
+// The state in which a trace leaves a PE's slice when most is in use, for npu::age; `compacted`: after the moves that
+// gather its free bytes (experiment_heap.cpp).
+tla_status use_slice(const tla_config &config, const std::string &path, bool compacted, std::string &snapshot,
+                     tla_error *error);
 
-experiment_workload all_reduces();       // experiment_all_reduce.cpp
-experiment_workload allocator_traffic(); // experiment_allocator.cpp
-experiment_workload compactions();       // experiment_compaction.cpp
-experiment_workload composites();        // experiment_composite.cpp
-experiment_workload first_touches();     // experiment_first_touch.cpp
-experiment_workload networks();          // experiment_network.cpp
-experiment_workload oversubscription();  // experiment_oversubscription.cpp
-experiment_workload transformer();       // experiment_transformer.cpp
-experiment_workload transformer_heaps(); // experiment_transformer.cpp
-experiment_workload training();          // experiment_training.cpp
-experiment_workload transfers();         // experiment_transfers.cpp
+experiment_workload all_reduces();              // experiment_all_reduce.cpp
+experiment_workload allocator_traffic();        // experiment_allocator.cpp
+experiment_workload compactions();              // experiment_compaction.cpp
+experiment_workload composites();               // experiment_composite.cpp
+experiment_workload first_touches();            // experiment_first_touch.cpp
+experiment_workload networks();                 // experiment_network.cpp
+experiment_workload oversubscription();         // experiment_oversubscription.cpp
+experiment_workload transformer();              // experiment_transformer.cpp
+experiment_workload transformer_beside_moves(); // experiment_transformer_moves.cpp
+experiment_workload transformer_heaps();        // experiment_transformer.cpp
+experiment_workload training();                 // experiment_training.cpp
+experiment_workload transfers();                // experiment_transfers.cpp
 
 } // namespace tlmalloc
 #endif

@@ -73,7 +73,8 @@ class network_run : public platform_run {
 
     void age(const tla_config &config) {
         std::string heap;
-        if (p_.at("aged") && !age_slice(config, p_.files.at("trace"), heap, &failure_)) platform_.age(heap, &failure_);
+        if (p_.at("aged") && !use_slice(config, p_.files.at("trace"), false, heap, &failure_))
+            platform_.age(heap, &failure_);
     }
 
     std::uint64_t programs() const { return platform_.pes().size(); }

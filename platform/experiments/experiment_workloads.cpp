@@ -227,6 +227,7 @@ static std::vector<experiment_workload> &all_workloads() {
         first_touches(),
         oversubscription(),
         transformer(),
+        transformer_beside_moves(),
         transformer_heaps(),
         training(),
         networks(),

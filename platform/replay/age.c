@@ -125,7 +125,7 @@ static tla_status age(const age_options *options, tla_error *error) {
     }
     char *text = NULL;
     size_t length = 0;
-    if (!status) status = aging_text(&made, &text, &length, error);
+    if (!status) status = aging_text(tla_stack_arena(made.stack), &text, &length, error);
     if (!status) fwrite(text, 1, length, snapshot);
     free(text);
     FILE *table = output_table();

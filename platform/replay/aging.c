@@ -27,8 +27,7 @@ tla_status aging_play(const alloc_trace *trace, size_t events, tla_policy policy
     return trace_replay(&part, made, NULL, result, error);
 }
 
-tla_status aging_text(const trace_allocator *allocator, char **text, size_t *length, tla_error *error) {
-    const tla_arena *arena = tla_stack_arena(allocator->stack);
+tla_status aging_text(const tla_arena *arena, char **text, size_t *length, tla_error *error) {
     tla_status status = tla_arena_snapshot(arena, NULL, 0, length);
     if (status && status != TLA_LIMIT) return tla_error_set(error, status, "snapshot: %s", tla_status_text(status));
     *text = malloc(*length + 1);

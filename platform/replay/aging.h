@@ -16,8 +16,8 @@ size_t aging_events_to_peak(const alloc_trace *trace);
 tla_status aging_play(const alloc_trace *trace, size_t events, tla_policy policy, const allocator_config *config,
                       trace_allocator *made, replay_result *result, tla_error *error);
 
-/* The state that is left, as text (arena.h), for the caller to free. */
-tla_status aging_text(const trace_allocator *allocator, char **text, size_t *length, tla_error *error);
+/* The state of an arena, as text (arena.h). The caller sets *text to NULL before, and frees it after any status. */
+tla_status aging_text(const tla_arena *arena, char **text, size_t *length, tla_error *error);
 
 #ifdef __cplusplus
 }

@@ -12,10 +12,12 @@ extern "C" {
 
 typedef struct compaction_replay_config {
     tla_policy policy;
-    uint64_t capacity; /* bytes of the memory */
+    uint64_t capacity;  /* bytes of the memory */
+    uint64_t alignment; /* of all blocks, bytes; 0: none */
     tla_compaction_config compaction;
     uint64_t budget; /* background: bytes that every event of the trace pays for. A move begins if some of them are left
                         when all moves before are paid for */
+    bool aged;       /* The trace is played up to its largest use before, and these blocks stay. They are not counted */
 } compaction_replay_config;
 
 /* Sums over the trace; a request is an alloc event. */
@@ -34,6 +36,12 @@ uint64_t compaction_replay_peak(const alloc_trace *trace);
  * after an error. */
 tla_status compaction_replay(const alloc_trace *trace, const compaction_replay_config *config,
                              compaction_replay_result *result, tla_error *error);
+
+/* Plays the trace up to its largest use, with compaction on demand, and then makes one hole that is as large as moves
+ * can make it, to a 64th of the bytes outside the largest hole. Writes the state of the memory as aging_text does.
+ * `aged` and `budget` have no effect. TLA_EXHAUSTED if the memory is too small; other errors as compaction_replay. */
+tla_status compaction_replay_heap(const alloc_trace *trace, const compaction_replay_config *config, char **text,
+                                  size_t *length, tla_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // Compaction in a platform: allocations that wait for moves, moves in the background, and kernels meanwhile.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
 #include "platform_bench.hpp"
+#include "test_initiator.hpp"
 
 #include <random>
 
@@ -34,6 +35,31 @@ struct bench : platform_bench {
 
     std::vector<tensor *> tensors;
 };
+
+// The controller begins a move whenever it likes, also of a block whose tensor is about to be freed.
+void free_while_blocks_move(const char *way) {
+    bench b({way, "controller.compaction=background", "controller.compaction_threshold=0", "mmu.page_size=64 KiB",
+             "controller.compaction_budget=100 GB/s"});
+    sc_core::sc_report_handler::set_handler(test_initiator::keep_report);
+    std::mt19937 random{1};
+    b.run_and_clean_up([&] {
+        for (unsigned round = 0; round < 20; round++) {
+            while (b.tensors.size() < 12) {
+                b.tensors.push_back(b.make((1 + random() % 4) << 14, TLA_HBM));
+                BOOST_REQUIRE(b.tensors.back());
+            }
+            while (b.tensors.size() > 4) {
+                std::swap(b.tensors[random() % b.tensors.size()], b.tensors.back());
+                BOOST_CHECK_EQUAL(b.platform.host().free_tensor(b.tensors.back(), &b.error), TLA_OK);
+                b.tensors.pop_back();
+            }
+        }
+    });
+    BOOST_CHECK_GT(b.statistics().compacted_blocks, 20u);
+    BOOST_CHECK_EQUAL(test_initiator::reports().size(), 0u);
+    for (const std::string &report : test_initiator::reports())
+        BOOST_TEST_MESSAGE(report);
+}
 
 } // namespace
 
@@ -101,6 +127,14 @@ BOOST_AUTO_TEST_CASE(in_the_background_a_slice_becomes_one_free_block_within_its
         BOOST_CHECK(b.make(4 * eighth, TLA_HBM));
     });
     BOOST_CHECK_EQUAL(b.statistics().compacted_allocs, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_freed_while_the_background_stops_and_moves_them) {
+    free_while_blocks_move("controller.move=stop");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_freed_while_the_background_moves_them) {
+    free_while_blocks_move("controller.move=concurrent");
 }
 
 // A plan that finds nothing takes the engine's time, and a MOVE arrives meanwhile.

@@ -57,7 +57,7 @@ std::string own_row(const std::string &mode, const std::string &with = "budget: 
                     const std::string &set = "controller.hbm_policy: first_fit") {
     return "name: e\nunit: u\nworkload: compaction\nfigures: all\n"
            "set: {controller.move: stop, controller.compaction_threshold: 0}\n"
-           "with: {trace: ./t.csv, capacity: 100, budget: 1 B}\nrows:\n  - {label: a, with: {" +
+           "with: {trace: ./t.csv, capacity: 100, budget: 1 B, aged: false}\nrows:\n  - {label: a, with: {" +
            with + "}, set: {controller.compaction: " + mode + ", " + set + "}}\n";
 }
 
@@ -123,6 +123,34 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_sweep_of_threshold_and_budget) {
         }
         check_page(line);
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_page_has_the_figures_of_an_aged_heap) {
+    const figures found = run_experiment(configs + "experiments/compaction_aged.yaml");
+    check_sums(found, 3614);
+    BOOST_CHECK_EQUAL(found.size(), placements.size() * 3);
+    const std::string page = read_text(configs + "experiments/README.md");
+    const std::map<std::string, int> refused{{"next_fit", 34}, {"worst_fit", 73}, {"buddy", 2}};
+    for (const std::string &placement : placements) {
+        const auto known = refused.find(placement);
+        BOOST_CHECK_EQUAL(found.at(placement + ", off").at("fragmented"), known == refused.end() ? 0 : known->second);
+        for (const char *mode : {", on_demand", ", background"})
+            BOOST_CHECK_EQUAL(found.at(placement + mode).at("fragmented"), 0);
+    }
+    for (const char *mode : {", on_demand", ", background"})
+        BOOST_CHECK(contains(page, fixed(found.at(std::string("next_fit") + mode).at("moved_per_byte"), 2) + " and " +
+                                       fixed(found.at(std::string("worst_fit") + mode).at("moved_per_byte"), 2)));
+}
+
+// The first run has most at its eighth event, 320 bytes, which stay.
+BOOST_AUTO_TEST_CASE(blocks_of_an_aged_heap_stay_and_are_not_counted) {
+    const auto tight = play("on_demand", "aged: true, capacity: 75"); // 480 bytes: four blocks of the second run
+    BOOST_CHECK_EQUAL(tight.at("requests"), 9);
+    BOOST_CHECK_EQUAL(tight.at("exhausted"), 5);
+    BOOST_CHECK_EQUAL(tight.at("served") * (1 << 20), 4 * 40);
+    const auto roomy = play("on_demand", "aged: true, capacity: 110"); // 704 bytes: the hole needs blocks 5 and 7
+    BOOST_CHECK_EQUAL(roomy.at("exhausted") + roomy.at("fragmented"), 0);
+    BOOST_CHECK_EQUAL(roomy.at("moved_blocks"), 2);
 }
 
 BOOST_AUTO_TEST_CASE(on_demand_no_request_is_refused_as_fragmented_with_five_percent_more_than_the_peak) {

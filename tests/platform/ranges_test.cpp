@@ -1,6 +1,7 @@
-// Ranges on a platform: `tlmalloc reproduce ranges`, the page's table, and runs with and without the key.
+// Ranges, and compaction beside a kernel, on a platform: `tlmalloc reproduce`, the page's tables, and runs with ranges.
 #include "platform/command_line.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <jansson.h>
 #include <map>
@@ -34,9 +35,25 @@ figures figures_of(const std::string &file) {
     return found;
 }
 
-const std::vector<const char *> columns{"fresh_misses", "aged_misses", "fresh_kernel", "aged_kernel"};
+using columns = std::vector<const char *>;
+const columns of_ranges{"fresh_misses", "aged_misses", "compacted_misses",
+                        "fresh_kernel", "aged_kernel", "compacted_kernel"};
+const columns of_compaction{"kernel", "lost", "moved", "longest_stop"};
 
-void check_page(const figures &found) {
+// The rows of an experiment whose labels contain one of these texts.
+std::string some_rows(const std::string &name, const std::vector<std::string> &texts) {
+    std::string some;
+    std::istringstream file(read_text(configs + "experiments/" + name));
+    for (std::string line; std::getline(file, line);)
+        if (line.rfind("  - {label", 0) != 0 ||
+            std::any_of(texts.begin(), texts.end(), [&](const std::string &text) { return contains(line, text); }))
+            some += line + "\n";
+    for (const std::string from : {": ../npu", ": ../traces"})
+        if (const std::size_t at = some.find(from); at != some.npos) some.replace(at, 5, ": " + configs);
+    return some;
+}
+
+void check_page(const figures &found, const columns &columns) {
     const std::string page = read_text(configs + "experiments/README.md");
     for (const auto &[label, figure] : found) {
         std::string line = "\n| " + label + " |";
@@ -50,25 +67,30 @@ void check_page(const figures &found) {
 
 // The rows of small pages without ranges and with the most.
 BOOST_AUTO_TEST_CASE(ranges_spare_a_kernel_most_of_its_walks_as_the_page_says) {
-    std::string some;
-    std::istringstream file(read_text(configs + "experiments/ranges.yaml"));
-    for (std::string line; std::getline(file, line);)
-        if (line.rfind("  - {label", 0) != 0 || contains(line, "\"4 KiB, no") || contains(line, "\"4 KiB, 64"))
-            some += line + "\n";
-    for (const std::string from : {": ../npu", ": ../traces"})
-        some.replace(some.find(from), 5, ": " + configs);
     scratch_directory scratch;
-    const figures found = figures_of(scratch.write("some.yaml", some));
+    const figures found =
+        figures_of(scratch.write("some.yaml", some_rows("ranges.yaml", {"\"4 KiB, no", "\"4 KiB, 64"})));
     BOOST_REQUIRE_EQUAL(found.size(), 2u);
-    check_page(found);
-    for (const char *column : columns)
+    check_page(found, of_ranges);
+    for (const char *column : of_ranges)
         BOOST_CHECK_LT(found.at("4 KiB, 64 ranges").at(column), found.at("4 KiB, no ranges").at(column));
 }
 
 BOOST_AUTO_TEST_CASE(every_figure_of_the_pages_table_is_reproduced) {
-    const figures found = figures_of(configs + "experiments/ranges.yaml");
-    BOOST_CHECK_EQUAL(found.size(), 12u);
-    check_page(found);
+    for (const auto &[name, columns] : {std::pair{"ranges", of_ranges}, std::pair{"compaction_felt", of_compaction}}) {
+        const figures found = figures_of(configs + "experiments/" + name + ".yaml");
+        BOOST_CHECK_EQUAL(found.size(), 12u);
+        check_page(found, columns);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_loses_time_to_compaction_as_the_page_says) {
+    scratch_directory scratch;
+    const figures found =
+        figures_of(scratch.write("some.yaml", some_rows("compaction_felt.yaml", {"\"2 MiB, stop, 10 GB/s"})));
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    check_page(found, of_compaction);
+    BOOST_CHECK_GT(found.begin()->second.at("moved"), 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_reports_ranges_if_it_has_them_and_no_word_of_them_otherwise) {

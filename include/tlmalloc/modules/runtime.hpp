@@ -394,7 +394,8 @@ class runtime {
     tla_status va_command(const tla_command &command, tla_completion &completion);
     tla_status free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion);
     bool knows(const pe_location &pe) const;
-    tla_status make_tensor(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error);
+    tla_status make_tensor(tensor wished, const std::vector<shard> &wanted, tensor **made, tla_error *error);
+    tla_status fill(tensor &t, const std::vector<shard> &wanted, tla_error *error);
     tla_status add_shards(tensor &t, const std::vector<shard> &wanted, const std::vector<tla_completion> &completions,
                           std::uint32_t correlation_id, tla_error *error);
     void tell_shortage(tla_memory_kind memory, const std::vector<shard> &wanted,
@@ -423,14 +424,16 @@ class runtime {
     tla_status find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const;
     tla_status change_controller(tensor &t, std::size_t part, shard to, tla_memory_kind memory, const std::string &what,
                                  tla_completion &completion, tla_error *error);
-    std::vector<addressed_command> list_recordings(const tensor &t, unsigned port, std::uint32_t correlation_id) const;
+    std::vector<addressed_command> list_recordings(const tensor &t, tla_opcode opcode, unsigned port,
+                                                   std::uint32_t correlation_id) const;
     tla_status record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error);
+    void forget_mappings(const tensor &t, std::uint32_t correlation_id);
     bool is_delegated(const tensor &t) const;
     void tell_delegation(const tensor &t, tla_opcode opcode);
     tla_status send_for_fault(way to, addressed_command what, tla_completion &completion, std::uint64_t &at_ps);
     void note_page(const pe_location &pe, std::uint64_t va, const std::string &refusal);
-    tla_status map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
-                        tla_error &why);
+    tla_status map_page(const tensor &t, const shard &page, tla_opcode opcode, std::uint32_t correlation_id,
+                        std::uint64_t &at_ps, tla_error &why);
     tla_status lead_to_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
                             tla_error &why);
     tla_status allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps, tla_error &why);
@@ -438,7 +441,8 @@ class runtime {
 
     const config settings_;
     tla_scope scope_{};
-    std::list<tensor> tensors_, freed_; // freed_: their free is in progress
+    std::list<tensor> unfinished_, tensors_,
+        freed_; // the creation of the first and the free of the last is in progress
     std::vector<free_list> free_lists_;
     std::uint32_t next_request_ = 1, next_correlation_ = 1;
     class launch_pads;

@@ -79,35 +79,46 @@ tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layo
 }
 
 // Creates addresses, blocks and mappings; all or nothing.
-tla_status runtime::make_tensor(tensor t, const std::vector<shard> &wanted, tensor **made, tla_error *error) {
-    const call here(*this, "tensor " + t.name, error);
+tla_status runtime::make_tensor(tensor wished, const std::vector<shard> &wanted, tensor **made, tla_error *error) {
+    const call here(*this, "tensor " + wished.name, error);
     if (!here.may_begin()) return here.result(TLA_RESET);
+    const auto place = unfinished_.insert(unfinished_.end(), std::move(wished));
+    tensor &t = *place;
+    const tla_status status = fill(t, wanted, error);
+    if (status) {
+        unfinished_.erase(place);
+        return here.result(status);
+    }
+    tensors_.splice(tensors_.end(), unfinished_, place);
+    *made = &t;
+    return here.result(TLA_OK);
+}
+
+// Addresses, memory and mappings of a tensor; none after an error.
+tla_status runtime::fill(tensor &t, const std::vector<shard> &wanted, tla_error *error) {
     const std::uint32_t correlation_id = t.object = next_correlation_++;
     const std::uint64_t start = now_ps();
     tla_command reserve = new_command(TLA_OP_VA_ALLOC, TLA_TARGET_VA_MANAGER, correlation_id);
     reserve.nbytes = t.nbytes;
     tla_completion range{};
-    if (va_command(reserve, range))
-        return here.result(explain(error, "tensor " + t.name + ": virtual addresses", range, t.nbytes));
+    if (va_command(reserve, range)) return explain(error, "tensor " + t.name + ": virtual addresses", range, t.nbytes);
     t.va = {range.value};
     const std::vector<tla_completion> completions = allocate_blocks(t, wanted, correlation_id);
     tla_status status = add_shards(t, wanted, completions, correlation_id, error);
     t.alloc_ps = now_ps() - start;
     if (!status) {
-        status = record_mappings(t, correlation_id, error);
-        if (!status) status = map(t, TLA_OP_MAP, correlation_id, error);
+        status = map(t, TLA_OP_MAP, correlation_id, error);
+        if (!status) {
+            status = record_mappings(t, correlation_id, error);
+            if (status) map(t, TLA_OP_UNMAP, correlation_id, nullptr);
+        }
         if (!status) tell_delegation(t, TLA_OP_MAP);
         t.map_ps = now_ps() - start - t.alloc_ps;
         if (status) free_shards(t, correlation_id, nullptr);
     }
     if (!status && pager_) status = pager_->reserve_home(t, correlation_id, error);
-    if (status) {
-        free_addresses(t, correlation_id, range);
-        return here.result(status);
-    }
-    tensors_.push_back(std::move(t));
-    *made = &tensors_.back();
-    return here.result(TLA_OK);
+    if (status) free_addresses(t, correlation_id, range);
+    return status;
 }
 
 // Maps or unmaps all shards in every MMU that is to see them, as many entries in a command as fit.
@@ -151,12 +162,12 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     tensor &t = *which;
     tell_delegation(t, TLA_OP_UNMAP); // afterwards all pages are known
     const std::uint32_t correlation_id = next_correlation_++;
+    forget_mappings(t, correlation_id);
     tla_status status = map(t, TLA_OP_UNMAP, correlation_id, error);
     tla_completion completion{};
     const tla_status range = free_addresses(t, correlation_id, completion);
     if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
-    const tla_status freed =
-        free_shards(t, correlation_id, status ? nullptr : error); // nothing leads there any more, and no block moves
+    const tla_status freed = free_shards(t, correlation_id, status ? nullptr : error); // nothing leads there any more
     const tla_status left = pager_ ? pager_->free_home(t, correlation_id, status || freed ? nullptr : error) : TLA_OK;
     freed_.remove_if([&](const tensor &other) { return &other == which; });
     return here.result(status ? status : freed ? freed : left);

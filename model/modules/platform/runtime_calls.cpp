@@ -23,8 +23,8 @@ tla_status runtime::call::result(tla_status status) const {
 }
 
 void runtime::forget_all() {
-    tensors_.clear();
-    freed_.clear();
+    for (std::list<tensor> *const list : {&unfinished_, &tensors_, &freed_})
+        list->clear();
     free_lists_.clear();
     owed_.clear();
     refused_pages_.clear();

@@ -31,7 +31,7 @@ tla_status runtime::bring_page(const pe_location &pe, std::uint64_t va, bool aga
         status = has_home(t) ? pager_->bring(t, page, {correlation_id, at_ps, why})
                              : allocate_page(t, page, correlation_id, at_ps, why);
     } else {
-        if (need == TLA_PAGE_MAP) status = map_page(t, t.shards[which], correlation_id, at_ps, why);
+        if (need == TLA_PAGE_MAP) status = map_page(t, t.shards[which], TLA_OP_MAP, correlation_id, at_ps, why);
         if (status == TLA_OVERLAP) status = TLA_OK; // the mapping was in flight, and has arrived
         if (!status) t.shards[which].ready_ps = faults_served_ps_ = at_ps;
     }
@@ -57,14 +57,14 @@ tla_status runtime::send_for_fault(way to, addressed_command what, tla_completio
     return send(to, what.port_address, what.command, completion, at_ps);
 }
 
-tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
-                             tla_error &why) {
+tla_status runtime::map_page(const tensor &t, const shard &page, tla_opcode opcode, std::uint32_t correlation_id,
+                             std::uint64_t &at_ps, tla_error &why) {
     tla_tensor one = view(t);
     one.shards = &page;
     one.count = 1;
     addressed_command map{settings_.fault_port * std::uint64_t{TLA_PORT_BYTES},
-                          new_command(TLA_OP_MAP, TLA_TARGET_VA_MANAGER, correlation_id), 0};
-    tla_tensor_map_command(&one, 0, TLA_OP_MAP, &map.command);
+                          new_command(opcode, TLA_TARGET_VA_MANAGER, correlation_id), 0};
+    tla_tensor_map_command(&one, 0, opcode, &map.command);
     tla_completion completion{};
     const tla_status status = send_for_fault(way::addresses, map, completion, at_ps);
     if (!status) return TLA_OK;
@@ -72,17 +72,21 @@ tla_status runtime::map_page(const tensor &t, const shard &page, std::uint32_t c
     return explain(&why, "map in " + to_string(completion.failed_at), completion, 0);
 }
 
-// Tells the controller the mapping, where blocks can move, and then the MMUs.
+// Maps the page, and tells its controller where blocks can move: it may move from then on.
 tla_status runtime::lead_to_page(const tensor &t, const shard &page, std::uint32_t correlation_id, std::uint64_t &at_ps,
                                  tla_error &why) {
+    if (const tla_status status = map_page(t, page, TLA_OP_MAP, correlation_id, at_ps, why)) return status;
     tensor one = t;
     one.shards = {page};
-    for (const addressed_command &bind : list_recordings(one, settings_.fault_port, correlation_id)) {
+    for (const addressed_command &bind : list_recordings(one, TLA_OP_BIND, settings_.fault_port, correlation_id)) {
         tla_completion completion{};
         completion.status = send_for_fault(way::fabric, bind, completion, at_ps);
-        if (completion.status) return explain(&why, "record of the mapping at its controller", completion, 0);
+        if (!completion.status) continue;
+        tla_error ignored{};
+        map_page(t, page, TLA_OP_UNMAP, correlation_id, at_ps, ignored);
+        return explain(&why, "record of the mapping at its controller", completion, 0);
     }
-    return map_page(t, page, correlation_id, at_ps, why);
+    return TLA_OK;
 }
 
 tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlation_id, std::uint64_t &at_ps,
@@ -100,15 +104,17 @@ tla_status runtime::allocate_page(tensor &t, shard page, std::uint32_t correlati
     faults_served_ps_ = at_ps;
     remember(t.memory, page.where, completion);
     page.pa = {completion.value};
+    const std::size_t at = t.shards.size();
+    t.shards.push_back(page); // before it can move
     if (const tla_status status = lead_to_page(t, page, correlation_id, at_ps, why)) {
+        t.shards.erase(t.shards.begin() + static_cast<std::ptrdiff_t>(at));
         if (ask_controller(TLA_OP_FREE))
             owed_.push_back(page);
         else
             remember(t.memory, page.where, completion);
         return status == TLA_OVERLAP && is_delegated(t) ? TLA_OK : status; // a controller was faster
     }
-    page.ready_ps = faults_served_ps_ = at_ps;
-    t.shards.push_back(page);
+    t.shards[at].ready_ps = faults_served_ps_ = at_ps;
     return TLA_OK;
 }
 

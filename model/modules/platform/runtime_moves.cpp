@@ -15,8 +15,8 @@ const char *runtime::why_fixed(const tensor &t) const {
     return nullptr;
 }
 
-// One BIND for every controller and scope. It comes before the MAP, so that the FREE of the block undoes it too.
-std::vector<runtime::addressed_command> runtime::list_recordings(const tensor &t, unsigned port,
+// One BIND or UNBIND for every controller and scope.
+std::vector<runtime::addressed_command> runtime::list_recordings(const tensor &t, tla_opcode opcode, unsigned port,
                                                                  std::uint32_t correlation_id) const {
     std::vector<addressed_command> commands;
     if (why_fixed(t)) return commands;
@@ -27,7 +27,7 @@ std::vector<runtime::addressed_command> runtime::list_recordings(const tensor &t
         const auto first = static_cast<std::ptrdiff_t>(commands.size());
         for (std::size_t i = 0; i < count; i++) {
             const shard &s = t.shards[done + i];
-            addressed_command bind = to_controller(port, TLA_OP_BIND, memory_of(s), s, correlation_id);
+            addressed_command bind = to_controller(port, opcode, memory_of(s), s, correlation_id);
             auto found = std::find_if(commands.begin() + first, commands.end(),
                                       [&](const addressed_command &c) { return c.port_address == bind.port_address; });
             if (found == commands.end()) {
@@ -41,18 +41,41 @@ std::vector<runtime::addressed_command> runtime::list_recordings(const tensor &t
     return commands;
 }
 
+// After the MAP: blocks may move from now on. After an error none does.
 tla_status runtime::record_mappings(const tensor &t, std::uint32_t correlation_id, tla_error *error) {
     for (const tla_completion &completion :
-         send_commands(way::fabric, list_recordings(t, settings_.control_port, correlation_id)))
-        if (completion.status)
+         send_commands(way::fabric, list_recordings(t, TLA_OP_BIND, settings_.control_port, correlation_id)))
+        if (completion.status) {
+            forget_mappings(t, correlation_id);
             return explain(error, "tensor " + t.name + ": record of a mapping at its controller", completion, 0);
+        }
     return TLA_OK;
+}
+
+// No block of the tensor moves afterwards, and its shards have the places of their blocks. Waits for the blocks that
+// move already. After an error the FREE of the block forgets its mappings.
+void runtime::forget_mappings(const tensor &t, std::uint32_t correlation_id) {
+    std::vector<addressed_command> left = list_recordings(t, TLA_OP_UNBIND, settings_.control_port, correlation_id);
+    for (unsigned tries = 0; !left.empty() && tries < TLA_OWED_TRIES && !ends_calls(); tries++) {
+        if (tries > 0) wait_for_ps(settings_.retry.delay_ps << tries); // a move may take long
+        const std::vector<tla_completion> completions = send_commands(way::fabric, left);
+        std::vector<addressed_command> again;
+        for (const addressed_command &now : list_recordings(t, TLA_OP_UNBIND, settings_.control_port, correlation_id))
+            for (std::size_t i = 0; i < left.size(); i++) {
+                const tla_map_entry *const sent = left[i].command.entries, *const place = now.command.entries;
+                if (left[i].port_address != now.port_address || sent->va.value != place->va.value) continue;
+                const bool stays = std::equal(sent, sent + now.command.count, place,
+                                              [](const auto &a, const auto &b) { return a.pa.value == b.pa.value; });
+                if (completions[i].status == TLA_BUSY || (completions[i].status && !stays)) again.push_back(now);
+            }
+        left.swap(again);
+    }
 }
 
 // --- addresses -------------------------------------------------------------------------------------------------------
 
 void runtime::change_places(const tla_scope &scope, tla_map_entry *entries, std::size_t count) {
-    for (std::list<tensor> *const list : {&tensors_, &freed_})
+    for (std::list<tensor> *const list : {&unfinished_, &tensors_, &freed_})
         for (tensor &t : *list) {
             const tla_tensor all = view(t);
             for (std::size_t i = 0; i < t.shards.size(); i++) {
