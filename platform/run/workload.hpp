@@ -42,8 +42,8 @@ class workload {
         double alloc_and_map() const;
     };
 
-    // The tensors whose pages come with the first access to them: outputs (mmu.unmapped: demand), or also all tensors in
-    // HBM, whose pages can leave again (mmu.eviction).
+    // The tensors whose pages come with the first access to them: outputs (mmu.unmapped: demand), or also all tensors
+    // in HBM, whose pages can leave again (mmu.eviction).
     enum class on_demand { none, outputs, hbm };
     static on_demand demand_of(const tla_config &config);
 

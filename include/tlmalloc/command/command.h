@@ -267,7 +267,8 @@ typedef struct tla_completion {
      * - ALLOC_BATCH, GET: as for the first block
      * - FREE_BATCH: blocks that are now free. Failed FREE_BATCH: the number of the block that failed, from 0
      * - PUT: 1, or 0 when the key already exists; REMOVE: blocks
-     * - INVALIDATE, PAUSE to MMUs that keep bits of use: bit i: an MMU has used (PAUSE: written) the page of entry i < 64
+     * - INVALIDATE, PAUSE to MMUs that keep bits of use: bit i: an MMU has used (PAUSE: written) the page of entry i <
+     * 64
      * - LAUNCH, PE_DMA: start time (ps), with several PEs the latest; 0: it did not start */
     uint64_t value;
     /* Bytes, or entries:

@@ -142,8 +142,8 @@ class pe_mmu : public instrumented,
         unsigned outstanding = 64;
         bool dmi = true;     // forward DMI
         bool pauses = false; // accept PAUSE and RESUME: the blocks behind its mappings may move
-        // Bytes of the pages that the host evicts, a power of two, or 0: none. The MMU cuts accesses at the ends of such
-        // pages, keeps their bits of use, and passes on no DMI.
+        // Bytes of the pages that the host evicts, a power of two, or 0: none. The MMU cuts accesses at the ends of
+        // such pages, keeps their bits of use, and passes on no DMI.
         std::uint64_t evicted_page = 0;
         // How long in ps an access waits for the mapping after the host has answered its fault with OK; a posted
         // command is acknowledged before it arrives. After that time the access fails.
