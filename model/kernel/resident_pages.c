@@ -1,8 +1,13 @@
 /* Resident pages: for each memory an array, in the order of the hand's circle (clock), or of use (lru). */
-#include "tlmalloc/kernel/resident_pages.h"
+#include "kernel/resident_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+const char *tla_eviction_name(tla_eviction eviction) {
+    static const char *const names[] = {"off", "clock", "lru"};
+    return (unsigned)eviction < TLA_EVICTION_COUNT ? names[eviction] : NULL;
+}
 
 typedef struct page {
     tla_vaddr va;
@@ -27,11 +32,6 @@ struct tla_resident_pages {
     bool found;
     tla_vaddr victim;
 };
-
-const char *tla_eviction_name(tla_eviction eviction) {
-    static const char *const names[] = {"off", "clock", "lru"};
-    return (unsigned)eviction < TLA_EVICTION_COUNT ? names[eviction] : NULL;
-}
 
 tla_status tla_resident_pages_create(tla_eviction policy, tla_resident_pages **out) {
     *out = NULL;

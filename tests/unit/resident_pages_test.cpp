@@ -1,5 +1,5 @@
 // The book of resident pages: its victims beside a plain list, for random programs of both policies.
-#include "tlmalloc/kernel/resident_pages.h"
+#include "model/kernel/resident_pages.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -12,7 +12,7 @@
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/command/host_driver.h"
 #include "tlmalloc/kernel/message_queue.h"
-#include "tlmalloc/kernel/resident_pages.h"
+#include "tlmalloc/kernel/tensor_shards.h"
 #include "tlmalloc/kernel/types.h"
 #include "tlmalloc/memory/controller.h"
 #include "tlmalloc/vm/mmu.h"

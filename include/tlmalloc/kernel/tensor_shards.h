@@ -62,6 +62,12 @@ bool tla_tensor_is_copy(const tla_tensor *tensor, const tla_shard *shard);
  * its scope. The sender sets tag and target. Returns the number of shards in the command. */
 size_t tla_tensor_map_command(const tla_tensor *tensor, size_t from, tla_opcode opcode, tla_command *command);
 
+/* mmu.eviction: the choice of a page on demand that leaves a full memory for the host's memory. */
+typedef enum tla_eviction { TLA_EVICTION_OFF, TLA_EVICTION_CLOCK, TLA_EVICTION_LRU, TLA_EVICTION_COUNT } tla_eviction;
+
+/* "off", "clock", "lru"; NULL for an unknown value. */
+const char *tla_eviction_name(tla_eviction eviction);
+
 /* The need of a PE's page fault at a byte of a tensor. */
 typedef enum tla_page_need {
     TLA_PAGE_NOTHING, /* no action: another fault has allocated the page, available at its shard's ready_ps */

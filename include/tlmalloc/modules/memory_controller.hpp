@@ -5,7 +5,7 @@
 
 #include "tlmalloc/memory/controller.h"
 #include "tlmalloc/modules/control_window.hpp"
-#include "tlmalloc/modules/engine_maker.hpp"
+#include "tlmalloc/modules/controller_hooks.hpp"
 #include "tlmalloc/modules/initiator_socket.hpp"
 #include "tlmalloc/modules/instrumented.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
@@ -35,7 +35,7 @@ namespace tlmalloc {
 //
 // Moves, fronts, guard, exclusive accesses, DMI, lists, engines, faults, resets:
 // model/modules/memory/MEMORY_CONTROLLER.md.
-class memory_controller : public instrumented, public resettable, private command_handler {
+class memory_controller : public instrumented, public resettable, public controller_hooks, private command_handler {
     class accesses; // accesses through `in`
     std::unique_ptr<accesses> accesses_;
 
@@ -101,33 +101,7 @@ class memory_controller : public instrumented, public resettable, private comman
     bool can_move() const { return config_.move.mode != TLA_MOVE_OFF; } // blocks can
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
 
-    // For recordings: `decided` is called with every request that a memory has decided (stack.h), `counted` with every
-    // command that leaves a block with this many references. Set it before the first command and before restore().
-    struct watch {
-        std::function<void(tla_memory_kind, const tla_stack_deed &)> decided;
-        std::function<void(tla_memory_kind, std::uint64_t offset, bool one_more, std::uint64_t references,
-                           std::uint64_t at_ps)>
-            counted;
-    };
     void set_watch(watch who);
-
-    // Called, if set, after every commit of a memory that grows by itself (front `lazy`): the memory, its free list,
-    // and the time in ps at which the commit is done. It must neither wait nor send commands.
-    std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
-
-    // A block that has moved.
-    struct moved_block {
-        tla_site from, to;
-        std::uint64_t nbytes;
-        bool of_compaction;               // no command asked for it
-        std::uint64_t begun_ps, freed_ps; // when its new place was taken, and when its old place is free
-        tla_arena_stats left;             // free list of the memory of its old place
-    };
-    // Called, if set, when the old place of a block that has moved is free again, before a command can take that place.
-    // `stopped` is called after a time in which accesses to a block that moves waited. They must neither wait nor send
-    // commands.
-    std::function<void(const moved_block &)> moved;
-    std::function<void(std::uint64_t begin_ps, std::uint64_t end_ps)> stopped;
 
     // As tla_controller_restore, before the simulation runs, and as tla_controller_is_as_at_the_beginning.
     tla_status restore(tla_memory_kind kind, const std::string &snapshot, tla_error *error);

@@ -1,7 +1,7 @@
 // The engines for a memory controller's free lists, by the components of the build.
 #include "firmware_engine.hpp"
 #include "rtl_engine.hpp"
-#include "tlmalloc/modules/engine_maker.hpp"
+#include "tlmalloc/modules/controller_hooks.hpp"
 
 namespace tlmalloc {
 

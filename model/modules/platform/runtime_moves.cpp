@@ -1,4 +1,5 @@
 // Blocks of tensors that move: their controllers learn the mappings, and lead them elsewhere by command.
+#include "modules/memory/owed_frees.hpp"
 #include "runtime_places.hpp"
 #include "runtime_text.hpp"
 

@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_MODULES_PLATFORM_RUNTIME_PAGER_HPP
 #define TLMALLOC_MODULES_PLATFORM_RUNTIME_PAGER_HPP
 
-#include "tlmalloc/kernel/resident_pages.h"
+#include "kernel/resident_pages.h"
 #include "tlmalloc/modules/runtime.hpp"
 
 #include <memory>

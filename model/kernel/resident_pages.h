@@ -11,12 +11,13 @@
  *   the longest time. The order of use is therefore as fine as the searches: pages that were used between the same two
  *   searches keep their order. A new page counts as used.
  *
- * Not thread safe. */
-#ifndef TLMALLOC_KERNEL_RESIDENT_PAGES_H
-#define TLMALLOC_KERNEL_RESIDENT_PAGES_H
+ * Not thread safe. Internal to model/. */
+#ifndef TLMALLOC_MODEL_KERNEL_RESIDENT_PAGES_H
+#define TLMALLOC_MODEL_KERNEL_RESIDENT_PAGES_H
 
 #include "tlmalloc/base/phys_addr.h"
 #include "tlmalloc/base/status.h"
+#include "tlmalloc/kernel/tensor_shards.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,11 +26,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum tla_eviction { TLA_EVICTION_OFF, TLA_EVICTION_CLOCK, TLA_EVICTION_LRU, TLA_EVICTION_COUNT } tla_eviction;
-
-/* "off", "clock", "lru"; NULL for an unknown value. */
-const char *tla_eviction_name(tla_eviction eviction);
 
 enum { TLA_RESIDENT_PAGES_ASKED_MAX = 64 }; /* pages whose bits are read at a time */
 
