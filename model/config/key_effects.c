@@ -143,6 +143,10 @@ static bool delegates(const tla_config *c) {
     return c->mmu.fault_handler == TLA_FAULT_HANDLER_CONTROLLER;
 }
 
+static bool fills_host_memory(const tla_config *c) {
+    return uses_host_memory(c) || evicts(c);
+}
+
 static bool walks(const tla_config *c) {
     return c->mmu.walk != TLA_WALK_IDEAL;
 }
@@ -275,11 +279,11 @@ const tla_key_condition tla_key_conditions[] = {
     {"host_memory.interleave", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
     {"host_memory.direction_switch", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
     {"host_memory.latency", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
-    {"host_memory.channels", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
-    {"host_memory.channel_bandwidth", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
-    {"host_memory.interleave", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
-    {"host_memory.direction_switch", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
-    {"host_memory.latency", uses_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.channels", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.channel_bandwidth", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.interleave", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.direction_switch", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
+    {"host_memory.latency", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
 
     {"controller.host_policy", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
     {"controller.host_front.", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
