@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
         c.mmu.va_bits = 64;
         c.workload.asid %= c.mmu.asids;
         if (c.host.driver.kind == TLA_HOST_DRIVER_ASYNCHRONOUS) c.host.driver.synchronous = false;
-        c.controller.ports = std::max<uint32_t>(c.controller.ports, 5);
+        c.controller.ports = std::max<uint32_t>(c.controller.ports, 7);
         for (tla_tlb_level_config *tlb : {&c.mmu.tlb_l1, &c.mmu.tlb_l2}) { // two ways, of a power of two of sets
             while (tlb->entries & (tlb->entries - 1))
                 tlb->entries &= tlb->entries - 1;
@@ -240,9 +240,11 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
         if (c.controller.move.mode == TLA_MOVE_OFF || c.controller.free_list != TLA_LIST_REGISTERS ||
             c.controller.engine_nodes > 0 || c.controller.lockstep != TLA_LOCKSTEP_OFF)
             c.controller.compaction.mode = TLA_COMPACTION_OFF;
+        if (c.va.map_ack == TLA_MAP_ACK_POSTED || c.mmu.allow_remap || c.controller.move.mode != TLA_MOVE_OFF)
+            c.mmu.fault_handler = TLA_FAULT_HANDLER_HOST;
         if (c.mmu.unmapped != TLA_UNMAPPED_DEMAND || c.host_memory.capacity == 0 ||
             c.va.map_ack != TLA_MAP_ACK_VISIBLE || c.controller.move.mode != TLA_MOVE_OFF ||
-            c.controller.guard != TLA_GUARD_OFF)
+            c.controller.guard != TLA_GUARD_OFF || c.mmu.fault_handler != TLA_FAULT_HANDLER_HOST)
             c.host.eviction = TLA_EVICTION_OFF;
         while (c.messages.slots * c.messages.slot_size > TLA_MESSAGE_WINDOW_BYTES)
             c.messages.slots = 1;

@@ -1,6 +1,6 @@
 // The book of resident pages when the host's memory ends: a page that is refused is not there, all else stays.
 #include "host_memory/failing.hpp"
-#include "tlmalloc/kernel/resident_pages.h"
+#include "model/kernel/resident_pages.h"
 
 #include <memory>
 
