@@ -4,6 +4,8 @@
 
 #include "row.h"
 
+#define CHOICE_FRONT "assumption: one cycle for each access to a front's own table or list; no front is built in RTL"
+
 #define CHOICE_SIZES "tlmalloc's choice: in proportion to the memory"
 #define CHOICE_CLEARED "tlmalloc's choice: a chunk is cleared at 128 GB/s"
 

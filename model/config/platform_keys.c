@@ -14,7 +14,6 @@
 #define CHOICE "tlmalloc's choice"
 #define CHOICE_ENGINE "tlmalloc's choice: a hardware free-list engine at 1 GHz"
 #define LIST_IN_RTL "cycles of model/rtl/first_fit.sv at 1 GHz"
-#define CHOICE_FRONT "assumption: one cycle for each access to a front's own table or list; no front is built in RTL"
 
 /* A price of work.h: the key is that of the member without its _ps. */
 #define COST(section, event, default_price, source, meaning)                                                           \
