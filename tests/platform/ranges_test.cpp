@@ -90,6 +90,9 @@ BOOST_AUTO_TEST_CASE(a_kernel_loses_time_to_compaction_as_the_page_says) {
         figures_of(scratch.write("some.yaml", some_rows("compaction_felt.yaml", {"\"2 MiB, stop, 10 GB/s"})));
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
     check_page(found, of_compaction);
+    char lost[80];
+    std::snprintf(lost, sizeof lost, "block by\n%.0f %%", found.begin()->second.at("lost"));
+    BOOST_CHECK(contains(read_text(configs + "../README.md"), lost));
     BOOST_CHECK_GT(found.begin()->second.at("moved"), 0);
 }
 
