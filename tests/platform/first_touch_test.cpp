@@ -52,6 +52,11 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_time_of_first_touches_and_the_host_serves_
         for (const char *figure : {"mean", "longest"})
             BOOST_CHECK_GT(host.at(figure), 70 * controller.at(figure));
     }
+    char readme[80];
+    const int microseconds = static_cast<int>(found.at("host, 64 PEs").at("longest") + 0.5);
+    std::snprintf(readme, sizeof readme, "wait %d,%03d us for the host, or %.1f us for", microseconds / 1000,
+                  microseconds % 1000, found.at("controller, 64 PEs").at("longest"));
+    BOOST_CHECK(contains(read_text(configs + "../README.md"), readme));
     for (const double pes : {8.0, 64.0}) {
         const auto &together = found.at("host, " + std::to_string(static_cast<int>(pes)) + " PEs");
         BOOST_CHECK_CLOSE(together.at("longest"), pes * alone.at("longest"), 1);
