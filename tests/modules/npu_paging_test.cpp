@@ -341,3 +341,38 @@ BOOST_AUTO_TEST_CASE(a_page_stays_in_memory_if_its_copy_fails) {
         BOOST_CHECK_MESSAGE(why.find("copy of a page to the host's memory") != std::string::npos, why);
     });
 }
+
+// While a page returns, another PE reads its first bytes again and again.
+BOOST_AUTO_TEST_CASE(a_page_that_returns_is_not_seen_before_its_bytes) {
+    bench b({"host_memory.channel_bandwidth=1 GB/s", "host.dma_chunk=64 B"});
+    b.run_and_clean_up([&] {
+        constexpr unsigned reads = 300;
+        tensor *t = b.make_on_demand(page);
+        const bytes data = random_bytes(page, 21);
+        b.write(t, data);
+        tla_paddr tiles{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_pe_tcm(0, 0, 1, 0, &tiles), TLA_OK);
+        const auto read = [&](std::size_t pe, std::uint64_t tile) {
+            sc_core::sc_time delay;
+            const pe_dma::request what{pe_dma::direction::read, {t->va.value}, {tile}, 1, 8, 8};
+            BOOST_CHECK_EQUAL(b.platform.pes()[pe]->dma.transfer(what, delay), TLA_OK);
+            sc_core::wait(delay);
+        };
+        unsigned left = reads;
+        sc_core::sc_event over;
+        for (unsigned i = 0; i < reads; i++)
+            sc_core::sc_spawn([&, i] {
+                sc_core::wait(100.0 * i, sc_core::SC_NS);
+                read(1, tiles.value + i * 8);
+                if (--left == 0) over.notify();
+            });
+        tla_paddr other{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_pe_tcm(0, 0, 0, 0, &other), TLA_OK);
+        read(0, other.value);
+        BOOST_CHECK_GT(left, reads / 4); // others have not begun when it is over
+        while (left > 0)
+            sc_core::wait(over);
+        for (unsigned i = 0; i < reads; i++)
+            BOOST_CHECK(b.look(tiles.value + i * 8, 8) == bytes(data.begin(), data.begin() + 8));
+    });
+}
