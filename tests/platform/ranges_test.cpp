@@ -53,11 +53,11 @@ std::string some_rows(const std::string &name, const std::vector<std::string> &t
     return some;
 }
 
-void check_page(const figures &found, const columns &columns) {
+void check_page(const figures &found, const columns &of) {
     const std::string page = read_text(configs + "experiments/README.md");
     for (const auto &[label, figure] : found) {
         std::string line = "\n| " + label + " |";
-        for (const char *column : columns)
+        for (const char *column : of)
             line += " " + four_digits(figure.at(column)) + " |";
         BOOST_CHECK_MESSAGE(contains(page, line + "\n"), line);
     }
@@ -77,10 +77,10 @@ BOOST_AUTO_TEST_CASE(ranges_spare_a_kernel_most_of_its_walks_as_the_page_says) {
 }
 
 BOOST_AUTO_TEST_CASE(every_figure_of_the_pages_table_is_reproduced) {
-    for (const auto &[name, columns] : {std::pair{"ranges", of_ranges}, std::pair{"compaction_felt", of_compaction}}) {
+    for (const auto &[name, of] : {std::pair{"ranges", of_ranges}, std::pair{"compaction_felt", of_compaction}}) {
         const figures found = figures_of(configs + "experiments/" + name + ".yaml");
         BOOST_CHECK_EQUAL(found.size(), 12u);
-        check_page(found, columns);
+        check_page(found, of);
     }
 }
 
