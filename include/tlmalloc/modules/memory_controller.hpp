@@ -30,8 +30,7 @@ namespace tlmalloc {
 // With config::fault_page_size it serves page faults in ranges that the host delegates by MAP (command.h): ALLOC of the
 // page, MAP over `maps`, and a notice for the host. It passes all other faults on.
 //
-// With config::move, MOVE leads a block to another place while others use it; commands for the MMUs that map it leave
-// by `maps`.
+// With config::move, MOVE leads a block to another place while others use it. Its MMUs get commands over `maps`.
 //
 // Moves, fronts, guard, exclusive accesses, DMI, lists, engines, faults, resets:
 // model/modules/memory/MEMORY_CONTROLLER.md.
@@ -100,7 +99,6 @@ class memory_controller : public instrumented, public resettable, public control
     std::uint64_t data_errors() const;
     bool can_move() const { return config_.move.mode != TLA_MOVE_OFF; } // blocks can
     bool has_allocators() const { return tla_controller_memory(core_.get()) != nullptr; }
-
     void set_watch(watch who);
 
     // As tla_controller_restore, before the simulation runs, and as tla_controller_is_as_at_the_beginning.
