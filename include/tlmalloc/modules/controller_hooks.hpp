@@ -4,6 +4,7 @@
 
 #include "tlmalloc/config/parameters.h"
 #include "tlmalloc/memory/controller.h"
+#include "tlmalloc/modules/systemc.hpp"
 
 #include <cstdint>
 #include <functional>
