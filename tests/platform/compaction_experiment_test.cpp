@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_an_aged_heap_stay_and_are_not_counted) {
     const auto tight = play("on_demand", "aged: true, capacity: 75"); // 480 bytes: four blocks of the second run
     BOOST_CHECK_EQUAL(tight.at("requests"), 9);
     BOOST_CHECK_EQUAL(tight.at("exhausted"), 5);
-    BOOST_CHECK_EQUAL(tight.at("served") * (1 << 20), 4 * 40);
+    BOOST_CHECK_CLOSE(tight.at("served") * (1 << 20), 160., 1e-6);
     const auto roomy = play("on_demand", "aged: true, capacity: 110"); // 704 bytes: the hole needs blocks 5 and 7
     BOOST_CHECK_EQUAL(roomy.at("exhausted") + roomy.at("fragmented"), 0);
     BOOST_CHECK_EQUAL(roomy.at("moved_blocks"), 2);
