@@ -118,7 +118,8 @@ BOOST_AUTO_TEST_CASE(tensors_of_twice_the_memory_are_copied_with_both_policies_b
 
 BOOST_AUTO_TEST_CASE(tables_in_memory_share_it_with_pages) {
     for (const char *policy : {"mmu.eviction=clock", "mmu.eviction=lru"})
-        copy_well({policy, "mmu.walk=memory", "system.pes_per_cube=1"}, {});
+        for (const char *prefetch : {"mmu.prefetch=0", "mmu.prefetch=12", "mmu.prefetch=64"})
+            copy_well({policy, "mmu.walk=memory", "system.pes_per_cube=1", prefetch}, {});
 }
 
 BOOST_AUTO_TEST_CASE(a_run_with_evictions_takes_the_same_time_for_every_quantum) {

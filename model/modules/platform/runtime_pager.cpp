@@ -55,10 +55,12 @@ tla_status runtime::pager::reserve_home(tensor &t, std::uint32_t correlation_id,
     const std::vector<shard> wanted{{of_.settings_.pes.front(), {}, t.nbytes, 0, 0}};
     tla_error why{};
     if (const tla_status status =
-            of_.add_shards(home, wanted, of_.allocate_blocks(home, wanted, correlation_id), correlation_id, &why))
+            of_.add_shards(home, wanted, of_.allocate_blocks(home, wanted, correlation_id), correlation_id, &why)) {
+        const std::string text = why.text, shortage = text.substr(0, text.find(" (correlation"));
         return tla_error_set(error, status,
-                             "%.180s; mmu.eviction needs a place there for each page: set host_memory.capacity",
-                             why.text);
+                             "%s; mmu.eviction needs a place there for each page: set host_memory.capacity",
+                             shortage.c_str());
+    }
     t.home = home.shards.front();
     t.at_home.assign((t.nbytes - 1) / of_.settings_.page_size + 1, false);
     return TLA_OK;
@@ -125,6 +127,10 @@ tla_status runtime::pager::bring(tensor &t, const shard &page, const service &s)
     if (count > 0) { // the fault needs its own page only
         status = fetch(t, pages, s);
         if (!status) status = map(t, pages, s);
+        for (; is_full(status) && pages.size() > 1; pages.pop_back()) { // a table takes the place of a page
+            free_block(t, pages.back(), s);
+            status = map(t, {pages.begin(), pages.end() - 1}, s);
+        }
     }
     of_.faults_served_ps_ = s.at_ps;
     for (shard &p : pages) {
