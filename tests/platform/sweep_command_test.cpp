@@ -227,9 +227,15 @@ BOOST_AUTO_TEST_CASE(a_part_of_the_points_can_be_run_and_the_failed_ones_again) 
 
 BOOST_AUTO_TEST_CASE(a_kernel_that_crashes_and_a_point_that_takes_too_long_are_rows) {
     scratch_directory scratch;
-    const std::string crash = scratch.write("crash.c", "#include \"tlmalloc/kernel.h\"\n#include <stdlib.h>\n"
-                                                       "static tla_status run(tl_context *k) { (void)k; abort(); }\n"
-                                                       "TL_KERNEL(.name = \"crash\", .run = run);\n");
+    const std::string crash =
+        scratch.write("crash.c", "#include \"tlmalloc/kernel.h\"\n#include <stdio.h>\n#include <stdlib.h>\n"
+                                 "static tla_status run(tl_context *k) {\n"
+                                 "    (void)k;\n"
+                                 "    for (int i = 0; i < 1000; i++)\n"
+                                 "        fputs(\"tlmalloc run: warning: one\\n\", stderr);\n"
+                                 "    abort();\n"
+                                 "}\n"
+                                 "TL_KERNEL(.name = \"crash\", .run = run);\n");
     const std::string file = scratch.write("s.yaml", "name: ends\ncommand: run\nplatform: " + npu +
                                                          "\nkeys: [{key: --kernel, values: [vector_add, ./crash.c]}]\n"
                                                          "figures: {end: sim_time_ps}\n");

@@ -94,18 +94,21 @@ static tla_status begin(pool *p, worker *w, tla_error *error) {
 
 /* The first line that is no warning, without the name of the command. */
 static void read_message(const worker *w, const char *command, char *message, size_t room) {
-    char text[8192];
-    const ssize_t length = pread(w->streams.messages, text, sizeof text - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
     const tla_phrase prefix = tla_phrase_of("tlmalloc %s: ", command);
+    char text[8192];
+    off_t at = 0;
     *message = '\0';
-    char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n"));) {
+    for (ssize_t length; (length = pread(w->streams.messages, text, sizeof text - 1, at)) > 0;) {
+        text[length] = '\0';
+        const size_t size = strcspn(text, "\n");
+        text[size] = '\0';
+        const char *line = text;
         if (strncmp(line, prefix.text, strlen(prefix.text)) == 0) line += strlen(prefix.text);
         if (*line && !strstr(line, "warning: ")) {
             snprintf(message, room, "%s", line);
             return;
         }
+        at += (off_t)size + 1;
     }
 }
 
