@@ -1,6 +1,8 @@
 /* The front end of an MMU: table, TLB, walkers and the window of changes, asked in the right order. */
 #include "mmu_state.h"
 
+#include "tlmalloc/base/memory_kind.h"
+
 #include <stdlib.h>
 
 const char *tla_walk_mode_name(tla_walk_mode mode) {
@@ -156,6 +158,22 @@ void tla_mmu_find_run(const tla_mmu *m, const tla_mmu_access *extent, tla_vaddr 
 bool tla_mmu_piece_join(tla_mmu_piece *last, const tla_mmu_piece *next) {
     if (last->fallback || next->fallback || last->pa.value + last->nbytes != next->pa.value) return false;
     last->nbytes += next->nbytes;
+    return true;
+}
+
+bool tla_mmu_piece_cut(tla_mmu_piece *piece, uint64_t slice_bytes, tla_mmu_piece *rest) {
+    tla_paddr_fields place;
+    tla_memory_kind memory;
+    if (slice_bytes == 0 || tla_paddr_decode(piece->pa, &place)) return false;
+    if (tla_memory_kind_of_fields(&place, &memory) || memory != TLA_HBM) return false;
+    const uint64_t left = slice_bytes - place.offset % slice_bytes;
+    if (piece->nbytes <= left) return false;
+    *rest = *piece;
+    rest->pa.value += left;
+    rest->nbytes -= left;
+    rest->walk_start_ps = rest->walk_end_ps = 0;
+    rest->walked = false;
+    piece->nbytes = left;
     return true;
 }
 

@@ -461,3 +461,27 @@ BOOST_AUTO_TEST_CASE(pieces_are_joined_where_physical_memory_is_contiguous) {
     BOOST_CHECK(!tla_mmu_piece_join(&last, &taken)); // an address that is nobody's
     BOOST_CHECK_EQUAL(last.nbytes, 0x1800u);
 }
+
+BOOST_AUTO_TEST_CASE(pieces_are_cut_where_an_hbm_slice_ends) {
+    const auto piece = [](std::uint64_t offset, std::uint64_t nbytes, std::uint32_t die = 1) {
+        tla_paddr_fields place{};
+        place.die = die;
+        place.unit = TLA_UNIT_HBM;
+        place.offset = offset;
+        tla_mmu_piece p{};
+        BOOST_REQUIRE_EQUAL(tla_paddr_encode(&place, &p.pa), TLA_OK);
+        p.nbytes = nbytes;
+        p.walked = true;
+        return p;
+    };
+    tla_mmu_piece over = piece(3999, 4002), rest{}, last{};
+    const std::uint64_t begin = over.pa.value;
+    BOOST_CHECK(tla_mmu_piece_cut(&over, 4000, &rest));
+    BOOST_CHECK(over.pa.value == begin && over.nbytes == 1 && over.walked);
+    BOOST_CHECK(rest.pa.value == begin + 1 && rest.nbytes == 4001 && !rest.walked);
+    BOOST_CHECK(tla_mmu_piece_cut(&rest, 4000, &last));
+    BOOST_CHECK(rest.nbytes == 4000 && last.pa.value == begin + 4001 && last.nbytes == 1);
+    for (tla_mmu_piece whole : {piece(4000, 4000), piece(3999, 1), piece(3999, 2, TLA_HOST_DIE)})
+        BOOST_CHECK(!tla_mmu_piece_cut(&whole, 4000, &rest));
+    BOOST_CHECK(!tla_mmu_piece_cut(&over, 0, &rest));
+}

@@ -145,6 +145,7 @@ class pe_mmu : public instrumented,
         // Bytes of the pages that the host evicts, a power of two, or 0: none. The MMU cuts accesses at the ends of
         // such pages, keeps their bits of use, and passes on no DMI.
         std::uint64_t evicted_page = 0;
+        std::uint64_t slice_bytes = 0; // bytes of a PE's HBM slice, at whose end it cuts accesses; 0: unknown
         // How long in ps an access waits for the mapping after the host has answered its fault with OK; a posted
         // command is acknowledged before it arrives. After that time the access fails.
         std::uint64_t fault_patience_ps = 1'000'000'000;
@@ -252,6 +253,7 @@ class pe_mmu : public instrumented,
     static std::uint32_t asid_of(const tlm::tlm_generic_payload &payload);
     tla_mmu_access wanted_by(const tlm::tlm_generic_payload &payload) const;
     void append(route &where, const tla_mmu_piece &found) const;
+    void cut(route &where) const;
     void count(const tla_mmu_access &wanted, const route &where, std::uint64_t at_ps);
     void tell(trouble what, const tla_mmu_access &access, std::uint64_t at_ps) const {
         if (troubled) troubled({what, access, at_ps});

@@ -274,6 +274,11 @@ typedef struct tla_mmu_piece {
  * changes nothing, if they are separate, or if either is a fallback. */
 bool tla_mmu_piece_join(tla_mmu_piece *last, const tla_mmu_piece *next);
 
+/* Ends a piece where the HBM slice of its first byte ends, because each slice is a memory of its own; *rest is what
+ * follows. slice_bytes: of every slice; 0: unknown. Returns false, and changes nothing, for a piece that does not go on
+ * behind its slice. */
+bool tla_mmu_piece_cut(tla_mmu_piece *piece, uint64_t slice_bytes, tla_mmu_piece *rest);
+
 typedef struct tla_mmu_stats {
     uint64_t hits, misses; /* lookups that the TLB served, all levels together; that neither TLB nor ranges served */
     uint64_t walk_errors;  /* walks whose data differed from the table, or could not be read */

@@ -72,6 +72,7 @@ tla_fault_injection faults_of(const tla_config &c, const pe_location &where) {
 
 pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
     pe_mmu::config result(c.mmu);
+    result.slice_bytes = c.system.hbm_per_cube / c.system.pes_per_cube;
     if (c.host.eviction != TLA_EVICTION_OFF) result.evicted_page = c.host.page_size;
     result.pauses = has_moves(c) || result.evicted_page > 0;
     result.allocator_port = TLA_PORT_OF_MMU;

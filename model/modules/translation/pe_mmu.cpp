@@ -95,6 +95,12 @@ std::uint32_t pe_mmu::asid_of(const tlm::tlm_generic_payload &payload) {
 // The page table joins equal pages itself; a TLB returns page by page.
 void pe_mmu::append(route &where, const tla_mmu_piece &found) const {
     if (config_.walk == TLA_WALK_IDEAL || !tla_mmu_piece_join(&where.last(), &found)) where.rest.push_back(found);
+    cut(where);
+}
+
+void pe_mmu::cut(route &where) const {
+    for (tla_mmu_piece rest{}; tla_mmu_piece_cut(&where.last(), config_.slice_bytes, &rest);)
+        where.rest.push_back(rest);
 }
 
 void pe_mmu::show_lookup(const tla_mmu_piece &found, std::uint64_t at_ps) {
@@ -211,6 +217,8 @@ unsigned pe_mmu::debug(tlm::tlm_generic_payload &payload) {
     for (; wanted.nbytes > 0; wanted.va.value += pieces.back().nbytes, wanted.nbytes -= pieces.back().nbytes) {
         pieces.emplace_back();
         if (tla_mmu_probe(mmu_.get(), &wanted, now_ps, &pieces.back())) return 0;
+        tla_mmu_piece rest{};
+        tla_mmu_piece_cut(&pieces.back(), config_.slice_bytes, &rest); // which is looked up next
     }
     if (payload.is_write()) marks_->note({asid_of(payload), {va}, length, TLA_WRITE});
     unsigned moved = 0;

@@ -281,10 +281,12 @@ void pe_mmu::steps::settle(translation &j) {
             return;
         }
         where.stale |= found.piece.stale;
-        if (p == j.first)
+        if (p == j.first) {
             where.first = found.piece;
-        else
+            mmu_.cut(where);
+        } else {
             mmu_.append(where, found.piece);
+        }
     }
     j.held = is_behind(j);
     held_ += j.held;
