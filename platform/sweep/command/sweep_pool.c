@@ -105,7 +105,7 @@ static void read_message(const worker *w, const char *command, char *message, si
         const char *line = text;
         if (strncmp(line, prefix.text, strlen(prefix.text)) == 0) line += strlen(prefix.text);
         if (*line && !strstr(line, "warning: ")) {
-            snprintf(message, room, "%s", line);
+            snprintf(message, room, "%.*s", (int)room - 1, line);
             return;
         }
         at += (off_t)size + 1;
