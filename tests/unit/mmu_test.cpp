@@ -1,5 +1,6 @@
 // The front end of an MMU: table, TLB, walkers and window together, against a map of bytes.
 #include "lone_mmu.hpp"
+#include "tlmalloc/base/memory_kind.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -463,10 +464,10 @@ BOOST_AUTO_TEST_CASE(pieces_are_joined_where_physical_memory_is_contiguous) {
 }
 
 BOOST_AUTO_TEST_CASE(pieces_are_cut_where_an_hbm_slice_ends) {
-    const auto piece = [](std::uint64_t offset, std::uint64_t nbytes, std::uint32_t die = 1) {
+    const auto piece = [](std::uint64_t offset, std::uint64_t nbytes, tla_memory_kind memory = TLA_HBM) {
         tla_paddr_fields place{};
-        place.die = die;
-        place.unit = TLA_UNIT_HBM;
+        place.die = memory == TLA_HOST_MEMORY ? TLA_HOST_DIE : 1;
+        place.unit = tla_memory_kind_unit(memory);
         place.offset = offset;
         tla_mmu_piece p{};
         BOOST_REQUIRE_EQUAL(tla_paddr_encode(&place, &p.pa), TLA_OK);
@@ -481,7 +482,7 @@ BOOST_AUTO_TEST_CASE(pieces_are_cut_where_an_hbm_slice_ends) {
     BOOST_CHECK(rest.pa.value == begin + 1 && rest.nbytes == 4001 && !rest.walked);
     BOOST_CHECK(tla_mmu_piece_cut(&rest, 4000, &last));
     BOOST_CHECK(rest.nbytes == 4000 && last.pa.value == begin + 4001 && last.nbytes == 1);
-    for (tla_mmu_piece whole : {piece(4000, 4000), piece(3999, 1), piece(3999, 2, TLA_HOST_DIE)})
+    for (tla_mmu_piece whole : {piece(4000, 4000), piece(3999, 1), piece(3999, 2, TLA_HOST_MEMORY)})
         BOOST_CHECK(!tla_mmu_piece_cut(&whole, 4000, &rest));
     BOOST_CHECK(!tla_mmu_piece_cut(&over, 0, &rest));
 }
