@@ -1,6 +1,6 @@
 // `tlmalloc reproduce compaction`: the tables of the page, laws between their rows, a program whose figures are counted
 // by hand, and rows that cannot be.
-#include "platform/command_line.hpp"
+#include "platform/experiment_figures.hpp"
 
 #include <cstdio>
 #include <jansson.h>
@@ -19,26 +19,7 @@ std::string fixed(double value, int digits) {
     return text;
 }
 
-// Of each row, each figure.
-using figures = std::map<std::string, std::map<std::string, double>>;
-
-figures run_experiment(const std::string &path) {
-    scratch_directory scratch;
-    const command_result run = run_tlmalloc({"reproduce", path, "--json", scratch.path("r.json")});
-    BOOST_CHECK_MESSAGE(run.status == 0 && run.err.empty(), run.out + run.err);
-    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
-    BOOST_REQUIRE(report);
-    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
-    figures found;
-    std::size_t i;
-    json_array_foreach(rows, i, row)
-        found[json_string_value(json_object_get(row, "label"))][json_string_value(json_object_get(row, "figure"))] =
-            json_number_value(json_object_get(row, "model"));
-    json_decref(report);
-    return found;
-}
-
-void check_sums(const figures &found, double requests) {
+void check_sums(const row_figures &found, double requests) {
     for (const auto &[label, of] : found) {
         BOOST_CHECK_EQUAL(of.at("requests"), requests);
         BOOST_CHECK_LE(of.at("fragmented") + of.at("exhausted"), requests);
@@ -69,13 +50,13 @@ const char *const program = "time_ns,op,id,bytes\n1,alloc,0,40\n2,alloc,1,40\n3,
 std::map<std::string, double> play(const std::string &mode, const std::string &with) {
     scratch_directory scratch;
     scratch.write("t.csv", program);
-    return run_experiment(scratch.write("e.yaml", own_row(mode, with))).at("a");
+    return all_figures_of(scratch.write("e.yaml", own_row(mode, with))).at("a");
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_page_has_the_figures_of_every_placement_with_and_without_compaction) {
-    const figures found = run_experiment(configs + "experiments/compaction.yaml");
+    const row_figures found = all_figures_of(configs + "experiments/compaction.yaml");
     check_sums(found, 3614);
     BOOST_CHECK_EQUAL(found.size(), 4 * placements.size() * 3);
     const std::vector<std::string> modes{"off", "on_demand", "background"};
@@ -108,7 +89,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_figures_of_every_placement_with_and_withou
 }
 
 BOOST_AUTO_TEST_CASE(the_page_has_the_sweep_of_threshold_and_budget) {
-    const figures found = run_experiment(configs + "experiments/compaction_sweep.yaml");
+    const row_figures found = all_figures_of(configs + "experiments/compaction_sweep.yaml");
     check_sums(found, 3614);
     BOOST_CHECK_EQUAL(found.size(), 25u);
     for (const std::string budget : {"16 KiB", "64 KiB", "256 KiB", "1 MiB", "16 MiB"}) {
@@ -126,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_sweep_of_threshold_and_budget) {
 }
 
 BOOST_AUTO_TEST_CASE(the_page_has_the_figures_of_an_aged_heap) {
-    const figures found = run_experiment(configs + "experiments/compaction_aged.yaml");
+    const row_figures found = all_figures_of(configs + "experiments/compaction_aged.yaml");
     check_sums(found, 3614);
     BOOST_CHECK_EQUAL(found.size(), placements.size() * 3);
     const std::string page = read_text(configs + "experiments/README.md");
@@ -154,7 +135,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_an_aged_heap_stay_and_are_not_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(on_demand_no_request_is_refused_as_fragmented_with_five_percent_more_than_the_peak) {
-    for (const auto &row : run_experiment(configs + "experiments/compaction_laws.yaml"))
+    for (const auto &row : all_figures_of(configs + "experiments/compaction_laws.yaml"))
         for (const auto &figure : row.second)
             BOOST_CHECK_MESSAGE(figure.second == 0, row.first);
 }

@@ -1,4 +1,5 @@
 // The event log of `tlmalloc run --events`: what it says sums up to the report.
+#include "platform/heap_with_holes.hpp"
 #include "platform/log_sums.hpp"
 
 namespace {
@@ -51,16 +52,9 @@ BOOST_AUTO_TEST_CASE(sums_are_the_figures_whatever_the_platform_is_like) {
         }
 }
 
-// Holes of 128 KiB below tensors, which compaction moves there.
 BOOST_AUTO_TEST_CASE(blocks_that_move_are_followed_to_their_new_places) {
     const scratch_directory scratch;
-    std::string text = "time_ns,op,id,bytes\n";
-    for (int id = 1; id <= 24; id++)
-        text += "0,alloc," + std::to_string(id) + (id % 2 ? ",131072\n" : ",4096\n");
-    for (int id = 1; id <= 24; id += 2)
-        text += "1,free," + std::to_string(id) + ",131072\n";
-    const std::string trace = scratch.write("t.csv", text), aged = scratch.path("aged");
-    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "4 MiB", "--output", aged}).status, 0);
+    const std::string aged = write_heap_with_holes(scratch);
     for (const char *mode : {"stop", "concurrent"})
         for (const char *kernel : {"gemm", "transformer_block"}) {
             const logged l =

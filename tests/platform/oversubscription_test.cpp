@@ -1,4 +1,5 @@
 // `tlmalloc reproduce faults_oversubscription`: the page's table, laws between its rows, and rows that cannot be.
+#include "platform/experiment_figures.hpp"
 #include "platform/run_report.hpp"
 
 #include <cstdio>
@@ -9,25 +10,6 @@ namespace {
 
 const std::string configs = TLMALLOC_SOURCE_DIR "/configs/";
 
-// Of each row, each figure.
-using figures = std::map<std::string, std::map<std::string, double>>;
-
-figures figures_of(const std::string &file) {
-    scratch_directory scratch;
-    const command_result run = run_tlmalloc({"reproduce", file, "--json", scratch.path("r.json")});
-    BOOST_CHECK_MESSAGE(run.status == 0 && run.err.empty(), run.out + run.err);
-    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
-    BOOST_REQUIRE(report);
-    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
-    figures found;
-    std::size_t i;
-    json_array_foreach(rows, i, row)
-        found[json_string_value(json_object_get(row, "label"))][json_string_value(json_object_get(row, "figure"))] =
-            json_number_value(json_object_get(row, "model"));
-    json_decref(report);
-    return found;
-}
-
 std::string cell(const char *form, double value) {
     char text[32];
     std::snprintf(text, sizeof text, form, value);
@@ -37,7 +19,7 @@ std::string cell(const char *form, double value) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_page_has_the_price_of_oversubscription_with_both_policies) {
-    const figures found = figures_of(configs + "experiments/faults_oversubscription.yaml");
+    const row_figures found = all_figures_of(configs + "experiments/faults_oversubscription.yaml");
     const std::string page = read_text(configs + "experiments/README.md");
     for (const std::string policy : {"clock", "lru"}) {
         double before = 0;

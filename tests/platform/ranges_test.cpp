@@ -1,5 +1,5 @@
 // Ranges, and compaction beside a kernel, on a platform: `tlmalloc reproduce`, the page's tables, and runs with ranges.
-#include "platform/command_line.hpp"
+#include "platform/experiment_figures.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,30 +10,6 @@
 namespace {
 
 const std::string configs = TLMALLOC_SOURCE_DIR "/configs/";
-
-std::string four_digits(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, value >= 1e4 ? "%.0f" : "%.4g", value);
-    return text;
-}
-
-// What `tlmalloc reproduce` finds: of each row, each figure.
-using figures = std::map<std::string, std::map<std::string, double>>;
-figures figures_of(const std::string &file) {
-    scratch_directory scratch;
-    const command_result run = run_tlmalloc({"reproduce", file, "--json", scratch.path("r.json")});
-    BOOST_CHECK_MESSAGE(run.status == 0, run.out + run.err);
-    json_t *report = json_load_file(scratch.path("r.json").c_str(), 0, nullptr);
-    BOOST_REQUIRE(report);
-    json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
-    figures found;
-    std::size_t i;
-    json_array_foreach(rows, i, row)
-        found[json_string_value(json_object_get(row, "label"))][json_string_value(json_object_get(row, "figure"))] =
-            json_number_value(json_object_get(row, "model"));
-    json_decref(report);
-    return found;
-}
 
 using columns = std::vector<const char *>;
 const columns of_ranges{"fresh_misses", "aged_misses", "compacted_misses",
@@ -53,7 +29,7 @@ std::string some_rows(const std::string &name, const std::vector<std::string> &t
     return some;
 }
 
-void check_page(const figures &found, const columns &of) {
+void check_page(const row_figures &found, const columns &of) {
     const std::string page = read_text(configs + "experiments/README.md");
     for (const auto &[label, figure] : found) {
         std::string line = "\n| " + label + " |";
@@ -68,8 +44,8 @@ void check_page(const figures &found, const columns &of) {
 // The rows of small pages without ranges and with the most.
 BOOST_AUTO_TEST_CASE(ranges_spare_a_kernel_most_of_its_walks_as_the_page_says) {
     scratch_directory scratch;
-    const figures found =
-        figures_of(scratch.write("some.yaml", some_rows("ranges.yaml", {"\"4 KiB, no", "\"4 KiB, 64"})));
+    const row_figures found =
+        all_figures_of(scratch.write("some.yaml", some_rows("ranges.yaml", {"\"4 KiB, no", "\"4 KiB, 64"})));
     BOOST_REQUIRE_EQUAL(found.size(), 2u);
     check_page(found, of_ranges);
     for (const char *column : of_ranges)
@@ -78,7 +54,7 @@ BOOST_AUTO_TEST_CASE(ranges_spare_a_kernel_most_of_its_walks_as_the_page_says) {
 
 BOOST_AUTO_TEST_CASE(every_figure_of_the_pages_table_is_reproduced) {
     for (const auto &[name, of] : {std::pair{"ranges", of_ranges}, std::pair{"compaction_felt", of_compaction}}) {
-        const figures found = figures_of(configs + "experiments/" + name + ".yaml");
+        const row_figures found = all_figures_of(configs + "experiments/" + name + ".yaml");
         BOOST_CHECK_EQUAL(found.size(), 12u);
         check_page(found, of);
     }
@@ -86,8 +62,8 @@ BOOST_AUTO_TEST_CASE(every_figure_of_the_pages_table_is_reproduced) {
 
 BOOST_AUTO_TEST_CASE(a_kernel_loses_time_to_compaction_as_the_page_says) {
     scratch_directory scratch;
-    const figures found =
-        figures_of(scratch.write("some.yaml", some_rows("compaction_felt.yaml", {"\"2 MiB, stop, 10 GB/s"})));
+    const row_figures found =
+        all_figures_of(scratch.write("some.yaml", some_rows("compaction_felt.yaml", {"\"2 MiB, stop, 10 GB/s"})));
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
     check_page(found, of_compaction);
     char lost[80];

@@ -1,5 +1,6 @@
 // `tlmalloc run --record` and what `tlmalloc replay` makes of it: the same placements, on every stack.
 #include "platform/command_line.hpp"
+#include "platform/heap_with_holes.hpp"
 
 #include <filesystem>
 #include <sstream>
@@ -75,16 +76,9 @@ BOOST_AUTO_TEST_CASE(a_replay_of_a_recorded_run_places_blocks_like_the_run_on_ev
     check("first_fit", {"--set", "host.pool=caching_pool"}); // classes of a pool are what is asked for
 }
 
-// Holes of 128 KiB below tensors, which compaction moves there.
 BOOST_AUTO_TEST_CASE(blocks_that_compaction_has_moved_are_placed_again_on_the_core_alone) {
     const scratch_directory scratch;
-    std::string text = "time_ns,op,id,bytes\n";
-    for (int id = 1; id <= 24; id++)
-        text += "0,alloc," + std::to_string(id) + (id % 2 ? ",131072\n" : ",4096\n");
-    for (int id = 1; id <= 24; id += 2)
-        text += "1,free," + std::to_string(id) + ",131072\n";
-    const std::string trace = scratch.write("t.csv", text), aged = scratch.path("aged");
-    BOOST_REQUIRE_EQUAL(run_tlmalloc({"age", trace, "--capacity", "4 MiB", "--output", aged}).status, 0);
+    const std::string aged = write_heap_with_holes(scratch);
     const std::vector<std::string> keys = {"hbm.capacity_per_cube=16 MiB",      "controller.hbm_policy=worst_fit",
                                            "controller.move=concurrent",        "controller.compaction=background",
                                            "controller.compaction_threshold=1", "controller.compaction_budget=1 TB/s"};

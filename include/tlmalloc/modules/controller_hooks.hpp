@@ -18,6 +18,7 @@ using engine_maker = std::function<tla_status(const tla_controller_parameters &p
 tla_status make_engine(const tla_controller_parameters &parameters, tla_policy placement, std::uint64_t units,
                        tla_engine *engine, tla_error *error);
 
+// The observers of a memory controller, for recordings and reports.
 class controller_hooks {
   public:
     // For recordings: `decided` is called with every request that a memory has decided (stack.h), `counted` with every
