@@ -1,5 +1,6 @@
 // Blocks of tensors that move to other controllers, also while kernels use them: runtime::move_to.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "float_tensors.hpp"
 #include "platform_bench.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 
@@ -59,16 +60,8 @@ struct bench {
     tla_status move(tensor *t, std::size_t number, std::size_t pe, tla_memory_kind memory = TLA_HBM) {
         return platform.host().move_to(t, number, platform.pes()[pe]->where, memory, &error, &done);
     }
-    std::vector<float> read(const tensor *t) {
-        std::vector<float> numbers(t->nbytes / 4);
-        BOOST_CHECK_EQUAL(platform.host().read_tensor(*t, reinterpret_cast<std::uint8_t *>(numbers.data()), &error),
-                          TLA_OK);
-        return numbers;
-    }
-    void write(const tensor *t, const std::vector<float> &numbers) {
-        BOOST_CHECK_EQUAL(
-            platform.host().write_tensor(*t, reinterpret_cast<const std::uint8_t *>(numbers.data()), &error), TLA_OK);
-    }
+    std::vector<float> read(const tensor *t) { return read_floats(platform.host(), t, error); }
+    void write(const tensor *t, const std::vector<float> &numbers) { write_floats(platform.host(), t, numbers, error); }
     std::uint64_t used(std::size_t pe, tla_memory_kind memory = TLA_HBM) {
         return platform.pes()[pe]->controller.get_statistics(memory).arena.used;
     }

@@ -1,5 +1,6 @@
 // Blocks of tensors that move while kernels use them, in a platform: runtime::move, and the way of its commands.
 #define SC_INCLUDE_DYNAMIC_PROCESSES // sc_spawn
+#include "float_tensors.hpp"
 #include "platform_bench.hpp"
 #include "tlmalloc/modules/command_sender.hpp"
 
@@ -72,16 +73,8 @@ struct bench {
         return platform.host().move(t, number, memory, &error, &done);
     }
 
-    std::vector<float> read(const tensor *t) {
-        std::vector<float> numbers(t->nbytes / 4);
-        BOOST_CHECK_EQUAL(platform.host().read_tensor(*t, reinterpret_cast<std::uint8_t *>(numbers.data()), &error),
-                          TLA_OK);
-        return numbers;
-    }
-    void write(const tensor *t, const std::vector<float> &numbers) {
-        BOOST_CHECK_EQUAL(
-            platform.host().write_tensor(*t, reinterpret_cast<const std::uint8_t *>(numbers.data()), &error), TLA_OK);
-    }
+    std::vector<float> read(const tensor *t) { return read_floats(platform.host(), t, error); }
+    void write(const tensor *t, const std::vector<float> &numbers) { write_floats(platform.host(), t, numbers, error); }
 
     tla_status move_from_outside(std::size_t pe, tla_paddr pa, tla_memory_kind memory) {
         tla_command command{};
