@@ -122,7 +122,8 @@ class runtime {
     // Unmaps the tensor, waits for the answers of all MMUs, and frees the blocks. TLA_NOT_ALLOCATED: a tensor that the
     // runtime does not have; nothing changes. Otherwise the tensor is invalid afterwards, also after a failure: the
     // call attempts every step and returns its first error. If a FREE fails in spite of all retries with TLA_BUSY or
-    // TLA_LIMIT, cleanup() frees the block.
+    // TLA_LIMIT, cleanup() frees the block. If an UNMAP fails with one of these, or because an MMU's table lacks memory
+    // (TLA_EXHAUSTED, TLA_FRAGMENTED), the shards that stay mapped keep their blocks and addresses until cleanup().
     tla_status free_tensor(tensor *which, tla_error *error);
 
     // Leads a block of a tensor to another place in a memory of its controller (controller.h: MOVE), while kernels use
@@ -221,9 +222,10 @@ class runtime {
     // TRIM.
     tla_status trim(tla_memory_kind memory, const std::vector<pe_location> &where, tla_error *error);
 
-    // Frees every living tensor and every block whose FREE had failed, and trims every front. Every free list that was
-    // used must then be one block again; otherwise the call returns TLA_LEAK. After expect_many_free_blocks the call
-    // skips this check. After an error the call attempts the other steps, and returns the first error.
+    // Frees every living tensor and all that earlier calls could not unmap or free, and trims every front. Every free
+    // list that was used must then be one block again; otherwise the call returns TLA_LEAK. After
+    // expect_many_free_blocks the call skips this check. After an error the call attempts the other steps, and returns
+    // the first error.
     tla_status cleanup(tla_error *error);
 
     // Declares that the controllers do not begin with one free block each. Such heaps are aged, have two regions, are
@@ -419,7 +421,11 @@ class runtime {
                              const pe_location &where, const tla_completion &completion, std::uint64_t nbytes) const;
     tla_status empty_pool(tla_error *error);
     tla_status trim_fronts(tla_error *error);
-    tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error);
+    tla_status map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, std::size_t &done,
+                   tla_error *error);
+    tla_status unmap(tensor &t, std::size_t count, std::uint32_t correlation_id, tla_error *error);
+    tla_status end_tensor(tensor &t, std::uint32_t correlation_id, tla_error *error);
+    std::size_t count_owed() const;
     const char *why_fixed(const tensor &t) const;
     tla_status find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const;
     tla_status change_controller(tensor &t, std::size_t part, shard to, tla_memory_kind memory, const std::string &what,
@@ -455,7 +461,8 @@ class runtime {
     std::uint64_t faults_served_ps_ = 0; // time of the last page fault's answer
     std::vector<refused_page> refused_pages_;
     bool many_free_blocks_ = false;
-    std::vector<shard> owed_; // blocks whose FREE failed in spite of all retries, or for lack of a list node
+    std::vector<shard> owed_;        // blocks whose FREE failed in spite of all retries, or for lack of a list node
+    std::list<tensor> still_mapped_; // shards whose UNMAP failed in spite of all retries, or for lack of memory
 };
 
 // "sip0.cube3.pe5"

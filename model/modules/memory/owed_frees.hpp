@@ -1,4 +1,4 @@
-// FREEs that failed in spite of all retries, and that their sender repeats.
+// FREEs and UNMAPs that failed in spite of all retries, and that their sender repeats.
 #ifndef TLMALLOC_MODULES_MEMORY_OWED_FREES_HPP
 #define TLMALLOC_MODULES_MEMORY_OWED_FREES_HPP
 
@@ -12,6 +12,11 @@ namespace tlmalloc {
 // Rejected by a fault plan, or for lack of a node of the free list that another FREE may release: nothing has changed.
 inline bool stays_owed(tla_status status) {
     return status == TLA_BUSY || status == TLA_LIMIT;
+}
+
+// An UNMAP that failed because the table of an MMU lacks memory for now. After other errors it never succeeds.
+inline bool stays_mapped(tla_status status) {
+    return stays_owed(status) || status == TLA_EXHAUSTED || status == TLA_FRAGMENTED;
 }
 
 // Sends all owed FREEs, in rounds, since one FREE may join blocks and release a node for the next. `free_one` returns

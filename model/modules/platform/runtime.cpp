@@ -2,6 +2,7 @@
 #include "tlmalloc/modules/runtime.hpp"
 
 #include "host_pool.hpp"
+#include "modules/memory/owed_frees.hpp"
 #include "modules/pe/launch_pads.hpp"
 #include "runtime_pager.hpp"
 #include "runtime_text.hpp"
@@ -106,42 +107,53 @@ tla_status runtime::fill(tensor &t, const std::vector<shard> &wanted, tla_error 
     const std::vector<tla_completion> completions = allocate_blocks(t, wanted, correlation_id);
     tla_status status = add_shards(t, wanted, completions, correlation_id, error);
     t.alloc_ps = now_ps() - start;
+    bool stays = false;
     if (!status) {
-        status = map(t, TLA_OP_MAP, correlation_id, error);
-        if (!status) {
-            status = record_mappings(t, correlation_id, error);
-            if (status) map(t, TLA_OP_UNMAP, correlation_id, nullptr);
-        }
+        std::size_t mapped = 0;
+        status = map(t, TLA_OP_MAP, correlation_id, mapped, error);
+        if (!status) status = record_mappings(t, correlation_id, error);
         if (!status) tell_delegation(t, TLA_OP_MAP);
+        if (status) stays = stays_mapped(unmap(t, mapped, correlation_id, nullptr));
         t.map_ps = now_ps() - start - t.alloc_ps;
         if (status) free_shards(t, correlation_id, nullptr);
     }
     if (!status && pager_) status = pager_->reserve_home(t, correlation_id, error);
-    if (status) free_addresses(t, correlation_id, range);
+    if (status && !stays) free_addresses(t, correlation_id, range);
     return status;
 }
 
-// Maps or unmaps all shards in every MMU that is to see them, as many entries in a command as fit.
-tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, tla_error *error) {
+// Maps or unmaps shards in every MMU that is to see them, as many entries in a command as fit: all, or the first
+// `done`.
+tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correlation_id, std::size_t &done,
+                        tla_error *error) {
     const tla_tensor all = view(t);
     tla_completion completion{};
     tla_status status = TLA_OK;
-    std::size_t mapped = 0;
-    while (mapped < all.count && !status) {
+    for (done = 0; done < all.count && !status;) {
         tla_command command = new_command(opcode, TLA_TARGET_VA_MANAGER, correlation_id);
-        const std::size_t count = tla_tensor_map_command(&all, mapped, opcode, &command);
+        const std::size_t count = tla_tensor_map_command(&all, done, opcode, &command);
         status = va_command(command, completion);
-        if (!status) mapped += count;
+        if (!status) done += count;
     }
     if (!status) return TLA_OK;
-    if (opcode == TLA_OP_MAP && mapped > 0) { // take back the commands that went through
-        tensor done = t;
-        done.shards.resize(mapped);
-        map(done, TLA_OP_UNMAP, correlation_id, nullptr);
-    }
     std::string what = "tensor " + t.name + (opcode == TLA_OP_MAP ? ": map" : ": unmap");
     if (completion.failed_at.kind) what += ": " + to_string(completion.failed_at);
     return explain(error, what, completion, 0);
+}
+
+// Unmaps the first `count` shards. Shards that stay mapped leave the tensor: nobody may have their blocks and addresses
+// until clean-up.
+tla_status runtime::unmap(tensor &t, std::size_t count, std::uint32_t correlation_id, tla_error *error) {
+    tensor mapped = t;
+    mapped.shards.resize(count);
+    std::size_t done = 0;
+    const tla_status status = map(mapped, TLA_OP_UNMAP, correlation_id, done, error);
+    if (!stays_mapped(status)) return status;
+    const auto first = static_cast<std::ptrdiff_t>(done), end = static_cast<std::ptrdiff_t>(count);
+    mapped.shards.erase(mapped.shards.begin(), mapped.shards.begin() + first);
+    t.shards.erase(t.shards.begin() + first, t.shards.begin() + end);
+    still_mapped_.push_back(std::move(mapped));
+    return status;
 }
 
 tla_status runtime::free_tensor(tensor *which, tla_error *error) {
@@ -163,14 +175,21 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
     tell_delegation(t, TLA_OP_UNMAP); // afterwards all pages are known
     const std::uint32_t correlation_id = next_correlation_++;
     forget_mappings(t, correlation_id);
-    tla_status status = map(t, TLA_OP_UNMAP, correlation_id, error);
+    const tla_status status = end_tensor(t, correlation_id, error);
+    freed_.remove_if([&](const tensor &other) { return &other == which; });
+    return here.result(status);
+}
+
+tla_status runtime::end_tensor(tensor &t, std::uint32_t correlation_id, tla_error *error) {
+    tla_status status = unmap(t, t.shards.size(), correlation_id, error);
+    const bool stays = stays_mapped(status);
     tla_completion completion{};
-    const tla_status range = free_addresses(t, correlation_id, completion);
+    const tla_status range = stays ? TLA_OK : free_addresses(t, correlation_id, completion);
     if (range && !status) status = explain(error, "tensor " + t.name + ": free of virtual addresses", completion, 0);
     const tla_status freed = free_shards(t, correlation_id, status ? nullptr : error); // nothing leads there any more
-    const tla_status left = pager_ ? pager_->free_home(t, correlation_id, status || freed ? nullptr : error) : TLA_OK;
-    freed_.remove_if([&](const tensor &other) { return &other == which; });
-    return here.result(status ? status : freed ? freed : left);
+    if (!status) status = freed;
+    const tla_status left = pager_ && !stays ? pager_->free_home(t, correlation_id, status ? nullptr : error) : TLA_OK;
+    return status ? status : left;
 }
 
 tla_status runtime::free_addresses(const tensor &t, std::uint32_t correlation_id, tla_completion &completion) {

@@ -23,7 +23,7 @@ tla_status runtime::call::result(tla_status status) const {
 }
 
 void runtime::forget_all() {
-    for (std::list<tensor> *const list : {&unfinished_, &tensors_, &freed_})
+    for (std::list<tensor> *const list : {&unfinished_, &tensors_, &freed_, &still_mapped_})
         list->clear();
     free_lists_.clear();
     owed_.clear();

@@ -8,16 +8,33 @@
 
 namespace tlmalloc {
 
-// In rounds, as long as each gets rid of something: one FREE may join blocks and give the next one its node.
+std::size_t runtime::count_owed() const {
+    std::size_t count = owed_.size();
+    for (const tensor &t : still_mapped_)
+        count += t.shards.size();
+    return count;
+}
+
+// In rounds, as long as each gets rid of something: one FREE may join blocks and give the next one its node, or an
+// MMU's table its memory.
 tla_status runtime::free_owed(tla_error *error) {
     tla_status status = TLA_OK;
-    for (std::size_t before = owed_.size() + 1; !owed_.empty() && owed_.size() < before;) {
-        before = owed_.size();
+    for (std::size_t before = count_owed() + 1; count_owed() > 0 && count_owed() < before;) {
+        before = count_owed();
+        status = TLA_OK;
+        std::list<tensor> round;
+        round.swap(still_mapped_);
+        for (tensor &t : round) {
+            const tla_status ended = end_tensor(t, next_correlation_++, status ? nullptr : error);
+            if (!status) status = ended;
+        }
+        if (owed_.empty()) continue;
         // A pool owes nothing: owed blocks beside it came from the controllers, as pages do.
         const spread kind = pool_ ? spread::demand : spread::split;
         tensor owed{"that was freed before", {}, 0, {}, 0, 0, kind, 0, {}};
         owed.shards.swap(owed_);
-        status = free_shards(owed, next_correlation_++, error);
+        const tla_status freed = free_shards(owed, next_correlation_++, status ? nullptr : error);
+        if (!status) status = freed;
     }
     return status;
 }
@@ -77,19 +94,23 @@ tla_status runtime::cleanup(tla_error *error) {
     tla_status status = TLA_OK;
     while (!tensors_.empty() && !ends_calls()) {
         tla_error why{};
-        const std::size_t owed = owed_.size();
+        const std::size_t owed = count_owed();
         const tla_status freed = free_tensor(&tensors_.back(), &why);
-        const bool put_off = stays_owed(freed) && owed_.size() > owed;
+        const bool put_off = stays_mapped(freed) && count_owed() > owed;
         if (freed && !put_off && !status) status = tla_error_set(error, freed, "%s", why.text);
     }
+    const auto repeat = [&](const auto &step, tla_error *why) { // a fault plan may reject it for now
+        tla_status ended = step(why);
+        for (unsigned i = 0; ended == TLA_BUSY && i < TLA_OWED_TRIES && !ends_calls(); i++) {
+            wait_for_ps(settings_.retry.delay_ps);
+            ended = step(why);
+        }
+        return ended;
+    };
     for (tla_status (runtime::*const step)(tla_error *) :
          {&runtime::free_owed, &runtime::empty_pool, &runtime::trim_fronts}) {
         tla_error why{};
-        tla_status ended = (this->*step)(&why);
-        for (unsigned i = 0; ended == TLA_BUSY && i < TLA_OWED_TRIES && !ends_calls(); i++) { // faults pass
-            wait_for_ps(settings_.retry.delay_ps);
-            ended = (this->*step)(&why);
-        }
+        const tla_status ended = repeat([&](tla_error *text) { return (this->*step)(text); }, &why);
         if (ended && !status && error) *error = why;
         if (!status) status = ended;
     }
@@ -97,7 +118,7 @@ tla_status runtime::cleanup(tla_error *error) {
     // one more command.
     for (const free_list &list : std::vector<free_list>(free_lists_))
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
-            trim(list.memory, {list.where}, nullptr);
+            repeat([&](tla_error *text) { return trim(list.memory, {list.where}, text); }, nullptr);
     for (const free_list &list : free_lists_)
         if (!status && !many_free_blocks_ && list.total_free != list.largest_free)
             status = tla_error_set(error, TLA_LEAK, "%s is not one free block after clean-up: %llu of %llu bytes",
