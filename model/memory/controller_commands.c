@@ -199,7 +199,7 @@ static void bind(execution *e) {
     e->answer->status =
         (adds ? tla_object_bind : tla_object_unbind)(e->objects, e->command, e->controller->sites, e->work);
     if (!e->answer->status) e->answer->nbytes = e->command->count;
-    tell_refusal(e);
+    if (e->answer->status != TLA_BUSY) tell_refusal(e); /* the sender waits until the block has moved */
 }
 
 static void move(execution *e) {

@@ -84,8 +84,8 @@ figures copy(const std::vector<std::string> &keys) {
             right = right && b.read(to) == data && b.read(from) == data && h.cleanup(&b.error) == TLA_OK;
         });
         const runtime::paging_counts c = b.counts();
-        right = right && b.platform.leaks() == 0 && c.resident == 0 && c.fetched_bytes == c.fetches * page &&
-                c.written_bytes == c.write_backs * page;
+        right = right && reports().empty() && b.platform.leaks() == 0 && c.resident == 0 &&
+                c.fetched_bytes == c.fetches * page && c.written_bytes == c.write_backs * page;
         std::uint64_t faults = 0;
         for (const pe_unit *pe : b.platform.pes())
             faults += pe->mmu.get_statistics().demand_faults;
@@ -183,7 +183,7 @@ static void check_counting(const std::vector<std::string> &more) {
     };
     sc_core::sc_report_handler::set_handler(keep_report);
     sc_core::sc_start();
-    BOOST_CHECK(finished);
+    BOOST_CHECK(finished && reports().empty());
     BOOST_CHECK_GT(h.paging_statistics().write_backs, 20u);
     BOOST_CHECK_GT(h.paging_statistics().evictions, h.paging_statistics().write_backs);
 }

@@ -245,6 +245,17 @@ BOOST_AUTO_TEST_CASE(the_place_to_which_a_block_moves_cannot_be_freed) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_unbind_that_must_wait_for_a_move_is_no_mistake) {
+    world w(TLA_MOVE_STOP, 16, 0, true);
+    const std::uint64_t pa = w.take(40);
+    w.mapping(TLA_OP_BIND, 0x1000, pa, 40);
+    BOOST_CHECK_EQUAL(w.mapping(TLA_OP_UNBIND, 0x2000, pa, 40).status, TLA_NOT_FOUND);
+    BOOST_CHECK_EQUAL(std::string(w.text()), "UNBIND of VA 0x2000: the mapping is not recorded");
+    BOOST_REQUIRE_EQUAL(w.move(pa).status, TLA_OK);
+    BOOST_CHECK_EQUAL(w.mapping(TLA_OP_UNBIND, 0x1000, pa, 40).status, TLA_BUSY);
+    BOOST_CHECK_EQUAL(std::string(w.text()), "");
+}
+
 BOOST_AUTO_TEST_CASE(a_rejected_move_has_its_own_text_or_none) {
     world w(TLA_MOVE_STOP, 16, 0, true);
     const std::uint64_t pa = w.take(hbm_bytes / 2), small = w.take(40);

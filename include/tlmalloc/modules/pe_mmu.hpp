@@ -243,6 +243,7 @@ class pe_mmu : public instrumented,
     }
     bool grants_dmi() const { return config_.dmi && config_.asids == 1 && config_.evicted_page == 0; }
     std::uint64_t use_of_pages(const tla_command &command);
+    bool sender_expects(const tla_command &command, tla_status error) const;
     tla_mmu_config front_end() const;
     tla_status command_allocator(tla_command &command, tla_completion &completion, std::uint64_t &at_ps);
     void write_table(tla_paddr pa, const std::uint8_t *bytes, std::uint32_t nbytes, std::uint64_t &at_ps);

@@ -54,15 +54,21 @@ std::uint64_t pe_mmu::use_of_pages(const tla_command &command) {
     return use;
 }
 
+// Errors from which the sender of a page fault learns. Two controllers may give the same page. A page makes room for a
+// table when it leaves.
+bool pe_mmu::sender_expects(const tla_command &command, tla_status error) const {
+    if (command.opcode != TLA_OP_MAP || config_.unmapped != TLA_UNMAPPED_DEMAND) return false;
+    const bool has_no_room = error == TLA_EXHAUSTED || error == TLA_FRAGMENTED;
+    return (error == TLA_OVERLAP && config_.fault_handler == TLA_FAULT_HANDLER_CONTROLLER) ||
+           (has_no_room && config_.evicted_page > 0);
+}
+
 // Completes a command that has been decided, after bus_ps of transactions: charges its other work, and answers.
 std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::uint64_t arrival_ps,
                                std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
     tla_completion completion = control_window::answer_to(command, status);
-    // Two controllers may give the same page: the second learns of it by this answer.
-    const bool is_expected = status == TLA_OVERLAP && config_.unmapped == TLA_UNMAPPED_DEMAND &&
-                             config_.fault_handler == TLA_FAULT_HANDLER_CONTROLLER;
     if (completion.status) {
-        if (!is_expected)
+        if (!sender_expects(command, status))
             SC_REPORT_WARNING("/tlmalloc/pe_mmu/command",
                               (std::string(name()) + ": " + error.text + control_window::ids_of(command)).c_str());
     } else {
