@@ -157,7 +157,7 @@ static const option_row option_table[] = {
 
 static const char description[] =
     "Replays an allocation trace: events (time_ns,op,id,bytes with op alloc or free), a memory snapshot of PyTorch "
-    "(pickle), or MiniMalloc's buffers (id,lower,upper,size); plain or gzip.\v"
+    "(pickle), a log of RMM, or MiniMalloc's buffers (id,lower,upper,size); plain or gzip.\v"
     "An allocation that does not fit is a result, not an error: the command counts it and ignores its free.\n"
     "Exit status: 0 the trace was replayed, 1 a file cannot be read or written, 2 bad usage, a bad trace, a bad "
     "configuration.";

@@ -106,6 +106,13 @@ static size_t *find_slot(const trace_builder *builder, uint64_t id) {
     return &builder->slots[i];
 }
 
+bool trace_builder_lives(const trace_builder *builder, uint64_t id, uint64_t *nbytes) {
+    const size_t index = *find_slot(builder, id);
+    if (!index || builder->origins[index - 1].freed_at) return false;
+    *nbytes = builder->trace.allocations[index - 1].nbytes;
+    return true;
+}
+
 static bool grow_slots(trace_builder *builder) {
     size_t *old = builder->slots, old_count = builder->slot_count;
     size_t *slots = calloc(2 * old_count, sizeof *slots);

@@ -2,6 +2,7 @@
 #include "trace/builder.h"
 #include "trace/file.h"
 #include "trace/lifetime_readers.h"
+#include "trace/rmm_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static tla_status read_format(trace_file *file, int device, trace_builder *build
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "%s: --device needs a recording of PyTorch, because other formats have no devices",
                              trace_file_name(file));
+    if (rmm_log_begins(first, length)) return trace_read_rmm_log(file, builder, error);
     return (minimalloc_begins(first, length) ? trace_read_minimalloc : trace_read_csv)(file, builder, error);
 }
 
@@ -101,7 +103,9 @@ tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla
     const char *first = status ? NULL : trace_file_peek(file, &length);
     /* A file that is neither a recording nor a trace is treated as a table of buffers, whose reader reports what is
      * missing. */
-    if (!status && device == TRACE_FIRST_DEVICE && !is_recording(first, length) && !trace_csv_begins(first, length)) {
+    const bool has_events =
+        !status && (is_recording(first, length) || trace_csv_begins(first, length) || rmm_log_begins(first, length));
+    if (!status && device == TRACE_FIRST_DEVICE && !has_events) {
         status = minimalloc_read(file, true, list, error);
         if (status) status = trace_file_blame(file, status, error);
     } else if (!status) {

@@ -1,7 +1,8 @@
 /* Allocation traces: requests and their times. The content of a file identifies its format; a file is plain or
- * compressed with gzip. The reader checks the events, so that a replay need not check them. Three formats:
+ * compressed with gzip. The reader checks the events, so that a replay need not check them. Four formats:
  *   time_ns,op,id,bytes   events, op alloc or free: the recorder of this project; further columns as csv.c has them
  *   id,lower,upper,size   buffers with lifetimes: MiniMalloc
+ *   Action,Pointer,..     the log of RMM (rmm_log.h)
  *   a pickle, or JSON     a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot); nothing in it is executed;
  *                         or a trace of its profiler in JSON, of which the "[memory]" events are read: by a reader of
  *                         its own (trace_read_recordings_by) */
