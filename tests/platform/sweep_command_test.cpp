@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_swept_key_without_effect_at_any_point_is_warned_of_where_
         const std::string file = scratch.write(
             "s.yaml", "name: idle\ncommand: run\nplatform: " + npu +
                           "\nset: {workload.kernel: dma_read}\nkeys:\n  - {key: mmu.tlb_l1.entries, values: [4, 8]}\n" +
-                          "  - {key: dma.chunk, values: [128 B, 256 B]}\n" +
+                          "  - {key: dma.chunk, values: [128 B, 256 B, 1 GiB]}\n" + // the last does not load
                           (walks ? "  - {key: mmu.walk, values: [ideal, flat]}\n" : "") +
                           "figures: {end: critical_path.end_ps}\n");
         const command_result run = sweep(file, scratch.path("r.sqlite"));
