@@ -192,6 +192,33 @@ tla_status tla_object_begin_move(tla_object_store *store, tla_site at, tla_memor
     return status;
 }
 
+tla_status tla_object_begin_exchange(tla_object_store *store, const tla_object_block *block, tla_site to,
+                                     tla_object_block **other) {
+    tla_error *error = &store->refused;
+    const uint64_t pa = block->at.pa.value;
+    tla_object_block *const there = tla_live_addresses_get(&store->blocks, to.pa.value);
+    if (!there)
+        return tla_error_set(error, TLA_NOT_ALLOCATED,
+                             "MOVE of 0x%" PRIx64 " to 0x%" PRIx64
+                             ": the owner of the memory has placed no block there",
+                             pa, to.pa.value);
+    if (there->moving) return tla_object_refuse_moving(there, "MOVE");
+    if (there->nbytes != block->nbytes)
+        return tla_error_set(error, TLA_SIZE_MISMATCH,
+                             "MOVE of 0x%" PRIx64 " to 0x%" PRIx64 ": %" PRIu64 " bytes to a place of %" PRIu64, pa,
+                             to.pa.value, block->nbytes, there->nbytes);
+    if (there->binding_count > 0)
+        return tla_error_set(error, TLA_OVERLAP,
+                             "MOVE of 0x%" PRIx64 " to 0x%" PRIx64 ": mappings lead to the block there", pa,
+                             to.pa.value);
+    there->to = block->at;
+    there->moving = true;
+    there->told = false;
+    store->moving_count++;
+    *other = there;
+    return TLA_OK;
+}
+
 bool tla_object_may_move(const tla_object_block *block) {
     return !block->moving && block->binding_count > 0 && block->holder_count <= 1 &&
            (!block->object || tla_mem_object_pin_count(block->object) == 0);
@@ -210,6 +237,14 @@ void tla_object_change_place(tla_object_block *block, tla_site to) {
     if (to.memory != TLA_MEMORY_KIND_COUNT) tla_live_addresses_put(&store->blocks, to.pa.value, block);
     block->at = to;
     if (block->object) tla_mem_object_move(block->object, to.pa.value);
+}
+
+void tla_object_exchange_places(tla_object_block *block, tla_object_block *other) {
+    const tla_site from = block->at, to = other->at;
+    tla_live_addresses_remove(&block->store->blocks, to.pa.value);
+    tla_object_change_place(block, to);
+    other->at = from;
+    tla_live_addresses_put(&block->store->blocks, from.pa.value, other);
 }
 
 void tla_object_end_move(tla_object_block *block) {

@@ -22,8 +22,17 @@ tla_status tla_object_begin_move(tla_object_store *store, tla_site at, tla_memor
 /* Whether compaction may move the block: a MOVE could, and one context at most holds the block. */
 bool tla_object_may_move(const tla_object_block *block);
 
+/* The block that begins at `to` exchanges places with a block whose move has begun: until tla_object_end_move of each,
+ * commands about it are TLA_BUSY too. TLA_NOT_ALLOCATED, TLA_BUSY for one that moves, TLA_SIZE_MISMATCH for one of
+ * other bytes, TLA_OVERLAP for one with mappings. The store has the text. */
+tla_status tla_object_begin_exchange(tla_object_store *store, const tla_object_block *block, tla_site to,
+                                     tla_object_block **other);
+
 /* The block is at `to` from now on, with its references, keys and mappings. The move has not ended. */
 void tla_object_change_place(tla_object_block *block, tla_site to);
+
+/* Likewise, and the other block is where it was. */
+void tla_object_exchange_places(tla_object_block *block, tla_object_block *other);
 
 void tla_object_end_move(tla_object_block *block);
 

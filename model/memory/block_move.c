@@ -230,7 +230,8 @@ tla_move_step_kind tla_block_move_next(tla_block_move *m, tla_move_step *step) {
             step->nbytes = m->nbytes;
             return TLA_MOVE_TELLS;
         case FREEING:
-            if (!m->moved && m->config.block->to.memory == TLA_MEMORY_KIND_COUNT) { /* the sender frees it */
+            if (!m->moved && (m->config.other || m->config.block->to.memory == TLA_MEMORY_KIND_COUNT)) {
+                /* the sender frees it */
                 enter(m, RESUMING);
                 break;
             }

@@ -12,6 +12,7 @@ typedef struct tla_block_move tla_block_move;
 
 typedef struct tla_block_move_config {
     tla_object_block *block; /* tla_object_begin_move has begun */
+    tla_object_block *other; /* the block whose place it gets for its own (tla_object_begin_exchange); NULL: none */
     tla_move_config how;
     uint32_t correlation_id, request_id, port; /* of the MOVE */
     bool of_compaction;                        /* no command asked for it: the holder is informed */
@@ -24,7 +25,8 @@ void tla_block_move_destroy(tla_block_move *move);
 
 const tla_block_move_config *tla_block_move_get_config(const tla_block_move *move);
 
-/* Returns the next step. TLA_MOVE_FREES: the caller frees the place that *step names, and then continues.
+/* Returns the next step. TLA_MOVE_FREES: the caller frees the place that *step names, unless another block has it now,
+ * and then continues.
  * TLA_MOVE_ENDS: the last. */
 tla_move_step_kind tla_block_move_next(tla_block_move *move, tla_move_step *step);
 

@@ -6,12 +6,14 @@
 
 #include <inttypes.h>
 
-/* Allocates the new place, for the owner of the block. */
-static tla_status allocate(tla_controller *c, const tla_object_block *block, tla_memory_kind memory,
-                           const tla_site *place, tla_site *to, tla_work *work) {
+/* Allocates the new place, for the owner of the block; another component may have done so. */
+static tla_status allocate(tla_controller *c, const tla_block_move_config *config, tla_memory_kind memory,
+                           const tla_site *place, tla_work *work) {
+    tla_object_block *const block = config->block;
+    tla_site *const to = &block->to;
     tla_block live;
     tla_owner owner;
-    if (place && place->memory == TLA_MEMORY_KIND_COUNT) {
+    if (config->other || (place && place->memory == TLA_MEMORY_KIND_COUNT)) {
         *to = *place;
         return TLA_OK;
     }
@@ -26,6 +28,24 @@ static tla_status allocate(tla_controller *c, const tla_object_block *block, tla
 
 static bool is_followed(const tla_controller *c, tla_site at) {
     return at.memory != TLA_MEMORY_KIND_COUNT && tla_pe_memory_traffic(c->memory, at.memory);
+}
+
+static bool has_owner(const tla_controller *c, tla_site at) {
+    return tla_controller_is_owned(&c->config) && at.memory == TLA_HBM;
+}
+
+/* Of a move in a slice with an owner, which has placed another block there. */
+static tla_status check_owned(tla_controller *c, const tla_command *command, tla_site at, tla_site to) {
+    tla_error *error = &c->objects->refused;
+    const uint64_t pa = command->pa.value;
+    if (!command->elsewhere || !has_owner(c, at) || !has_owner(c, to))
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "MOVE of 0x%" PRIx64 " %s the HBM, which has an owner: name a place there that the owner "
+                             "has allocated for a block of the HBM",
+                             pa, has_owner(c, at) ? "from" : "to");
+    if (command->to.value == pa)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "MOVE of 0x%" PRIx64 ": the block is there already", pa);
+    return TLA_OK;
 }
 
 /* Of a move to another controller. */
@@ -46,7 +66,9 @@ static tla_status check_foreign(tla_controller *c, const tla_command *command, t
     return TLA_OK;
 }
 
-static tla_status check(tla_controller *c, const tla_command *command, tla_site at) {
+/* `to`: its new place, or with the memory alone. */
+static tla_status check(tla_controller *c, const tla_command *command, tla_site at, tla_site to) {
+    if (has_owner(c, at) || has_owner(c, to)) return check_owned(c, command, at, to);
     if (command->elsewhere) return check_foreign(c, command, at);
     const tla_memory_kind memory = command->memory;
     const char *const place = tla_memory_kind_title(memory);
@@ -54,8 +76,6 @@ static tla_status check(tla_controller *c, const tla_command *command, tla_site 
     const uint64_t pa = command->pa.value;
     if (!tla_controller_has(&c->config, (int)memory))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "MOVE of 0x%" PRIx64 ": the controller has no %s", pa, place);
-    if (tla_controller_is_owned(&c->config) && memory == TLA_HBM)
-        return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s, which has an owner", pa, place);
     if (tla_pe_memory_traffic(c->memory, memory) || is_followed(c, at))
         return tla_error_set(error, TLA_UNSUPPORTED, "MOVE of 0x%" PRIx64 " to the %s: a free list lies in memory", pa,
                              place);
@@ -70,7 +90,7 @@ static tla_status add(tla_controller *c, tla_block_move_config config, tla_memor
         return TLA_NO_HOST_MEMORY;
     tla_status status = tla_block_move_create(&config, &made);
     if (status) return status;
-    status = allocate(c, config.block, memory, place, &config.block->to, work);
+    status = allocate(c, &config, memory, place, work);
     if (status)
         tla_block_move_destroy(made);
     else
@@ -86,11 +106,16 @@ tla_status tla_controller_begin_move(tla_controller *c, const tla_command *comma
                                     .port = port,
                                     .begun_ps = at_ps};
     c->objects->refused.status = TLA_OK;
-    const tla_status status = check(c, command, at);
-    const tla_site place = {.pa = command->to, .memory = TLA_MEMORY_KIND_COUNT, .offset = command->to.value};
-    return status ? status
-                  : tla_controller_start_move(c, config, at, command->elsewhere ? at.memory : command->memory, who,
-                                              command->elsewhere ? &place : NULL, work);
+    tla_site to = {.memory = command->memory};
+    if (command->elsewhere) {
+        to = tla_pe_memory_find_site(&c->config.memory, command->to);
+        to.pa = command->to;
+        if (to.memory == TLA_MEMORY_KIND_COUNT) to.offset = command->to.value;
+    }
+    const tla_status status = check(c, command, at, to);
+    if (status) return status;
+    return tla_controller_start_move(c, config, at, command->elsewhere ? at.memory : command->memory, who,
+                                     command->elsewhere ? &to : NULL, work);
 }
 
 tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config config, tla_site at,
@@ -102,7 +127,10 @@ tla_status tla_controller_start_move(tla_controller *c, tla_block_move_config co
     if (watch->reserved && watch->reserved(watch->context, at.memory, at.offset, nbytes))
         status = tla_error_set(&c->objects->refused, TLA_BUSY,
                                "MOVE of 0x%" PRIx64 ": an initiator has reserved bytes of the block", at.pa.value);
+    if (!status && place && has_owner(c, *place))
+        status = tla_object_begin_exchange(c->objects, config.block, *place, &config.other);
     if (!status) status = add(c, config, memory, place, work);
+    if (status && config.other) tla_object_end_move(config.other);
     if (status)
         tla_object_end_move(config.block);
     else if (watch->moves)

@@ -58,9 +58,14 @@ static void locate(execution *e) {
     e->counts = &e->controller->counts[e->outcome->memory];
 }
 
+/* Mappings of blocks, and moves: also of blocks that an owner places. */
+static bool is_about_mappings(tla_opcode opcode) {
+    return opcode == TLA_OP_BIND || opcode == TLA_OP_UNBIND || opcode == TLA_OP_MOVE;
+}
+
 /* Whether the command is about an HBM slice whose blocks its owner places. */
 static bool is_about_owned(const execution *e) {
-    if (!tla_controller_is_owned(&e->controller->config)) return false;
+    if (!tla_controller_is_owned(&e->controller->config) || is_about_mappings(e->command->opcode)) return false;
     if (names_memory(e->command)) return e->outcome->memory == TLA_HBM;
     if (e->at.memory == TLA_HBM) return true;
     const bool several = names_blocks(e->command) || tla_opcode_has_entries(e->command->opcode);
@@ -105,7 +110,10 @@ static void tell_refusal(execution *e) {
 /* The owner of the slice has chosen the block of a PLACE. */
 static void place(execution *e) {
     e->counts->allocs++;
-    e->answer->status = tla_pe_memory_put(e->controller->memory, e->at, e->command->nbytes, NULL);
+    e->answer->status = tla_object_prepare(e->objects, 1);
+    if (!e->answer->status)
+        e->answer->status = tla_pe_memory_put(e->controller->memory, e->at, e->command->nbytes, NULL);
+    if (!e->answer->status) tla_object_enter(e->objects, e->at, e->command->nbytes, e->who);
 }
 
 /* A fragmented memory may serve the request after moves. */

@@ -34,7 +34,10 @@ static void settle(tla_controller *c, const tla_block_move_config *config) {
     const uint64_t nbytes = config->block->nbytes;
     if (config->block->to.memory != TLA_MEMORY_KIND_COUNT)
         tla_pe_memory_copied(c->memory, from, nbytes, config->block->to);
-    tla_object_change_place(config->block, config->block->to);
+    if (config->other)
+        tla_object_exchange_places(config->block, config->other);
+    else
+        tla_object_change_place(config->block, config->block->to);
     c->counts[from.memory].moved_blocks++;
     c->counts[from.memory].moved_bytes += nbytes;
     if (!config->of_compaction) return;
@@ -42,7 +45,7 @@ static void settle(tla_controller *c, const tla_block_move_config *config) {
     c->counts[from.memory].compacted_bytes += nbytes;
 }
 
-/* The old place, or the new one of a move that failed. */
+/* The old place, or the new one of a move that failed. An owner frees a place that it has chosen. */
 static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla_move_step *step) {
     const tla_block_move_config *config = tla_block_move_get_config(m);
     tla_controller_outcome *outcome = &step->outcome;
@@ -55,7 +58,7 @@ static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla
     *outcome =
         (tla_controller_outcome){.memory = place.memory, .offset = place.offset, .work.engine = &outcome->engine};
     tla_pe_memory_set_owner(c->memory, (tla_owner){0, TLA_WHO_UNKNOWN, at_ps});
-    outcome->completion.status = give_back(c, place, step->nbytes, &outcome->work);
+    if (!config->other) outcome->completion.status = give_back(c, place, step->nbytes, &outcome->work);
     if (outcome->completion.status) c->owed[c->owed_count++] = (tla_owed_place){place, step->nbytes}; /* add: room */
     outcome->arena = tla_pe_memory_get_stats(c->memory, place.memory);
 }
@@ -80,6 +83,7 @@ static void end(tla_controller *c, tla_block_move *m, tla_move_step *step) {
     step->port = config->port;
     c->counts[at.memory].not_resumed += tla_block_move_not_restored(m);
     tla_object_end_move(config->block);
+    if (config->other) tla_object_end_move(config->other);
     if (left) tla_object_forget(config->block);
     tla_block_move_destroy(m);
     c->changes += moved;

@@ -7,11 +7,11 @@
 
 struct commander {
     explicit commander(const tla_pe_memory_config &settings = object_memory(), tla_move_config move = {},
-                       const tla_compaction_config &compaction = {})
+                       const tla_compaction_config &compaction = {}, std::uint32_t owner_port = TLA_CONTROLLER_NO_OWNER)
         : config(settings) {
         tla_controller_config c{};
         c.memory = settings;
-        c.owner_port = TLA_CONTROLLER_NO_OWNER;
+        c.owner_port = owner_port;
         c.move = move;
         c.compaction = compaction;
         tla_error error{};
@@ -31,7 +31,7 @@ struct commander {
 
     tla_completion run(tla_command command, std::uint64_t who = nobody) {
         command.target = TLA_TARGET_MEMORY_CONTROLLER;
-        tla_controller_execute(controller, 0, who, &command, now, &outcome);
+        tla_controller_execute(controller, port, who, &command, now, &outcome);
         return outcome.completion;
     }
     tla_completion alloc(tla_memory_kind kind, const tla_stack_request &request, std::uint64_t who = nobody) {
@@ -90,6 +90,7 @@ struct commander {
     tla_pe_memory *memory = nullptr;
     tla_controller_outcome outcome{};
     std::uint64_t now = 0;
+    std::uint32_t port = 0; // at which commands arrive
     std::vector<given> gone;
 };
 

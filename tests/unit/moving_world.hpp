@@ -30,8 +30,8 @@ struct world : commander {
     explicit world(tla_move_mode mode, std::uint64_t chunk = 16, std::uint32_t rounds = 2, bool guarded = false)
         : world(mode, chunk, rounds, two_memories(guarded)) {}
     world(tla_move_mode mode, std::uint64_t chunk, std::uint32_t rounds, const tla_pe_memory_config &memories,
-          const tla_compaction_config &compaction = {})
-        : commander(memories, {mode, chunk, rounds}, compaction), hbm(hbm_bytes), tcm(tcm_bytes) {}
+          const tla_compaction_config &compaction = {}, std::uint32_t owner_port = TLA_CONTROLLER_NO_OWNER)
+        : commander(memories, {mode, chunk, rounds}, compaction, owner_port), hbm(hbm_bytes), tcm(tcm_bytes) {}
 
     std::vector<std::uint8_t> hbm, tcm;
     std::map<std::uint64_t, std::uint8_t> elsewhere; // bytes of other controllers

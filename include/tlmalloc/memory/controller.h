@@ -185,8 +185,8 @@ void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t 
  *
  * A MOVE that cannot begin is rejected at once:
  *
- * - TLA_UNSUPPORTED: mode off, a free list in memory, a slice with an owner, or a block under a key that is to leave
- *   its memory
+ * - TLA_UNSUPPORTED: mode off, a free list in memory, from or to a slice with an owner without a place there that the
+ *   owner has allocated, or a block under a key that is to leave its memory
  * - TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED: no block begins there; TLA_INVALID_ARGUMENT: the new memory is missing
  * - TLA_BUSY: the block moves, has pins, or has exclusively reserved bytes
  * - TLA_NOT_OWNER: another address space holds the block
@@ -196,7 +196,13 @@ void tla_controller_execute(tla_controller *controller, uint32_t port, uint64_t 
  * The new place may be a block of another controller, which the sender has allocated there (tla_command.to). The block
  * belongs to the sender and to that controller when the MOVE has ended well, without its mappings: send them to its new
  * controller (BIND). Otherwise the sender frees its new block. TLA_INVALID_ARGUMENT for a place of this controller,
- * TLA_UNSUPPORTED for a counted block. */
+ * TLA_UNSUPPORTED for a counted block.
+ *
+ * In a slice with an owner the new place is a block that the owner has placed there for this MOVE (PLACE), of the same
+ * bytes and without mappings. The two blocks exchange their places, the mappings move, and the sender has the old place
+ * freed by the owner, when the blocks of all slices have moved. If the MOVE fails, it has the new place freed.
+ * TLA_NOT_ALLOCATED: the owner has placed no block there; TLA_SIZE_MISMATCH: of other bytes; TLA_OVERLAP: one with
+ * mappings; TLA_BUSY: one that moves; TLA_INVALID_ARGUMENT: the block is there already. */
 
 /* --- Compaction ---
  *
@@ -219,7 +225,7 @@ typedef enum tla_move_step_kind {
     TLA_MOVE_SENDS,  /* send `command` to the MMUs in its scope, and report its status; no other step comes before that
                       */
     TLA_MOVE_COPIES, /* read nbytes at `from`, write them at `to`, and report; more copies may follow before that */
-    TLA_MOVE_FREES,  /* a place has been freed: charge for `outcome` */
+    TLA_MOVE_FREES,  /* a place has been freed, or left to the owner of the slice: charge for `outcome` */
     TLA_MOVE_ENDS,   /* answer the command at `port` with outcome.completion. ALLOC: charge for `outcome` before */
     TLA_MOVE_TAKES,  /* compaction has planned, or has taken a place for the next move: charge for `outcome` */
     TLA_MOVE_TELLS   /* compaction: inform the holder that the block at `from` is at `to`, and report as for SENDS; the
@@ -232,7 +238,7 @@ typedef struct tla_move_step {
                                    (TLA_MEMORY_KIND_COUNT), and its offset is a physical address */
     uint64_t nbytes;
     bool stopped; /* accesses to the block wait */
-    bool moved;   /* FREES: the block is at `to` now, `from` is free, and the other members are about the move */
+    bool moved;   /* FREES: the block is at `to` now and not at `from`, and the other members are about the move */
     bool of_compaction;
     uint64_t begun_ps; /* when the new place was taken */
     uint32_t port;
