@@ -10,8 +10,11 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tlmalloc {
@@ -130,17 +133,25 @@ class runtime {
     // it, and updates the shard. `part` is the number of the block's shard. The same virtual addresses lead to the new
     // place. Unless it is null, *done receives the completion. After an error the block is where it was:
     // - TLA_UNSUPPORTED: controller.move is off, the tensor is fixed or of a plan, its blocks come from a pool
-    //   (host.pool), or an owner places them (controller.lockstep)
+    //   (host.pool), or the block would leave or enter slices whose blocks an owner places (controller.lockstep)
     // - TLA_NOT_ALLOCATED: a tensor that the runtime does not have
     // - TLA_OUT_OF_RANGE: a part that the tensor does not have
     // - TLA_INVALID_ARGUMENT: a memory that the platform or the controller does not have
     // - the errors of MOVE
+    //
+    // With controller.lockstep the block moves in all slices of its owner, with all parts of the tensor that lie in it:
+    // the owner allocates one new offset, every slice gets a MOVE, and the owner frees the old offset when all have
+    // answered. If a slice fails, the parts that have moved are moved back, the owner frees the new offset, and the
+    // error names that slice. Parts that cannot be moved back in spite of retries stay where they are, and the text
+    // says so: the tensor has both places until it is freed. TLA_BUSY: the block moves already. Errors of ALLOC are
+    // those of the owner, and an error of FREE says that the block has moved.
     tla_status move(tensor *which, std::size_t part, tla_memory_kind memory, tla_error *error,
                     tla_completion *done = nullptr);
 
     // Leads a block of a tensor to a memory of this PE, of its cube, or of the host, which may have another controller.
     // The runtime allocates the new place there, and frees it if the MOVE fails. Errors as move(), and:
-    // - TLA_UNSUPPORTED: a tensor that is replicated or a matrix, since its mappings depend on the places of its blocks
+    // - TLA_UNSUPPORTED: a tensor that is replicated or a matrix, since its mappings depend on the places of its
+    //   blocks; from or to another HBM slice with controller.lockstep
     // - TLA_INVALID_ARGUMENT: an unknown PE
     // - the errors of ALLOC. An error of BIND: the block has moved, and cannot move again
     tla_status move_to(tensor *which, std::size_t part, const pe_location &pe, tla_memory_kind memory, tla_error *error,
@@ -366,11 +377,20 @@ class runtime {
         std::uint64_t va; // address of the byte
         std::string why;
     };
-    struct free_list { // the latest report of a memory controller about a memory
+    struct free_list { // the latest report of a memory controller about a memory, or of an owner about its slices
         tla_memory_kind memory;
-        pe_location where;
+        pe_location where; // with an owner: the first PE of its slices
         std::uint64_t total_free, largest_free;
     };
+    using owned_place = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>; // SIP and cube of the owner, offset
+    struct slice_move {                                                          // of a part of a tensor
+        std::size_t part;
+        bool sent;
+        tla_completion completion;
+
+        bool has_moved() const { return sent && !completion.status; }
+    };
+    class slices_moving;
 
     tla_status try_to_dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
                                tla_error *error, launched *result);
@@ -409,7 +429,17 @@ class runtime {
                                                      std::uint32_t correlation_id);
     std::vector<tla_completion> free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
     addressed_command to_owner(const pe_location &where, tla_command command) const;
+    addressed_command alloc_of_owner(const pe_location &where, std::uint64_t nbytes, std::uint32_t object,
+                                     std::uint32_t correlation_id) const;
     std::uint64_t memory_base(const pe_location &where, tla_memory_kind memory) const;
+    pe_location first_of_owner(const pe_location &where) const;
+    owned_place place_in_slices(const pe_location &where, std::uint64_t offset) const;
+    owned_place place_in_slices(const shard &s) const;
+    tla_status free_place(const shard &s, std::uint32_t correlation_id, const std::string &what, tla_error *error);
+    void move_in_slices(tensor &t, std::vector<slice_move> &moves, std::uint64_t offset, std::uint32_t correlation_id);
+    std::size_t move_back(tensor &t, std::vector<slice_move> moves, std::uint64_t offset, std::uint32_t correlation_id);
+    tla_status move_in_lockstep(tensor &t, std::size_t part, const std::string &what, tla_completion &done,
+                                tla_error *error);
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
     std::vector<tla_completion> allocate_blocks(const tensor &t, const std::vector<shard> &wanted,
@@ -427,7 +457,8 @@ class runtime {
     tla_status end_tensor(tensor &t, std::uint32_t correlation_id, tla_error *error);
     std::size_t count_owed() const;
     const char *why_fixed(const tensor &t) const;
-    tla_status find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const;
+    tla_status find_part(const tensor *which, std::size_t part, tla_memory_kind memory, std::string *what,
+                         tla_error *error) const;
     tla_status change_controller(tensor &t, std::size_t part, shard to, tla_memory_kind memory, const std::string &what,
                                  tla_completion &completion, tla_error *error);
     std::vector<addressed_command> list_recordings(const tensor &t, tla_opcode opcode, unsigned port,
@@ -461,6 +492,8 @@ class runtime {
     std::uint64_t faults_served_ps_ = 0; // time of the last page fault's answer
     std::vector<refused_page> refused_pages_;
     bool many_free_blocks_ = false;
+    std::map<owned_place, std::uint64_t> owned_blocks_; // blocks that owners have placed: bytes in every slice
+    std::set<owned_place> moving_places_;               // from and to which such a block moves
     std::vector<shard> owed_;        // blocks whose FREE failed in spite of all retries, or for lack of a list node
     std::list<tensor> still_mapped_; // shards whose UNMAP failed in spite of all retries, or for lack of memory
 };

@@ -163,7 +163,7 @@ tla_status runtime::free_tensor(tensor *which, tla_error *error) {
         return std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
     };
     while (found() != tensors_.end() && which->leaving > 0 && !ends_calls())
-        wait_for_ps(settings_.retry.delay_ps);
+        wait_for_ps(std::max(settings_.retry.delay_ps, std::uint64_t{1000})); // 0 would stop the time
     bool is_known = false;
     between_faults([&] {
         is_known = found() != tensors_.end();

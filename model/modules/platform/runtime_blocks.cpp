@@ -23,7 +23,7 @@ tla_status runtime::check_memory(tla_memory_kind memory, tla_error *error) const
 }
 
 void runtime::remember(tla_memory_kind memory, const pe_location &pe, const tla_completion &completion) {
-    const pe_location where = tla_memory_of_pe(memory, pe);
+    const pe_location where = in_lockstep(memory) ? first_of_owner(pe) : tla_memory_of_pe(memory, pe);
     const free_list now{memory, where, completion.total_free, completion.largest_free};
     const auto known = std::find_if(free_lists_.begin(), free_lists_.end(), [&](const free_list &list) {
         return list.memory == memory && same(list.where, where);

@@ -27,6 +27,7 @@ void runtime::forget_all() {
         list->clear();
     free_lists_.clear();
     owed_.clear();
+    owned_blocks_.clear();
     refused_pages_.clear();
     if (pool_) pool_ = std::make_unique<pool>(*this);
     if (pager_) pager_->forget_all();

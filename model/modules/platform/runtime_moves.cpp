@@ -12,7 +12,6 @@ const char *runtime::why_fixed(const tensor &t) const {
     if (!settings_.moves) return "set controller.move to stop or concurrent";
     if (t.fixed) return "it is fixed, or belongs to a plan, and is reached by physical addresses";
     if (pool_) return "set host.pool to none";
-    if (in_lockstep(t.memory)) return "set controller.lockstep to off";
     return nullptr;
 }
 
@@ -95,46 +94,20 @@ void runtime::change_places(const tla_scope &scope, tla_map_entry *entries, std:
 
 // --- moves -----------------------------------------------------------------------------------------------------------
 
-namespace {
+static const char *const stays_in_slices =
+    "an owner places the blocks of the HBM, which move within their slices only: set controller.lockstep to off";
 
-const char *why_not_moved(tla_status status) {
-    switch (status) {
-    case TLA_BUSY:
-        return "the block moves already, or has pins or bytes that an initiator has reserved; or the fault plan "
-               "rejected the command";
-    case TLA_INVALID_ARGUMENT:
-        return "its controller does not have this memory";
-    case TLA_UNSUPPORTED:
-        return "the block is counted or under a key, or a free list lies in memory (controller.free_list)";
-    case TLA_NOT_OWNER:
-        return "another address space holds the block";
-    case TLA_UNMAPPED:
-        return "an MMU does not map the block";
-    default:
-        return tla_status_text(status);
-    }
-}
-
-tla_status tell_failure(tla_error *error, const std::string &place, const tla_completion &completion) {
-    return tla_error_set(error, completion.status, "%s: %s (correlation %u, request %u)", place.c_str(),
-                         why_not_moved(completion.status), completion.correlation_id, completion.request_id);
-}
-
-bool lacks_room(const tla_completion &completion) {
-    return completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
-}
-
-} // namespace
-
-// The block of a part, and its name in errors.
-tla_status runtime::find_part(const tensor *which, std::size_t part, std::string *what, tla_error *error) const {
+// The block of a part that is to move to a memory, and its name in errors.
+tla_status runtime::find_part(const tensor *which, std::size_t part, tla_memory_kind memory, std::string *what,
+                              tla_error *error) const {
     const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const tensor &t) { return &t == which; });
     if (found == tensors_.end()) return tla_error_set(error, TLA_NOT_ALLOCATED, "unknown tensor");
     *what = "tensor " + which->name + ": move of part " + std::to_string(part);
     if (part >= which->shards.size())
         return tla_error_set(error, TLA_OUT_OF_RANGE, "%s: the tensor has %zu parts", what->c_str(),
                              which->shards.size());
-    const char *const why = why_fixed(*which);
+    const char *why = why_fixed(*which);
+    if (!why && in_lockstep(memory) != in_lockstep(memory_of(which->shards[part]))) why = stays_in_slices;
     return why ? tla_error_set(error, TLA_UNSUPPORTED, "%s: %s", what->c_str(), why) : TLA_OK;
 }
 
@@ -144,17 +117,22 @@ tla_status runtime::move(tensor *which, std::size_t part, tla_memory_kind memory
     const call here(*this, "move", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
     std::string what;
-    if (const tla_status status = find_part(which, part, &what, error)) return here.result(status);
+    if (const tla_status status = find_part(which, part, memory, &what, error)) return here.result(status);
     const shard s = which->shards[part];
+    if (in_lockstep(memory)) {
+        tla_completion completion{};
+        const tla_status status =
+            move_in_lockstep(*which, part, what + " to the " + place_of(memory, s.where), completion, error);
+        if (done) *done = completion;
+        return here.result(status);
+    }
     addressed_command command =
         to_controller(settings_.control_port, TLA_OP_MOVE, memory_of(s), s, next_correlation_++);
     command.command.memory = memory;
     const tla_completion completion = send_commands(way::fabric, {command})[0];
     if (done) *done = completion;
     if (completion.status) {
-        const std::string place = what + " to the " + place_of(memory, s.where);
-        return here.result(lacks_room(completion) ? explain(error, place, completion, s.nbytes)
-                                                  : tell_failure(error, place, completion));
+        return here.result(explain_move(error, what + " to the " + place_of(memory, s.where), completion, s.nbytes));
     }
     remember(memory, s.where, completion);
     for (shard &moved : which->shards) // page faults may have brought more meanwhile, one of them to the old place
@@ -171,7 +149,7 @@ tla_status runtime::move_to(tensor *which, std::size_t part, const pe_location &
     const call here(*this, "move", error);
     if (!here.may_begin()) return here.result(TLA_RESET);
     std::string what;
-    if (const tla_status status = find_part(which, part, &what, error)) return here.result(status);
+    if (const tla_status status = find_part(which, part, memory, &what, error)) return here.result(status);
     if (!knows(pe))
         return here.result(tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: unknown PE %s in this platform",
                                          what.c_str(), to_string(pe).c_str()));
@@ -183,6 +161,8 @@ tla_status runtime::move_to(tensor *which, std::size_t part, const pe_location &
     };
     if (port_of(memory, to) == port_of(memory_of(from), from))
         return here.result(move(which, part, memory, error, done));
+    if (in_lockstep(memory))
+        return here.result(tla_error_set(error, TLA_UNSUPPORTED, "%s: %s", what.c_str(), stays_in_slices));
     if (which->kind == spread::replicate || which->kind == spread::matrix)
         return here.result(tla_error_set(error, TLA_UNSUPPORTED,
                                          "%s: blocks of a replicated tensor or a matrix stay at their controllers",
@@ -213,7 +193,7 @@ tla_status runtime::change_controller(tensor &t, std::size_t part, shard to, tla
         const tla_completion freed = free_block(to, next_correlation_++);
         if (stays_owed(static_cast<tla_status>(freed.status))) owed_.push_back(to);
         if (!freed.status) remember(memory, to.where, freed);
-        return tell_failure(error, what, completion);
+        return explain_move(error, what, completion, 0);
     }
     remember(memory_of(from), from.where, completion);
     t.shards[part].where = to.where;

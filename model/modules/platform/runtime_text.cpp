@@ -85,4 +85,34 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
     return completion.status;
 }
 
+namespace {
+
+const char *why_not_moved(tla_status status) {
+    switch (status) {
+    case TLA_BUSY:
+        return "the block moves already, or has pins or bytes that an initiator has reserved; or the fault plan "
+               "rejected the command";
+    case TLA_INVALID_ARGUMENT:
+        return "its controller does not have this memory";
+    case TLA_UNSUPPORTED:
+        return "the block is counted or under a key, or a free list lies in memory (controller.free_list)";
+    case TLA_NOT_OWNER:
+        return "another address space holds the block";
+    case TLA_UNMAPPED:
+        return "an MMU does not map the block";
+    default:
+        return tla_status_text(status);
+    }
+}
+
+} // namespace
+
+tla_status explain_move(tla_error *error, const std::string &what, const tla_completion &completion,
+                        std::uint64_t nbytes) {
+    if (nbytes > 0 && (completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED))
+        return explain(error, what, completion, nbytes);
+    return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), why_not_moved(completion.status),
+                         completion.correlation_id, completion.request_id);
+}
+
 } // namespace tlmalloc

@@ -28,6 +28,10 @@ inline segment_key segment_key_of(tla_memory_kind memory, bool segmented) {
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
                    std::uint64_t reserved = 0, const segment_key &segmented = {});
 
+// The same for a MOVE, or for the new place that it needs.
+tla_status explain_move(tla_error *error, const std::string &what, const tla_completion &completion,
+                        std::uint64_t nbytes);
+
 // Returns only the text, for a completion of status TLA_EXHAUSTED or TLA_FRAGMENTED: "TCM overflow: requested ...".
 // `segmented`: the memory has segment_cache in front, whose segments may be too large.
 std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
