@@ -93,6 +93,15 @@ BOOST_AUTO_TEST_CASE(the_parts_of_a_tensor_lie_at_one_offset_in_every_slice_of_a
     check_blocks("sip");
 }
 
+BOOST_AUTO_TEST_CASE(the_last_answer_of_an_owner_is_about_all_its_slices) {
+    bench b("sip");
+    b.run([&] { // and cleans up
+        tensor *all = b.make(10'000, {pe0, pe1, pe2, pe3});
+        BOOST_REQUIRE(all && b.make(1000, {pe0}));
+        BOOST_CHECK_EQUAL(b.platform.host().free_tensor(all, &b.error), TLA_OK); // leaves a hole before the other
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_decision_begins_at_a_cycle_of_the_engine) {
     bench b("cube", {"controller.cost.clock=1 us"});
     b.run([&] {

@@ -435,9 +435,11 @@ class runtime {
     pe_location first_of_owner(const pe_location &where) const;
     owned_place place_in_slices(const pe_location &where, std::uint64_t offset) const;
     owned_place place_in_slices(const shard &s) const;
-    tla_status free_place(const shard &s, std::uint32_t correlation_id, const std::string &what, tla_error *error);
+    std::size_t count_parts(const tensor &t, const owned_place &place) const;
+    tla_status free_place(const tensor &t, const shard &s, std::uint32_t correlation_id, const std::string &what,
+                          tla_error *error);
     void move_in_slices(tensor &t, std::vector<slice_move> &moves, std::uint64_t offset, std::uint32_t correlation_id);
-    std::size_t move_back(tensor &t, std::vector<slice_move> moves, std::uint64_t offset, std::uint32_t correlation_id);
+    void move_back(tensor &t, std::vector<slice_move> moves, std::uint64_t offset, std::uint32_t correlation_id);
     tla_status move_in_lockstep(tensor &t, std::size_t part, const std::string &what, tla_completion &done,
                                 tla_error *error);
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);

@@ -7,26 +7,27 @@
 
 namespace tlmalloc {
 
-// A move, from its beginning to its end: the tensor stays, and no other move begins from or to these places.
+// A move, from its beginning to its end: the tensor stays, and no other move begins from or to its places.
 class runtime::slices_moving {
   public:
-    slices_moving(runtime &host, tensor &t, const owned_place &from, const owned_place &to)
-        : host_(host), tensor_(t), from_(from), to_(to) {
-        tensor_.leaving++;
-        host_.moving_places_.insert({from_, to_});
-    }
+    slices_moving(runtime &host, tensor &t) : host_(host), tensor_(t) { tensor_.leaving++; }
     ~slices_moving() {
         tensor_.leaving--;
-        host_.moving_places_.erase(from_);
-        host_.moving_places_.erase(to_);
+        for (const owned_place &place : places_)
+            host_.moving_places_.erase(place);
     }
     slices_moving(const slices_moving &) = delete;
     slices_moving &operator=(const slices_moving &) = delete;
 
+    void use(const owned_place &place) {
+        host_.moving_places_.insert(place);
+        places_.push_back(place);
+    }
+
   private:
     runtime &host_;
     tensor &tensor_;
-    const owned_place from_, to_;
+    std::vector<owned_place> places_;
 };
 
 // Sends a MOVE to that offset for every part that has not moved, until one fails. Parts with the same virtual
@@ -64,27 +65,32 @@ void runtime::move_in_slices(tensor &t, std::vector<slice_move> &moves, std::uin
     }
 }
 
-// After a failure: the parts that have moved go back. Returns the number of those that could not.
-std::size_t runtime::move_back(tensor &t, std::vector<slice_move> moves, std::uint64_t offset,
-                               std::uint32_t correlation_id) {
+// After a failure: the parts that have moved go back.
+void runtime::move_back(tensor &t, std::vector<slice_move> moves, std::uint64_t offset, std::uint32_t correlation_id) {
     moves.erase(std::remove_if(moves.begin(), moves.end(), [](const slice_move &m) { return !m.has_moved(); }),
                 moves.end());
     for (slice_move &m : moves)
         m.sent = false;
-    const auto stay = [&] {
-        return static_cast<std::size_t>(
-            std::count_if(moves.begin(), moves.end(), [](const slice_move &m) { return !m.has_moved(); }));
+    const auto is_left = [&] {
+        return std::any_of(moves.begin(), moves.end(), [](const slice_move &m) { return !m.has_moved(); });
     };
-    for (unsigned tries = 0; stay() > 0 && tries < TLA_OWED_TRIES && !ends_calls(); tries++) {
+    for (unsigned tries = 0; is_left() && tries < TLA_OWED_TRIES && !ends_calls(); tries++) {
         if (tries > 0) wait_for_ps(settings_.retry.delay_ps << tries);
         move_in_slices(t, moves, offset, correlation_id);
     }
-    return stay();
 }
 
-// The owner frees the place that a move has left, or was to reach; later, if it is rejected for now.
-tla_status runtime::free_place(const shard &s, std::uint32_t correlation_id, const std::string &what,
+std::size_t runtime::count_parts(const tensor &t, const owned_place &place) const {
+    return static_cast<std::size_t>(std::count_if(t.shards.begin(), t.shards.end(), [&](const shard &s) {
+        return in_lockstep(memory_of(s)) && place_in_slices(s) == place;
+    }));
+}
+
+// The owner frees the place that a move has left, or was to reach: later, if it is rejected for now, and with the
+// tensor, if a part is there.
+tla_status runtime::free_place(const tensor &t, const shard &s, std::uint32_t correlation_id, const std::string &what,
                                tla_error *error) {
+    if (count_parts(t, place_in_slices(s)) > 0) return TLA_OK;
     const tla_completion freed = free_in_lockstep({s}, correlation_id)[0];
     if (!freed.status) remember(TLA_HBM, s.where, freed);
     if (!stays_owed(static_cast<tla_status>(freed.status)))
@@ -99,6 +105,8 @@ tla_status runtime::move_in_lockstep(tensor &t, std::size_t part, const std::str
     const owned_place old = place_in_slices(from);
     if (moving_places_.count(old) > 0)
         return tla_error_set(error, TLA_BUSY, "%s: the block moves already", what.c_str());
+    slices_moving here(*this, t);
+    here.use(old);
     std::vector<slice_move> moves;
     std::uint64_t nbytes = owned_blocks_[old];
     for (std::size_t i = 0; i < t.shards.size(); i++) {
@@ -112,7 +120,7 @@ tla_status runtime::move_in_lockstep(tensor &t, std::size_t part, const std::str
     done = send_commands(way::fabric, {alloc_of_owner(from.where, nbytes, t.object, correlation_id)})[0];
     if (done.status) return explain_move(error, what, done, nbytes);
     const owned_place next = place_in_slices(from.where, done.value);
-    const slices_moving here(*this, t, old, next);
+    here.use(next);
     owned_blocks_[next] = nbytes;
     shard to = from;
     to.pa = {memory_base(from.where, TLA_HBM) + done.value};
@@ -122,13 +130,15 @@ tla_status runtime::move_in_lockstep(tensor &t, std::size_t part, const std::str
     if (failed == moves.end()) {
         const auto is_named = [&](const slice_move &m) { return m.part == part; };
         done = std::find_if(moves.begin(), moves.end(), is_named)->completion;
-        return free_place(from, correlation_id, what + ": the block has moved, but its old place is not free", error);
+        return free_place(t, from, correlation_id, what + ": the block has moved, but its old place is not free",
+                          error);
     }
     done = failed->completion;
-    const std::size_t stay = move_back(t, moves, std::get<2>(old), correlation_id);
-    if (stay == 0) free_place(to, correlation_id, what, nullptr);
+    move_back(t, moves, std::get<2>(old), correlation_id);
+    free_place(t, to, correlation_id, what, nullptr);
     tla_error why{};
     explain_move(&why, what + ": " + place_of(TLA_HBM, t.shards[failed->part].where), done, 0);
+    const std::size_t stay = count_parts(t, next);
     if (stay == 0) return tla_error_set(error, why.status, "%s", why.text);
     return tla_error_set(error, why.status,
                          "%s; %zu of %zu parts could not be moved back: the block has both places until its tensor is "
