@@ -298,6 +298,7 @@ class random_settings {
             set("controller.lockstep", dice_.pick({"cube", "sip"}));
             of_hbm = {"first_fit", "first_fit_top"};
             leave("controller.guard");
+            if (dice_.one_in(2)) set("controller.move", dice_.pick({"stop", "concurrent"}));
             break;
         default:
             break;

@@ -139,8 +139,8 @@ class runtime {
     // - TLA_INVALID_ARGUMENT: a memory that the platform or the controller does not have
     // - the errors of MOVE
     //
-    // With controller.lockstep the block moves in all slices of its owner, with all parts of the tensor that lie in it:
-    // the owner allocates one new offset, every slice gets a MOVE, and the owner frees the old offset when all have
+    // With controller.lockstep the block moves in all slices of its owner, with all parts of the tensor that lie in it.
+    // The owner allocates one new offset, and every slice gets a MOVE. The owner frees the old offset when all have
     // answered. If a slice fails, the parts that have moved are moved back, the owner frees the new offset, and the
     // error names that slice. Parts that cannot be moved back in spite of retries stay where they are, and the text
     // says so: the tensor has both places until it is freed. TLA_BUSY: the block moves already. Errors of ALLOC are

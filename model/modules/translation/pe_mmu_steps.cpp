@@ -367,6 +367,7 @@ void pe_mmu::steps::release_held(std::uint64_t now_ps) {
 }
 
 void pe_mmu::steps::make_new() {
+    end_pauses(); // those of commands that the reset has overtaken
     sent_.clear();
     draining_ = false;
     walks_shown_ = 0;
