@@ -7,10 +7,10 @@
 
 const char *tla_time_kind_name(tla_time_kind kind) {
     static const char *const names[TLA_TIME_KIND_COUNT] = {
-        "other",        "dispatch",   "alloc",        "alloc_queue",    "engine_queue", "issue",
-        "lookup",       "walk",       "move",         "link",           "bank",         "tcm",
-        "tile",         "arithmetic", "message_wait", "message_credit", "message",      "host_alloc",
-        "host_command", "host_map",   "host_copy",    "host_launch"};
+        "other",      "dispatch",     "alloc",      "alloc_queue",  "engine_queue",   "issue",
+        "lookup",     "walk",         "fault",      "move",         "link",           "bank",
+        "tcm",        "tile",         "arithmetic", "message_wait", "message_credit", "message",
+        "host_alloc", "host_command", "host_map",   "host_copy",    "host_launch"};
     return (unsigned)kind < TLA_TIME_KIND_COUNT ? names[kind] : NULL;
 }
 
@@ -34,16 +34,29 @@ static tla_time_charge of_kind(tla_time_kind kind) {
     return (tla_time_charge){kind, TLA_TIME_NOWHERE, TLA_TIME_NOWHERE};
 }
 
+/* An access waits for a moving block before its page faults, or after them. */
+static void go_back_through_mmu(chain *c, const tla_access_times *chunk) {
+    const tla_time_charge mmu = of_kind(chunk->walked ? TLA_TIME_WALK : TLA_TIME_LOOKUP), move = of_kind(TLA_TIME_MOVE);
+    const bool waited_after = chunk->resumed_ps && chunk->entered_ps >= chunk->resumed_ps;
+    const bool waited_before = chunk->entered_ps && (!chunk->resumed_ps || chunk->entered_ps <= chunk->faulted_ps);
+    if (waited_after) go_back(c, chunk->entered_ps, mmu);
+    if (chunk->resumed_ps) {
+        go_back(c, chunk->resumed_ps, waited_after ? move : mmu);
+        go_back(c, chunk->faulted_ps, of_kind(TLA_TIME_FAULT));
+    }
+    if (waited_before) go_back(c, chunk->entered_ps, mmu);
+    go_back(c, chunk->sent_ps, waited_before ? move : mmu);
+}
+
 static void go_back_through(chain *c, const tla_access_times *chunk) {
     const tla_time_charge tcm = of_kind(TLA_TIME_TCM), link = {TLA_TIME_LINK, chunk->link, TLA_TIME_NOWHERE};
-    const tla_time_charge mmu = of_kind(chunk->walked ? TLA_TIME_WALK : TLA_TIME_LOOKUP);
     const tla_time_charge bank = {TLA_TIME_BANK, chunk->memory, chunk->unit};
     if (chunk->returned_ps) go_back(c, chunk->returned_ps, tcm);
     if (chunk->served_ps) go_back(c, chunk->served_ps, link);
     if (chunk->arrived_ps) go_back(c, chunk->arrived_ps, bank);
     if (chunk->translated_ps) go_back(c, chunk->translated_ps, link);
-    if (chunk->entered_ps) go_back(c, chunk->entered_ps, mmu);
-    go_back(c, chunk->sent_ps, chunk->entered_ps ? of_kind(TLA_TIME_MOVE) : chunk->translated_ps ? mmu : link);
+    if (chunk->translated_ps || chunk->entered_ps || chunk->resumed_ps) go_back_through_mmu(c, chunk);
+    go_back(c, chunk->sent_ps, link);
     go_back(c, chunk->start_ps, tcm);
 }
 

@@ -163,13 +163,22 @@ static void try_for_commands(trials *t, const topic_share *share) {
     try_cheaper(t, "command_processor.m_cpu_overhead");
 }
 
-static void try_for_walks(trials *t) {
-    if (sum_of(t->e, "mmus", "demand_faults") > 0 && !evicts(t->e)) {
+static void try_larger_pages(trials *t) {
+    if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+}
+
+static void try_for_faults(trials *t) {
+    if (evicts(t->e)) {
+        try_value(t, "mmu.prefetch", "7");
+    } else {
         try_value(t, "mmu.unmapped", "error");
         try_value(t, "mmu.fault_handler", "controller");
     }
-    if (evicts(t->e)) try_value(t, "mmu.prefetch", "7");
-    if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+    try_larger_pages(t);
+}
+
+static void try_for_walks(trials *t) {
+    try_larger_pages(t);
     try_scaled(t, is_set_to(t->e, "mmu.tlb_l2.entries", "0") ? "mmu.tlb_l1.entries" : "mmu.tlb_l2.entries", 4, 1);
     try_scaled(t, "mmu.ranges", 4, 1);
     if (is_set_to(t->e, "mmu.walkers.merge_slots", "0")) try_value(t, "mmu.walkers.merge_slots", "32");
@@ -212,13 +221,16 @@ static void collect(trials *t, const topic_share *share) {
         try_for_commands(t, share);
         break;
     case TOPIC_MAPPING:
-        if (quantity_of(t->e, "mmu.page_size", TLA_VALUE_SIZE) < 1 << 20) try_value(t, "mmu.page_size", "2 MiB");
+        try_larger_pages(t);
         try_value(t, "va.map_ack", "posted");
         try_cheaper(t, "mmu.cost.fixed");
         try_cheaper(t, "mmu.cost.pte_write");
         break;
     case TOPIC_WALKS:
         try_for_walks(t);
+        break;
+    case TOPIC_FAULTS:
+        try_for_faults(t);
         break;
     case TOPIC_LOOKUPS:
         try_cheaper(t, "mmu.overhead");
@@ -327,14 +339,14 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
         return "mapping writes an entry for every page, and the host waits until every MMU sees it: use larger pages, "
                "or cheaper changes";
     case TOPIC_WALKS:
+        return "TLBs miss: use larger pages, more entries and walkers, or walkers that merge misses of a page or "
+               "cache the upper levels";
+    case TOPIC_FAULTS:
         return evicts(e)
                    ? "pages come at their first access, and others leave for the host's memory: use more HBM, request "
                      "larger pages, or bring several at once (mmu.prefetch)"
-               : sum_of(e, "mmus", "demand_faults") > 0
-                   ? "each page is allocated and mapped at its first access: map tensors before the launch, request "
-                     "larger pages, or let controllers serve the faults (mmu.fault_handler)"
-                   : "TLBs miss: use larger pages, more entries and walkers, or walkers that merge misses of a page or "
-                     "cache the upper levels";
+                   : "each page is allocated and mapped at its first access: map tensors before the launch, request "
+                     "larger pages, or let controllers serve the faults (mmu.fault_handler)";
     case TOPIC_LOOKUPS:
         return "the TLB looks up every chunk: use larger chunks, or a faster TLB";
     case TOPIC_MOVES:

@@ -21,6 +21,7 @@ static const struct {
                          [TOPIC_MAPPING] = {"mapping", "mapping"},
                          [TOPIC_WALKS] = {"walks", "page-table walks"},
                          [TOPIC_LOOKUPS] = {"lookups", "lookups in the TLB"},
+                         [TOPIC_FAULTS] = {"faults", "page faults"},
                          [TOPIC_MOVES] = {"moves", "stops while blocks move"},
                          [TOPIC_MEMORY] = {"memory", "DMA: memories and their banks"},
                          [TOPIC_LINKS] = {"links", "DMA: links"},

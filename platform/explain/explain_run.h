@@ -18,6 +18,7 @@ typedef enum time_topic {
     TOPIC_MAPPING,
     TOPIC_WALKS,
     TOPIC_LOOKUPS,
+    TOPIC_FAULTS,
     TOPIC_MOVES,
     TOPIC_MEMORY,
     TOPIC_LINKS,

@@ -84,6 +84,7 @@ static time_topic topic_of(tla_time_kind kind) {
                                                            [TLA_TIME_ISSUE] = TOPIC_ISSUE,
                                                            [TLA_TIME_LOOKUP] = TOPIC_LOOKUPS,
                                                            [TLA_TIME_WALK] = TOPIC_WALKS,
+                                                           [TLA_TIME_FAULT] = TOPIC_FAULTS,
                                                            [TLA_TIME_MOVE] = TOPIC_MOVES,
                                                            [TLA_TIME_LINK] = TOPIC_LINKS,
                                                            [TLA_TIME_BANK] = TOPIC_MEMORY,

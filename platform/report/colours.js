@@ -5,7 +5,7 @@
 const GROUPS = [
   {name: "allocator", colour: "#d55e00", kinds: ["alloc", "alloc_queue", "host_alloc"]},
   {name: "mapping", colour: "#cc79a7", kinds: ["host_map", "lookup", "move"]},
-  {name: "walk", colour: "#f0e442", kinds: ["walk"]},
+  {name: "walk, fault", colour: "#f0e442", kinds: ["walk", "fault"]},
   {name: "links, copies", colour: "#56b4e9", kinds: ["issue", "link", "host_copy"]},
   {name: "memory", colour: "#0072b2", kinds: ["bank", "tcm"]},
   {name: "arithmetic", colour: "#009e73", kinds: ["arithmetic", "tile"]},

@@ -137,6 +137,24 @@ BOOST_AUTO_TEST_CASE(walks_are_named_first) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(page_faults_are_named_first_and_not_charged_to_lookups_or_walks) {
+    const settings leave{"mmu.eviction=clock", "host_memory.capacity=64 MiB", "mmu.page_size=4 KiB"};
+    for (const char *walk : {"ideal", "flat", "memory"})
+        for (const settings &more : {settings{}, leave}) {
+            settings keys{"mmu.unmapped=demand", std::string("mmu.walk=") + walk};
+            keys.insert(keys.end(), more.begin(), more.end());
+            const auto json = explained_run("gemm", keys).json();
+            BOOST_CHECK_EQUAL(text_of(first_change(json), "topic"), "faults");
+            BOOST_CHECK_EQUAL(text_of(first_change(json), "key"), more.empty() ? "mmu.unmapped" : "mmu.prefetch");
+            BOOST_CHECK(contains(text_of(first_change(json), "text"), more.empty() ? "at its first access" : "leave"));
+            std::size_t i = 0;
+            json_t *row = nullptr;
+            json_array_foreach(json_object_get(json.get(), "shares"), i,
+                               row) if (text_of(row, "topic") == "lookups" || text_of(row, "topic") == "walks")
+                BOOST_CHECK_LT(number(row, "ps"), 45'000'000); // less than one fault
+        }
+}
+
 BOOST_AUTO_TEST_CASE(a_small_tlb_and_walkers_that_merge_nothing_are_named) {
     const settings one_entry{"mmu.walk=flat", "mmu.tlb_l1.entries=1", "mmu.tlb_l2.entries=0"};
     const auto key_of = [&](const char *kernel, settings keys) {

@@ -44,7 +44,8 @@ void check_accounts(const report &r, const std::string &what) {
             BOOST_CHECK_GE(allocation, number(row, "device_alloc_ps")); // and slots that others allocate for messages
             BOOST_CHECK_GE(allocation + messages, number(row, "device_alloc_ps") + number(row, "message_ps"));
             if (number(row, "message_ps") == 0) BOOST_CHECK_EQUAL(allocation, number(row, "device_alloc_ps"));
-            BOOST_CHECK_LE(sum(kinds, {"issue", "lookup", "walk", "link", "bank", "tcm"}), number(row, "dma_ps"));
+            BOOST_CHECK_LE(sum(kinds, {"issue", "lookup", "walk", "fault", "move", "link", "bank", "tcm"}),
+                           number(row, "dma_ps"));
             last_ps = std::max(last_ps, number(row, "end_ps"));
         }
         const json_t *const path = json_object_get(r.json.get(), "critical_path");

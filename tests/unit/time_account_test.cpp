@@ -150,6 +150,20 @@ BOOST_AUTO_TEST_CASE(an_access_that_waits_for_a_block_that_moves_is_charged_for_
                       "move 10-20; lookup 20-22; link 22-25; bank 25-30; link 30-35; tcm 35-40; ");
 }
 
+BOOST_AUTO_TEST_CASE(an_access_is_charged_for_its_page_faults_before_or_after_it_waits_for_a_block) {
+    const auto chain_of_read = [](std::uint64_t entered_ps, bool walked, std::uint64_t translated_ps = 30) {
+        return chain_of({{10, 10, translated_ps, 31, 35, 0, 40, walked, 0, 0, 0, entered_ps, 14, 24}}, 2, 10, 40);
+    };
+    const std::string rest = "link 30-31; bank 31-35; link 35-40; ";
+    BOOST_CHECK_EQUAL(chain_of_read(0, false), "lookup 10-14; fault 14-24; lookup 24-30; " + rest);
+    BOOST_CHECK_EQUAL(chain_of_read(0, true), "walk 10-14; fault 14-24; walk 24-30; " + rest);
+    BOOST_CHECK_EQUAL(chain_of_read(12, false), "move 10-12; lookup 12-14; fault 14-24; lookup 24-30; " + rest);
+    BOOST_CHECK_EQUAL(chain_of_read(27, false), "lookup 10-14; fault 14-24; move 24-27; lookup 27-30; " + rest);
+    BOOST_CHECK_EQUAL(chain_of_read(20, false), "lookup 10-14; fault 14-24; lookup 24-30; " + rest); // its other part
+    const tla_access_times failed{10, 10, 0, 0, 0, 24, 24, false, 0, 0, 0, 0, 14, 24};
+    BOOST_CHECK_EQUAL(chain_of({failed}, 2, 10, 24), "lookup 10-14; fault 14-24; ");
+}
+
 BOOST_AUTO_TEST_CASE(chains_of_random_transfers_have_no_gap_and_no_overlap) {
     seeded_random random(19);
     for (int round = 0; round < 2000; round++) {
@@ -164,6 +178,8 @@ BOOST_AUTO_TEST_CASE(chains_of_random_transfers_have_no_gap_and_no_overlap) {
             issued_ps += upto(4);
             c.sent_ps = c.start_ps + upto(1);
             c.translated_ps = c.sent_ps + upto(9);
+            if (random.one_in(2)) c.entered_ps = c.sent_ps + upto(9);
+            if (random.one_in(2)) c.faulted_ps = c.sent_ps + upto(9), c.resumed_ps = c.faulted_ps + upto(9);
             c.arrived_ps = c.translated_ps + upto(9);
             c.served_ps = c.arrived_ps + upto(9);
             c.returned_ps = c.served_ps + upto(9);

@@ -28,7 +28,8 @@ typedef enum tla_time_kind {
     TLA_TIME_ENGINE_QUEUE,   /* in front of a busy engine of the PE: DMA, accelerator, composites */
     TLA_TIME_ISSUE,          /* DMA: the engine issues chunks one after the other */
     TLA_TIME_LOOKUP,         /* DMA: the MMU, without a walk */
-    TLA_TIME_WALK,           /* DMA: the MMU, with walks or page faults */
+    TLA_TIME_WALK,           /* DMA: the MMU, with walks */
+    TLA_TIME_FAULT,          /* DMA: page faults, until the access is translated again */
     TLA_TIME_MOVE,           /* DMA: in front of the MMU, while a block moves (vm/pauses.h) */
     TLA_TIME_LINK,           /* DMA: in the fabric */
     TLA_TIME_BANK,           /* DMA: in a memory, including waits for its banks */
@@ -81,6 +82,8 @@ typedef struct tla_access_times {
     bool walked;
     uint32_t link, memory, unit; /* which of each decided, as in a charge */
     uint64_t entered_ps;         /* entered the MMU, after it had waited for a block that moved */
+    uint64_t faulted_ps;         /* its first page fault left the MMU, and ... */
+    uint64_t resumed_ps;         /* ... its last page fault was over */
 } tla_access_times;
 
 typedef void (*tla_time_visit)(void *context, const tla_time_part *part);

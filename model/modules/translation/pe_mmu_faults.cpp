@@ -19,6 +19,8 @@ bool pe_mmu::steps::ask_host(translation &j, std::uint64_t va) {
     j.asked_va = va;
     mmu_.statistics_.demand_faults++;
     mmu_.tell(trouble::demand, {j.wanted.asid, {va}, 1, j.wanted.access}, j.end_ps);
+    if (tla_access_times *const times = times_of(*j.request->payload); times && !times->faulted_ps)
+        times->faulted_ps = j.end_ps;
     j.fault_record = page_fault{va, j.wanted.access | (again ? page_fault::again : 0), j.wanted.asid}.encode();
     j.fault_payload.set_write();
     j.fault_payload.set_address(0);
@@ -115,7 +117,13 @@ void pe_mmu::steps::end_waiting() {
             [](void *self, std::uint64_t at_ps) { static_cast<steps *>(self)->lose_patience(at_ps); }, this);
 }
 
+// For who keeps an account of its transfers' times.
+void pe_mmu::steps::note_fault_is_over(const translation &j, std::uint64_t at_ps) {
+    if (tla_access_times *const times = times_of(*j.request->payload)) note_time(times->resumed_ps, at_ps);
+}
+
 void pe_mmu::steps::retry(translation &j, std::uint64_t at_ps) {
+    note_fault_is_over(j, at_ps);
     if (j.of && !j.of->inside) {
         j.of->again = &j;
         if (!enter(*j.of, at_ps)) return;

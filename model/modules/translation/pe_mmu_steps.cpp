@@ -274,6 +274,7 @@ void pe_mmu::steps::settle(translation &j) {
             return;
         }
         if (found.status) {
+            if (j.asked) note_fault_is_over(j, j.end_ps);
             mmu_.refuse(payload, found.status, from_ps(j.end_ps) - sc_core::sc_time_stamp());
             leave_order(j);
             answer(j);

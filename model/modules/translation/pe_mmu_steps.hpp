@@ -109,6 +109,7 @@ class pe_mmu::steps final : private in_order_request::holder {
     void host_answered(translation &j, std::uint64_t at_ps);
     bool wait_for_change(translation &j);
     void lose_patience(std::uint64_t at_ps);
+    static void note_fault_is_over(const translation &j, std::uint64_t at_ps);
     void retry(translation &j, std::uint64_t at_ps);
     std::uint64_t price_of_nothing() const;
     bool enter(visit &of, std::uint64_t at_ps);
