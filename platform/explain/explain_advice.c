@@ -344,9 +344,9 @@ static const char *reason_of(const run_explained *e, const topic_share *share) {
     case TOPIC_FAULTS:
         return evicts(e)
                    ? "pages come at their first access, and others leave for the host's memory: use more HBM, request "
-                     "larger pages, or bring several at once (mmu.prefetch)"
+                     "larger pages, or bring several at once"
                    : "each page is allocated and mapped at its first access: map tensors before the launch, request "
-                     "larger pages, or let controllers serve the faults (mmu.fault_handler)";
+                     "larger pages, or let controllers serve the faults";
     case TOPIC_LOOKUPS:
         return "the TLB looks up every chunk: use larger chunks, or a faster TLB";
     case TOPIC_MOVES:
