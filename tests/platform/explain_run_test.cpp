@@ -149,8 +149,7 @@ BOOST_AUTO_TEST_CASE(page_faults_are_named_first_and_not_charged_to_lookups) {
             BOOST_CHECK(contains(text_of(first_change(json), "text"), more.empty() ? "at its first access" : "leave"));
             std::size_t i = 0;
             json_t *row = nullptr;
-            json_array_foreach(json_object_get(json.get(), "shares"), i,
-                               row) if (text_of(row, "topic") == "lookups")
+            json_array_foreach(json_object_get(json.get(), "shares"), i, row) if (text_of(row, "topic") == "lookups")
                 BOOST_CHECK_LT(number(row, "ps"), 45'000'000); // less than one fault
         }
 }
