@@ -193,6 +193,24 @@ void add_tlb_lane(std::vector<lane> &lanes, const std::string &label, const tlb 
                      }});
 }
 
+// Bursts of 256 bytes in the HBM slices of a cube, one after the other: whether they go on behind their slice.
+void add_cut_lane(std::vector<lane> &lanes, const std::string &label) {
+    lanes.push_back({label, [at = std::uint64_t{0}](std::uint64_t n) mutable {
+                         constexpr std::uint64_t slice = 6 * GiB;
+                         tla_paddr first{};
+                         if (tla_paddr_pe_hbm(0, 0, 0, 0, slice, &first)) fail("no slice");
+                         std::uint64_t sum = 0;
+                         for (std::uint64_t i = 0; i < n; i++, at = (at + 256) % MiB) {
+                             tla_mmu_piece piece{}, rest{};
+                             piece.pa.value = first.value + at;
+                             piece.nbytes = 256;
+                             if (tla_mmu_piece_cut(&piece, slice, &rest)) fail("a burst in a slice was cut");
+                             sum += piece.pa.value;
+                         }
+                         return sum;
+                     }});
+}
+
 // Maps and unmaps one page, at random places of a table of 1 GiB that is half full.
 struct churn {
     explicit churn(unsigned seed) : mapped(GiB / page, false), random(seed) {
@@ -244,7 +262,8 @@ int bench(int argc, char **argv) {
     add_table_lane(lanes, "table 1 GiB, random", large, true);
     add_table_lane(lanes, "table 1 GiB contiguous, random", run, true);
     add_walk_lane(lanes, "walk 1 GiB in memory, random", walked);
-    const std::size_t table_lanes = lanes.size();
+    add_cut_lane(lanes, "end of a slice, bursts");
+    const std::size_t cut_lane = lanes.size() - 1, table_lanes = lanes.size();
 #ifdef TLMALLOC_BENCH_PATH
     mmu_path ideal("ideal", false), hits("hits", true);
     mmu_path::begin();
@@ -289,6 +308,11 @@ int bench(int argc, char **argv) {
         double percent = 100 * (median(lanes[i].ns) - median(without.ns)) / median(lanes[table_lanes + 1].ns);
         std::printf("MMU's share of the path, %s: %.0f %%\n", lanes[i].label.c_str(), percent);
         json_object_set_new(share, lanes[i].label.c_str(), json_real(percent));
+    }
+    if (table_lanes + 2 < lanes.size()) {
+        double percent = 100 * median(lanes[cut_lane].ns) / median(lanes[table_lanes + 1].ns);
+        std::printf("the end of a slice, share of the path through an ideal MMU: %.1f %%\n", percent);
+        json_object_set_new(share, "end of a slice", json_real(percent));
     }
     if (sum == 0) fail("nothing was translated");
     int status = 0;
