@@ -28,6 +28,10 @@ bool tla_policy_from_name(const char *name, tla_policy *policy) {
     return false;
 }
 
+bool tla_policy_takes_ranges(tla_policy policy) {
+    return !policies[policy].placement->regions;
+}
+
 const tla_placement *tla_placement_of(tla_policy policy) {
     return (unsigned)policy < TLA_POLICY_COUNT ? policies[policy].placement : NULL;
 }
@@ -54,7 +58,12 @@ tla_status tla_arena_create_with(const tla_placement *placement, const tla_arena
     arena->config = *config;
     arena->config.alignment = alignment_of(config);
     arena->placement = placement;
-    status = arena->placement->create(&arena->config, &arena->state);
+    if (placement->regions)
+        arena->config.alignment = placement->regions->unit(arena->config.alignment, config->capacity);
+    if (config->base % arena->config.alignment != 0)
+        status = TLA_INVALID_ARGUMENT;
+    else
+        status = placement->create(&arena->config, &arena->state);
     if (!status && config->validate && !(arena->live = tla_live_blocks_create())) status = TLA_NO_HOST_MEMORY;
     if (!status && config->capacity > 0)
         status = arena->placement->add(arena->state, (tla_block){config->base, config->capacity}, &(tla_work){0});
@@ -97,6 +106,16 @@ tla_status tla_arena_refuse_size(tla_arena *arena, uint64_t nbytes) {
                          nbytes);
 }
 
+tla_status tla_arena_refuse_node(tla_arena *arena, const char *what, uint64_t nbytes) {
+    return tla_error_set(&arena->last_error, TLA_LIMIT,
+                         "%s of %" PRIu64 " bytes: needs a node, but none of the %" PRIu64 " nodes of %s is left", what,
+                         nbytes, arena->nodes, tla_policy_name(arena->config.policy));
+}
+
+bool tla_arena_lacks_node(const tla_arena *arena, uint64_t granted) {
+    return arena->nodes > 0 && arena->placement->regions->lacks_node(arena->state, granted, 1);
+}
+
 void tla_arena_count_used(tla_arena *arena, uint64_t nbytes) {
     arena->used += nbytes;
     if (arena->used > arena->peak_used) arena->peak_used = arena->used;
@@ -110,6 +129,7 @@ tla_status tla_arena_no_fit(const tla_arena *arena, uint64_t nbytes) {
 static inline tla_status take(tla_arena *arena, uint64_t nbytes, uint64_t granted, uint64_t alignment, tla_block *block,
                               tla_work *work) {
     tla_status status = arena->placement->alloc(arena->state, granted, alignment, block, work);
+    if (status == TLA_LIMIT && arena->nodes > 0) return tla_arena_refuse_node(arena, "allocation", nbytes);
     if (status) return status == TLA_FRAGMENTED ? tla_arena_no_fit(arena, nbytes) : status;
     tla_arena_count_used(arena, granted);
     return TLA_OK;
@@ -145,6 +165,10 @@ tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t a
     if (!is_power_of_two(alignment))
         return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT, "alignment %" PRIu64 " must be a power of two",
                              alignment);
+    if (alignment > arena->config.alignment && arena->placement->regions)
+        return tla_error_set(&arena->last_error, TLA_UNSUPPORTED,
+                             "%s: a block's alignment must not exceed the arena's alignment, %" PRIu64,
+                             tla_policy_name(arena->config.policy), arena->config.alignment);
     return alloc(arena, nbytes, alignment > arena->config.alignment ? alignment : arena->config.alignment, block, work);
 }
 
@@ -162,6 +186,10 @@ tla_status tla_arena_reserve(tla_arena *arena, tla_block block, tla_work *work) 
         return tla_error_set(&arena->last_error, TLA_INVALID_ARGUMENT,
                              "offset %" PRIu64 " must be a multiple of %" PRIu64, range.offset,
                              arena->config.alignment);
+    if (arena->placement->regions)
+        return tla_error_set(&arena->last_error, TLA_UNSUPPORTED,
+                             "%s chooses the addresses of blocks and cannot reserve a given range",
+                             tla_policy_name(arena->config.policy));
     if (arena->live && tla_live_blocks_make_room(arena->live, 1)) return TLA_NO_HOST_MEMORY;
     tla_status status = arena->placement->reserve(arena->state, range, work ? work : &(tla_work){0});
     if (status) return status;
@@ -216,16 +244,21 @@ tla_status tla_arena_grow(tla_arena *arena, uint64_t nbytes, tla_work *work) {
     nbytes = (nbytes + mask) & ~mask;
     tla_status status = arena->placement->add(arena->state, (tla_block){end, nbytes}, work ? work : &(tla_work){0});
     if (status == TLA_OK) arena->config.capacity += nbytes;
-    return status;
+    return status == TLA_LIMIT && arena->nodes > 0 ? tla_arena_refuse_node(arena, "growth", nbytes) : status;
 }
 
 tla_arena_stats tla_arena_get_stats(const tla_arena *arena) {
-    return (tla_arena_stats){.capacity = arena->config.capacity,
+    const tla_region_nodes *regions = arena->placement->regions;
+    tla_arena_stats stats = {.capacity = arena->config.capacity,
                              .used = arena->used,
                              .peak_used = arena->peak_used,
                              .free = arena->config.capacity - arena->used,
                              .largest_free = arena->placement->largest(arena->state),
                              .free_blocks = arena->placement->count(arena->state)};
+    if (tla_arena_lacks_node(arena, arena->config.alignment)) return stats;
+    stats.proven_free = stats.free;
+    stats.proven_largest = regions ? regions->largest_bin(arena->state) : stats.largest_free;
+    return stats;
 }
 
 size_t tla_arena_free_blocks(const tla_arena *arena, uint64_t from, tla_block *blocks, size_t max) {

@@ -11,6 +11,7 @@ struct tla_arena {
     tla_arena_config config; /* alignment never 0 */
     const tla_placement *placement;
     void *state;        /* the placement's */
+    uint64_t nodes;     /* of a placement with nodes for all regions, as it was given them; 0: as many as needed */
     tla_driven *driven; /* what stands behind it (driven.h), or NULL: then it is the placement, and the state */
     uint64_t used, peak_used;
     tla_live_blocks *live; /* NULL without validation */
@@ -51,8 +52,12 @@ tla_status tla_arena_may_free(tla_arena *arena, tla_block block, tla_block *rang
 /* The part of it that validation does. O(log n). */
 tla_status tla_arena_check_owner(tla_arena *arena, tla_block range);
 
+/* Whether a request of nbytes as granted fails because the placement has no node for its rest. */
+bool tla_arena_lacks_node(const tla_arena *arena, uint64_t granted);
+
 /* Refusals: fill last_error, return its status. */
 tla_status tla_arena_refuse_size(tla_arena *arena, uint64_t nbytes);
 tla_status tla_arena_refuse_double(tla_arena *arena, tla_block range);
+tla_status tla_arena_refuse_node(tla_arena *arena, const char *what, uint64_t nbytes);
 
 #endif

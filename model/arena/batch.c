@@ -24,6 +24,8 @@ static tla_status take_carved(tla_arena *arena, uint64_t each, size_t n, tla_blo
     const tla_placement *placement = arena->placement;
     if (placement->fits(arena->state, each, n) < n) {
         placement->search_in_vain(arena->state, each, work);
+        if (arena->nodes > 0 && placement->regions->lacks_node(arena->state, each, n))
+            return tla_arena_refuse_node(arena, "a batch with blocks", each);
         return TLA_FRAGMENTED;
     }
     if (placement->carve) {
@@ -57,6 +59,10 @@ tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tl
         arena->placement->search_in_vain(arena->state, contiguous ? tla_arena_granted(arena, total) : each, work);
         return tla_arena_no_fit(arena, asked);
     }
+    if (contiguous && arena->placement->regions && n > 1)
+        return tla_error_set(&arena->last_error, TLA_UNSUPPORTED,
+                             "%s: cannot release parts of a block that was allocated whole",
+                             tla_policy_name(arena->config.policy));
     if (arena->live && tla_live_blocks_make_room(arena->live, n)) return TLA_NO_HOST_MEMORY;
     tla_status status =
         contiguous ? take_contiguous(arena, each, n, blocks, work) : take_carved(arena, each, n, blocks, work);
@@ -79,8 +85,9 @@ static int by_offset(const void *a, const void *b) {
 
 /* The run that begins at blocks[*i]: everything that touches, or one block when the placement wants it so. */
 static tla_block next_run(const tla_arena *arena, const tla_block *blocks, size_t n, size_t *i) {
+    const bool joined = !arena->placement->whole_blocks && !arena->placement->regions;
     tla_block run = {blocks[*i].offset, tla_arena_granted(arena, blocks[*i].nbytes)};
-    while (++*i < n && !arena->placement->whole_blocks && blocks[*i].offset == run.offset + run.nbytes)
+    while (++*i < n && joined && blocks[*i].offset == run.offset + run.nbytes)
         run.nbytes += tla_arena_granted(arena, blocks[*i].nbytes);
     return run;
 }

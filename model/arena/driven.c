@@ -227,6 +227,11 @@ static uint64_t granted(const void *state, uint64_t nbytes) {
     return d->list->granted(d->list_state, nbytes);
 }
 
+static uint64_t sufficient(const void *state, uint64_t nbytes) {
+    const tla_driven *d = state;
+    return d->list->sufficient(d->list_state, nbytes);
+}
+
 static tla_status may_free(const void *state, tla_block range) {
     const tla_driven *d = state;
     return d->list->may_free(d->list_state, range);
@@ -289,7 +294,7 @@ tla_placement tla_driven_around(const tla_placement *list, bool engine) {
         .granted = list->granted ? granted : NULL,
         .alloc = alloc,
         .search_in_vain = search_in_vain,
-        .sufficient = list->sufficient,
+        .sufficient = list->sufficient ? sufficient : NULL,
         .reserve = reserve,
         .free = give_back,
         .add = add,

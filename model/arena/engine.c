@@ -92,11 +92,14 @@ tla_status tla_driven_has_room(const tla_driven *d, uint64_t blocks, tla_error *
 static tla_status check(const tla_arena *arena, const tla_engine *engine, uint64_t nodes, tla_error *error) {
     const tla_policy policy = arena->config.policy;
     const uint64_t units = arena->config.capacity / arena->config.alignment;
-    if (arena->driven) return tla_error_set(error, TLA_UNSUPPORTED, "the arena already has an engine or a node limit");
+    if (arena->driven || arena->nodes > 0)
+        return tla_error_set(error, TLA_UNSUPPORTED, "the arena already has an engine or a node limit");
     if (policy == TLA_TLSF || (policy == TLA_BUDDY && (!engine || nodes > 0)))
         return tla_error_set(error, TLA_UNSUPPORTED, "%s keeps no single list whose nodes could be limited%s",
                              tla_policy_name(policy), policy == TLA_BUDDY ? "" : " or walked");
     if (!engine) return TLA_OK;
+    if (arena->placement->regions)
+        return tla_error_set(error, TLA_UNSUPPORTED, "no engine serves %s", tla_policy_name(policy));
     if (policy != engine->policy)
         return tla_error_set(error, TLA_UNSUPPORTED, "engine %s implements %s, but the arena's policy is %s",
                              engine->name, tla_policy_name(engine->policy), tla_policy_name(policy));
@@ -121,12 +124,25 @@ static tla_status check(const tla_arena *arena, const tla_engine *engine, uint64
     return TLA_OK;
 }
 
+/* A placement with nodes for all regions counts them itself. */
+static tla_status limit_regions(tla_arena *arena, uint64_t nodes, tla_error *error) {
+    const tla_region_nodes *regions = arena->placement->regions;
+    const uint64_t live = regions->live(arena->state), free_blocks = arena->placement->count(arena->state);
+    if (regions->limit(arena->state, nodes, live))
+        return tla_error_set(error, TLA_LIMIT,
+                             "%" PRIu64 " free and %" PRIu64 " live blocks need more than the %" PRIu64 " nodes of %s",
+                             free_blocks, live, nodes, tla_policy_name(arena->config.policy));
+    arena->nodes = nodes;
+    return TLA_OK;
+}
+
 tla_status tla_arena_drive(tla_arena *arena, const tla_engine *engine, uint64_t nodes, tla_error *error) {
     tla_error ignored;
     if (!error) error = &ignored;
     if (!engine && nodes == 0) return TLA_OK;
     tla_status status = check(arena, engine, nodes, error);
     if (status) return status;
+    if (arena->placement->regions) return limit_regions(arena, nodes, error);
     tla_driven *d = malloc(sizeof *d);
     if (!d) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     const bool buddies = arena->config.policy == TLA_BUDDY;

@@ -12,23 +12,35 @@ typedef struct {
 static rounding rounding_of(const tla_arena *arena, uint64_t nbytes) {
     rounding r = {""};
     uint64_t least = tla_arena_granted(arena, nbytes);
-    if (least && arena->placement->sufficient) least = arena->placement->sufficient(least);
+    if (least && arena->placement->sufficient) least = arena->placement->sufficient(arena->state, least);
     if (least > nbytes)
         snprintf(r.text, sizeof r.text, " (%s needs a free block of %" PRIu64 ")",
                  tla_policy_name(arena->config.policy), least);
     return r;
 }
 
+/* The bytes that the bins of a placement prove to be in one piece, if they are less than the largest free block. */
+static rounding proof_of(const tla_arena_stats *s) {
+    rounding r = {""};
+    if (s->proven_largest < s->largest_free) snprintf(r.text, sizeof r.text, ", proven %" PRIu64, s->proven_largest);
+    return r;
+}
+
 tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t nbytes, tla_error *error) {
     tla_arena_stats s = tla_arena_get_stats(arena);
-    tla_status status = tla_arena_takes_size(nbytes) ? tla_arena_no_fit(arena, nbytes) : TLA_INVALID_ARGUMENT;
+    tla_status status = !tla_arena_takes_size(nbytes) ? TLA_INVALID_ARGUMENT
+                        : tla_arena_lacks_node(arena, tla_arena_granted(arena, nbytes))
+                            ? TLA_LIMIT
+                            : tla_arena_no_fit(arena, nbytes);
     if (!error) return status;
     tla_error_set(error, status,
                   "%s overflow: requested %" PRIu64 " bytes%s, %" PRIu64 " free of %" PRIu64
-                  ", largest free block %" PRIu64 " (%" PRIu64 " blocks): %s",
-                  what, nbytes, rounding_of(arena, nbytes).text, s.free, s.capacity, s.largest_free, s.free_blocks,
+                  ", largest free block %" PRIu64 "%s (%" PRIu64 " blocks): %s",
+                  what, nbytes, rounding_of(arena, nbytes).text, s.free, s.capacity, s.largest_free, proof_of(&s).text,
+                  s.free_blocks,
                   status == TLA_EXHAUSTED    ? "exhausted"
                   : status == TLA_FRAGMENTED ? "fragmented"
+                  : status == TLA_LIMIT      ? "no node is left"
                                              : "invalid size");
     error->requested = nbytes;
     error->total_free = s.free;

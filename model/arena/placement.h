@@ -11,6 +11,23 @@
 
 enum { TLA_RANGE_BLOCKS = 2 * 64 }; /* no range is more free blocks than this (buddies) */
 
+/* An engine with a node for each region, free or live, and blocks that begin where a free region begins: it releases
+ * blocks as they were allocated, takes no given range, and aligns blocks by its units alone. */
+typedef struct tla_region_nodes {
+    /* The alignment that the arena has: that of the configuration or above. */
+    uint64_t (*unit)(uint64_t alignment, uint64_t capacity);
+
+    /* Sets the number of nodes (0 = as many as needed) and the number of live regions. TLA_LIMIT when more nodes are in
+     * use. */
+    tla_status (*limit)(void *state, uint64_t nodes, uint64_t live);
+    uint64_t (*live)(const void *state); /* live regions */
+
+    /* Whether n requests of nbytes (as granted) fail for want of nodes. */
+    bool (*lacks_node)(const void *state, uint64_t nbytes, uint64_t n);
+
+    uint64_t (*largest_bin)(const void *state); /* bytes that the highest bin with a region proves to be in one piece */
+} tla_region_nodes;
+
 typedef struct tla_placement {
     /* Makes a placement without a free block. TLA_NO_HOST_MEMORY; *state is untouched then. */
     tla_status (*create)(const tla_arena_config *config, void **state);
@@ -20,18 +37,19 @@ typedef struct tla_placement {
      * cannot be served at all. */
     uint64_t (*granted)(const void *state, uint64_t nbytes);
 
-    /* Takes nbytes (as granted) at a multiple of alignment (a power of two). TLA_FRAGMENTED when nothing fits (arena.c
-     * knows whether it is exhaustion), TLA_NO_HOST_MEMORY. Adds nodes_visited, splits, list_length. */
+    /* Takes nbytes (as granted) at a multiple of alignment (a power of two; with `regions` that of the arena).
+     * TLA_FRAGMENTED when nothing fits (arena.c knows whether it is exhaustion), TLA_LIMIT without a node,
+     * TLA_NO_HOST_MEMORY. Adds nodes_visited, splits, list_length. */
     tla_status (*alloc)(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work);
 
     /* Adds what an alloc of nbytes (as granted, no alignment) adds that finds nothing. */
     void (*search_in_vain)(const void *state, uint64_t nbytes, tla_work *work);
 
     /* The size from which on a free block surely serves a request of nbytes (as granted); NULL when that is nbytes. */
-    uint64_t (*sufficient)(uint64_t nbytes);
+    uint64_t (*sufficient)(const void *state, uint64_t nbytes);
 
     /* Takes exactly this range. TLA_OVERLAP when a byte of it is not free, TLA_UNSUPPORTED, TLA_NO_HOST_MEMORY. Adds
-     * nodes_visited (nodes up to the block that holds it), splits, list_length. */
+     * nodes_visited (nodes up to the block that holds it), splits, list_length. NULL with `regions`. */
     tla_status (*reserve)(void *state, tla_block range, tla_work *work);
 
     /* Gives back a range and joins it with its neighbours. TLA_NOT_ALLOCATED when a byte of it is free already,
@@ -39,8 +57,8 @@ typedef struct tla_placement {
     tla_status (*free)(void *state, tla_block range, tla_work *work);
 
     /* Takes over a range that was never allocated (the whole arena, a growth, the free blocks of a snapshot in the
-     * order of `saved`); joined with neighbours where the policy joins. Work as free. TLA_NO_HOST_MEMORY, but not
-     * after make_room for TLA_RANGE_BLOCKS. */
+     * order of `saved`); joined with neighbours where the policy joins. Work as free. TLA_LIMIT without a node;
+     * TLA_NO_HOST_MEMORY, but not after make_room for TLA_RANGE_BLOCKS. */
     tla_status (*add)(void *state, tla_block range, tla_work *work);
 
     /* Returns the result of a free, apart from host memory: TLA_OK or TLA_NOT_ALLOCATED. */
@@ -73,6 +91,7 @@ typedef struct tla_placement {
     void (*set_cursor)(void *state, uint64_t offset);
 
     bool whole_blocks; /* free must receive the blocks as they were allocated (buddies): runs are not joined first */
+    const tla_region_nodes *regions; /* NULL: the engine has nodes for free blocks only */
 } tla_placement;
 
 #define TLA_PLACEMENT(value, name) extern const tla_placement tla_##name;

@@ -14,6 +14,10 @@ static bool add(const copy *c, tla_block block) {
     return c->placement->add(c->state, block, &(tla_work){0}) == TLA_OK && c->placement->count(c->state) <= c->nodes;
 }
 
+static bool give_back(const copy *c, tla_block block) {
+    return c->placement->regions ? c->placement->free(c->state, block, &(tla_work){0}) == TLA_OK : add(c, block);
+}
+
 static bool add_free_blocks(const copy *c, const tla_arena *arena) {
     tla_block blocks[BLOCKS_AT_ONCE];
     uint64_t from = 0;
@@ -35,9 +39,11 @@ uint64_t tla_arena_serves_after(const tla_arena *arena, const tla_block *returne
     copy c = {.placement = tla_placement_of(arena->config.policy),
               .nodes = arena->driven ? arena->driven->nodes : UINT64_MAX};
     if (c.placement->create(&arena->config, &c.state)) return 0;
-    bool served = add_free_blocks(&c, arena);
+    const tla_region_nodes *regions = c.placement->regions;
+    bool served = add_free_blocks(&c, arena) &&
+                  (!regions || regions->limit(c.state, arena->nodes, regions->live(arena->state)) == TLA_OK);
     for (size_t i = 0; i < count && served; i++)
-        served = add(&c, (tla_block){returned[i].offset, tla_arena_granted(arena, returned[i].nbytes)});
+        served = give_back(&c, (tla_block){returned[i].offset, tla_arena_granted(arena, returned[i].nbytes)});
     served = served && c.placement->fits(c.state, granted, 1) > 0;
     c.placement->destroy(c.state);
     return served ? back : 0;

@@ -57,4 +57,11 @@ static inline uint32_t tla_class_set_next(const tla_class_set *set, uint32_t siz
     return word * 64 + (uint32_t)__builtin_ctzll(here);
 }
 
+/* Returns the highest class of the set; 0 if the set is empty. */
+static inline uint32_t tla_class_set_last(const tla_class_set *set) {
+    if (!set->summary) return 0;
+    const unsigned word = tla_log2(set->summary);
+    return word * 64 + tla_log2(set->words[word]);
+}
+
 #endif

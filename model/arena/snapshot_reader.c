@@ -230,12 +230,29 @@ static tla_status check_suits(const tla_arena *arena, const snapshot *s, tla_err
                          tla_policy_name(c->policy), c->alignment);
 }
 
-static tla_status rebuild(const tla_arena *arena, const snapshot *s, void **state, tla_live_blocks **live) {
+/* The live blocks of a snapshot; if it does not list them, the ranges between free blocks. */
+static uint64_t count_live(const snapshot *s) {
+    if (s->config.validate) return s->live_count;
+    uint64_t ranges = s->count + 1;
+    for (size_t i = 0; i < s->count; i++) {
+        const tla_block *b = &s->blocks[i];
+        ranges -= b->offset == s->config.base;
+        ranges -= b->offset + b->nbytes == s->config.base + s->config.capacity;
+    }
+    return ranges;
+}
+
+static tla_status rebuild(const tla_arena *arena, const snapshot *s, void **state, tla_live_blocks **live,
+                          tla_error *error) {
     const tla_placement *p = arena->placement;
     tla_status status = p->create(&arena->config, state);
     for (size_t i = 0; i < s->count && status == TLA_OK; i++)
         status = p->add(*state, s->blocks[i], &(tla_work){0});
     if (status) return status;
+    if (p->regions && p->regions->limit(*state, arena->nodes, count_live(s)))
+        return tla_error_set(error, TLA_LIMIT,
+                             "%zu free and %" PRIu64 " live blocks need more than the %" PRIu64 " nodes of %s",
+                             s->count, count_live(s), arena->nodes, tla_policy_name(arena->config.policy));
     if (p->set_cursor && s->config.policy == arena->config.policy) p->set_cursor(*state, s->cursor);
     if (!arena->live) return TLA_OK;
     *live = tla_live_blocks_create();
@@ -253,7 +270,7 @@ tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, 
     tla_status status = read_all(text, length, &s, error);
     if (!status) status = check_suits(arena, &s, error);
     if (!status && driven) status = tla_driven_has_room(driven, s.count, error);
-    if (!status) status = rebuild(arena, &s, &state, &live);
+    if (!status) status = rebuild(arena, &s, &state, &live, error);
     if (!status) {
         void *old_state = arena->state;
         tla_live_blocks *old_live = arena->live;

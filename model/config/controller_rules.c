@@ -35,6 +35,14 @@ static bool compaction_is_refused(const tla_config *c, tla_phrase *text) {
                               name);
         return true;
     }
+    for (size_t i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
+        const tla_policy placement = tla_stack_placement(p->memory.of[i].policy);
+        if (tla_policy_takes_ranges(placement)) continue;
+        *text = tla_phrase_of("controller.compaction %s with %s, which chooses the places of blocks itself: set the "
+                              "policy to another placement",
+                              found, tla_policy_name(placement));
+        return true;
+    }
     const char *expected = NULL;
     if (p->move.mode == TLA_MOVE_OFF)
         expected = "controller.move off: set controller.move to stop or concurrent";

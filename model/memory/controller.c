@@ -55,6 +55,12 @@ static tla_status check_owner(const tla_controller_config *c, tla_error *error) 
         return tla_error_set(
             error, TLA_INVALID_ARGUMENT,
             "owner_port: a slice with an owner must have no front, no guard, no engine and no free list in memory");
+    const tla_policy policy = tla_stack_placement(c->memory.of[TLA_HBM].policy);
+    if (!tla_policy_takes_ranges(policy))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "owner_port: %s chooses the places of blocks itself: a slice with an owner must use "
+                             "another policy",
+                             tla_policy_name(policy));
     return TLA_OK;
 }
 

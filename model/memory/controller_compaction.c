@@ -42,6 +42,12 @@ tla_status tla_controller_check_compaction(const tla_controller_config *c, tla_e
                                  "compaction: the %s has a front, which chooses the places of its blocks itself: "
                                  "remove the front",
                                  tla_memory_kind_title((tla_memory_kind)i));
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
+        if (tla_controller_has(c, i) && !tla_policy_takes_ranges(tla_stack_placement(c->memory.of[i].policy)))
+            return tla_error_set(error, TLA_UNSUPPORTED,
+                                 "compaction: %s chooses the places of the blocks of the %s itself: use another policy",
+                                 tla_policy_name(tla_stack_placement(c->memory.of[i].policy)),
+                                 tla_memory_kind_title((tla_memory_kind)i));
     return TLA_OK;
 }
 

@@ -52,10 +52,13 @@ void took(state &s, tla_block block, uint64_t nbytes, uint64_t alignment) {
 
 // A list policy says no only when no block is large enough.
 void refused(const state &s, tla_status status, uint64_t nbytes, uint64_t alignment) {
-    bool exact = TLMALLOC_FUZZ_POLICY != TLA_BUDDY && TLMALLOC_FUZZ_POLICY != TLA_TLSF;
+    const bool ranges = tla_policy_takes_ranges(TLMALLOC_FUZZ_POLICY);
+    bool exact = TLMALLOC_FUZZ_POLICY != TLA_BUDDY && TLMALLOC_FUZZ_POLICY != TLA_TLSF && ranges;
     tla_arena_stats stats = tla_arena_get_stats(s.arena);
     if (nbytes == 0 || nbytes > uint64_t{1} << 63)
-        fuzz_require(status == TLA_INVALID_ARGUMENT);
+        fuzz_require(status == TLA_INVALID_ARGUMENT || (!ranges && alignment > s.alignment));
+    else if (!ranges && alignment > s.alignment)
+        fuzz_require(status == TLA_UNSUPPORTED);
     else if (exact && alignment == s.alignment)
         fuzz_require(stats.largest_free < (nbytes + s.alignment - 1) / s.alignment * s.alignment &&
                      status == (stats.free < (nbytes + s.alignment - 1) / s.alignment * s.alignment ? TLA_EXHAUSTED

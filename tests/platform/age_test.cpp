@@ -4,8 +4,8 @@
 namespace {
 
 const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
-const std::vector<std::string> policies{"first_fit",     "best_fit", "next_fit", "worst_fit",
-                                        "first_fit_top", "buddy",    "tlsf"};
+const std::vector<std::string> policies{"first_fit", "best_fit", "next_fit",    "worst_fit",          "first_fit_top",
+                                        "buddy",     "tlsf",     "offset_bins", "offset_bins_rounded"};
 
 command_result expect_success(const std::vector<std::string> &arguments) {
     command_result run = run_tlmalloc(arguments);

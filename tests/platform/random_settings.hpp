@@ -287,7 +287,9 @@ class random_settings {
             break;
         case 2: // so many nodes
             set("controller.engine_nodes", dice_.of_any_size(4, 1024));
-            of_hbm = stacks = {"first_fit", "best_fit", "worst_fit", "first_fit_top", "caching_pool/next_fit"};
+            of_hbm =
+                stacks = {"first_fit",   "best_fit",           "worst_fit", "first_fit_top", "caching_pool/next_fit",
+                          "offset_bins", "offset_bins_rounded"};
             break;
         case 4: // blocks move by themselves
             set("controller.move", dice_.pick({"stop", "concurrent"}));

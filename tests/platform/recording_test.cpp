@@ -67,8 +67,9 @@ void check(const std::string &policy, std::vector<std::string> run_options, cons
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_replay_of_a_recorded_run_places_blocks_like_the_run_on_every_stack) {
-    for (const char *policy : {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf",
-                               "caching_pool", "segment_cache", "growing_pool/best_fit", "slot_pool"})
+    for (const char *policy :
+         {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf", "offset_bins",
+          "offset_bins_rounded", "caching_pool", "segment_cache", "growing_pool/best_fit", "slot_pool"})
         check(policy, {"--kernel", "qkv_gemm"});
     for (const char *kernel : {"vector_add", "dma_read"})
         check("best_fit", {"--kernel", kernel});

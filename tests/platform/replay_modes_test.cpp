@@ -9,9 +9,10 @@ namespace {
 const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
 const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
 
-const std::vector<std::string> allocators{"first_fit", "best_fit", "next_fit",     "worst_fit",     "first_fit_top",
-                                          "buddy",     "tlsf",     "caching_pool", "segment_cache", "growing_pool",
-                                          "slot_pool", "mixed",    "lazy"};
+const std::vector<std::string> allocators{"first_fit",           "best_fit",     "next_fit",      "worst_fit",
+                                          "first_fit_top",       "buddy",        "tlsf",          "offset_bins",
+                                          "offset_bins_rounded", "caching_pool", "segment_cache", "growing_pool",
+                                          "slot_pool",           "mixed",        "lazy"};
 
 // Slots of 4 MiB hold the largest request of the recording.
 const std::vector<std::string> large_slots{"--set", "controller.hbm_front.slot=4 MiB"};
@@ -103,9 +104,10 @@ BOOST_AUTO_TEST_CASE(with_lockstep_no_slice_is_played_on) {
 BOOST_AUTO_TEST_CASE(every_stack_places_on_the_simulated_controller_as_on_the_core) {
     scratch_directory scratch;
     std::string simulated = scratch.path("simulated.csv"), plain = scratch.path("plain.csv");
-    for (const std::string stack : {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed",
-                                    "caching_pool/best_fit", "segment_cache/tlsf", "growing_pool/first_fit_top",
-                                    "mixed/buddy", "segment_cache/next_fit", "lazy/best_fit"}) {
+    for (const std::string stack :
+         {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed", "caching_pool/best_fit",
+          "segment_cache/tlsf", "growing_pool/first_fit_top", "mixed/buddy", "segment_cache/next_fit", "lazy/best_fit",
+          "offset_bins", "growing_pool/offset_bins_rounded"}) {
         // In 112 MiB some requests fail.
         for (std::string cube : {"24 GiB", "448 MiB"}) {
             std::string capacity = cube == "24 GiB" ? "6 GiB" : "112 MiB";

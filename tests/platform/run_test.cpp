@@ -200,7 +200,8 @@ BOOST_AUTO_TEST_CASE(a_run_with_banks_reports_rows_and_shows_them_in_the_wavefor
 }
 
 BOOST_AUTO_TEST_CASE(every_policy_runs_a_kernel_and_leaves_its_heap_as_it_was) {
-    for (const char *policy : {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf"}) {
+    for (const char *policy : {"first_fit", "best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf",
+                               "offset_bins", "offset_bins_rounded"}) {
         const report r = run(small, {"--kernel", "vector_add", "--set", std::string("controller.hbm_policy=") + policy,
                                      "--set", std::string("controller.tcm_policy=") + policy});
         BOOST_CHECK_MESSAGE(r.run.status == 0, policy << ": " << r.run.err);
@@ -212,7 +213,7 @@ BOOST_AUTO_TEST_CASE(every_front_serves_every_kernel_in_hbm_and_tcm_and_nothing_
     std::vector<std::pair<std::string, std::string>> all;
     for (const char *front :
          {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed", "caching_pool/best_fit",
-          "segment_cache/tlsf", "growing_pool/first_fit_top", "lazy", "lazy/buddy"})
+          "segment_cache/tlsf", "growing_pool/first_fit_top", "lazy", "lazy/buddy", "mixed/offset_bins_rounded"})
         for (const std::string &kernel : kernel_names())
             all.emplace_back(front, kernel);
     for (const auto &[front, kernel] : some_of_today(all, 7)) {

@@ -264,6 +264,7 @@ BOOST_AUTO_TEST_CASE(every_placement_serves_what_moves_can_serve) {
     seeded_random random(20264);
     for (int policy = 0; policy < TLA_POLICY_COUNT; policy++)
         for (const bool guarded : {false, true}) {
+            if (!tla_policy_takes_ranges(static_cast<tla_policy>(policy))) continue;
             std::size_t waited = 0;
             for (int i = 0; i < 60; i++) {
                 heap h(512, on_demand, static_cast<tla_policy>(policy), guarded,
@@ -507,6 +508,9 @@ BOOST_AUTO_TEST_CASE(configurations_that_cannot_be_compacted_are_rejected) {
           [](tla_controller_config &c) {
               c.memory.of[TLA_TCM].policy = tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT);
           });
+    check(TLA_UNSUPPORTED,
+          "compaction: offset_bins chooses the places of the blocks of the TCM itself: use another policy",
+          [](tla_controller_config &c) { c.memory.of[TLA_TCM].policy = TLA_OFFSET_BINS; });
     check(TLA_UNSUPPORTED,
           "engine: it chooses the places of its blocks itself, so that compaction cannot be used with it",
           [](tla_controller_config &c) {

@@ -150,9 +150,11 @@ class placement_differential {
 
     std::string alloc(std::uint64_t nbytes, std::uint64_t alignment, tla_work &expected, tla_work &got) {
         alignment = std::max(alignment, config.alignment);
+        tla_block block{};
+        if (alignment > config.alignment && reference->has_regions())
+            return statuses(TLA_UNSUPPORTED, tla_arena_alloc_aligned(arena, nbytes, alignment, &block, &got));
         auto wanted = reference->alloc(granted(nbytes), alignment, expected);
         tla_status status = wanted ? TLA_OK : no_fit(nbytes);
-        tla_block block{};
         std::string difference = statuses(status, tla_arena_alloc_aligned(arena, nbytes, alignment, &block, &got));
         if (difference.empty() && wanted) {
             difference = blocks(*wanted, block);
@@ -199,7 +201,9 @@ class placement_differential {
         std::uint64_t each = granted(nbytes), total = each * n, whole = granted(total);
         std::vector<tla_block> expected, got(n);
         tla_status status = TLA_OK;
-        if (auto block = reference->alloc(whole, config.alignment, work)) {
+        if (reference->has_regions() && n > 1) {
+            status = TLA_UNSUPPORTED;
+        } else if (auto block = reference->alloc(whole, config.alignment, work)) {
             for (std::uint64_t i = 0; i < n; i++)
                 expected.push_back({block->offset + i * each, each});
             if (whole > total) reference->add({block->offset + total, whole - total}, work);
@@ -221,10 +225,7 @@ class placement_differential {
             else
                 trial->alloc(each, config.alignment, last = {});
         if (expected.size() < n) {
-            const bool walks = config.policy != TLA_BUDDY && config.policy != TLA_TLSF;
-            work.list_length = free_block_count();
-            work.nodes_visited = walks ? work.list_length : 0;
-            work.probes = last.probes;
+            work = reference->in_vain(each, last);
         } else if (config.policy != TLA_FIRST_FIT) {
             work = searches;
         }
@@ -247,17 +248,18 @@ class placement_differential {
         return to_text(expected) == to_text(got) ? "" : "expected " + to_text(expected) + ", got " + to_text(got);
     }
 
-    // Neighbours go as one run, but for buddies.
+    // Neighbours go as one run, where the engine does not know blocks.
     std::string free_batch(std::uint64_t which, std::uint64_t n) {
         std::vector<tla_block> some;
         while (some.size() < n && !live.empty())
             some.push_back(take_live(which));
+        const bool joins = config.policy != TLA_BUDDY && !reference->has_regions();
         auto sorted = some;
         std::sort(sorted.begin(), sorted.end(), [](tla_block a, tla_block b) { return a.offset < b.offset; });
         tla_work ignored{};
         for (std::size_t i = 0; i < sorted.size();) {
             tla_block run = sorted[i++];
-            while (i < sorted.size() && config.policy != TLA_BUDDY && sorted[i].offset == end_of(run))
+            while (i < sorted.size() && joins && sorted[i].offset == end_of(run))
                 run.nbytes += sorted[i++].nbytes;
             reference->free(run, ignored);
         }

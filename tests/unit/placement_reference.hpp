@@ -3,6 +3,7 @@
 #ifndef TLMALLOC_TESTS_PLACEMENT_REFERENCE_HPP
 #define TLMALLOC_TESTS_PLACEMENT_REFERENCE_HPP
 
+#include "offset_bins_model.hpp"
 #include "tlmalloc/arena/arena.h"
 
 #include <algorithm>
@@ -22,6 +23,10 @@ class placement_reference {
     virtual tla_status free(tla_block range, tla_work &work) = 0;
     virtual void add(tla_block range, tla_work &work) = 0;  // a range that was never allocated
     virtual std::vector<tla_block> free_blocks() const = 0; // in offset order
+    // Whether blocks are released as they were allocated, at multiples of the arena's alignment and of no other.
+    virtual bool has_regions() const { return false; }
+    // The receipt of a search that finds nothing, after a batch whose last search had this receipt.
+    virtual tla_work in_vain(std::uint64_t nbytes, const tla_work &last) const = 0;
 };
 
 inline std::uint64_t end_of(tla_block block) {
@@ -113,6 +118,12 @@ class list_reference : public placement_reference {
 
     void add(tla_block range, tla_work &work) override { free(range, work); }
 
+    tla_work in_vain(std::uint64_t, const tla_work &) const override {
+        tla_work work{};
+        work.nodes_visited = work.list_length = list.size();
+        return work;
+    }
+
   protected:
     bool fits(std::size_t i, std::uint64_t nbytes, std::uint64_t alignment) const {
         return aligned_part(list[i], nbytes, alignment, policy == TLA_FIRST_FIT_TOP).has_value();
@@ -193,6 +204,13 @@ class stacked_reference : public placement_reference {
         auto sorted = stack;
         std::sort(sorted.begin(), sorted.end(), [](tla_block a, tla_block b) { return a.offset < b.offset; });
         return sorted;
+    }
+
+    tla_work in_vain(std::uint64_t, const tla_work &last) const override {
+        tla_work work{};
+        work.list_length = stack.size();
+        work.probes = last.probes;
+        return work;
     }
 
   protected:
@@ -399,12 +417,44 @@ class buddy_reference : public stacked_reference {
     std::uint64_t low = UINT64_MAX, high = 0, largest_possible = 1;
 };
 
+class offset_bins_reference : public placement_reference {
+  public:
+    offset_bins_reference(std::uint64_t unit, bool rounds) : model(unit, rounds) {}
+    std::unique_ptr<placement_reference> clone() const override {
+        return std::make_unique<offset_bins_reference>(*this);
+    }
+    bool has_regions() const override { return true; }
+    std::uint64_t granted(std::uint64_t nbytes) const override { return model.granted(nbytes); }
+    std::vector<tla_block> free_blocks() const override { return model.free_regions(); }
+
+    std::optional<tla_block> alloc(std::uint64_t nbytes, std::uint64_t, tla_work &work) override {
+        return model.alloc(nbytes, work);
+    }
+    tla_status reserve(tla_block, tla_work &) override { return TLA_UNSUPPORTED; }
+    tla_status free(tla_block range, tla_work &work) override {
+        model.free(range.offset, work);
+        return TLA_OK;
+    }
+    void add(tla_block range, tla_work &work) override { model.add(range, work); }
+
+    tla_work in_vain(std::uint64_t nbytes, const tla_work &) const override {
+        tla_work work{};
+        model.search_in_vain(nbytes, work);
+        return work;
+    }
+
+  private:
+    offset_bins_model model;
+};
+
 // Makes a policy's reference without a free block.
 using reference_maker = std::unique_ptr<placement_reference> (*)(const tla_arena_config &config);
 
 inline std::unique_ptr<placement_reference> make_reference(const tla_arena_config &config) {
     if (config.policy == TLA_BUDDY) return std::make_unique<buddy_reference>();
     if (config.policy == TLA_TLSF) return std::make_unique<tlsf_reference>(config.alignment ? config.alignment : 1);
+    if (config.policy == TLA_OFFSET_BINS || config.policy == TLA_OFFSET_BINS_ROUNDED)
+        return std::make_unique<offset_bins_reference>(config.alignment, config.policy == TLA_OFFSET_BINS_ROUNDED);
     return std::make_unique<list_reference>(config.policy, config.base);
 }
 

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_failure_advises_a_trim_exactly_if_the_request_succeeds_af
     for (const tla_stack_policy policy : all_policies()) {
         const tla_front front = tla_stack_front(policy);
         counts all;
-        for (unsigned run = 0; run < 12; run++) {
+        for (unsigned run = 0; run < 20; run++) {
             tla_stack_config config = config_of(policy, MiB << random.between(0, 4));
             config.alignment = 1u << (random.between(0, 2) * 4);
             if (front == TLA_FRONT_SEGMENT_CACHE) config.sizes.segment = (10 * KiB) << random.between(0, 6);

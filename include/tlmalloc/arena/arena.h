@@ -47,6 +47,14 @@ typedef struct tla_arena tla_arena;
  * tags.
  *     nodes_visited   1, the head of a list; 0 when nothing fits; tla_arena_reserve as with first fit
  *     probes          alloc: bitmap words read: 1, or 3 when the class's own word is empty; 2 when nothing fits
+ *     insert_nodes    0
+ *
+ * Both kinds of offset bins keep one stack for each bin, two levels of bitmaps, and a node for each region, free or
+ * live, with links to its neighbours. A served request counts in allocs, a request that fails does not.
+ *     nodes_visited   1, the top of a stack; 0 when nothing fits
+ *     probes          alloc: bitmap words read: the word of the bin's group if the group has a region; if that has no
+ *                     bin from there on, the word of groups and the word of the next group. 0 without a node
+ *     splits, merges  regions that an alloc leaves free, and free neighbours that a free joins
  *     insert_nodes    0 */
 #define TLA_POLICIES(POLICY)                                                                                           \
     /* the lowest block that is large enough, its front (ADR-0048 D1) */                                               \
@@ -67,7 +75,13 @@ typedef struct tla_arena tla_arena;
     /* two-level segregated fit (Masmano et al., ECRTS 2004), in constant time. Each power of two has 32 classes. The  \
      * policy takes the most recently freed block of the lowest class in which every block is large enough. A request  \
      * can therefore fail although a block of its size is free */                                                      \
-    POLICY(TLA_TLSF, tlsf)
+    POLICY(TLA_TLSF, tlsf)                                                                                             \
+    /* OffsetAllocator (Aaltonen, 2023), in constant time. Each power of two has 8 bins. The policy takes the front of \
+     * the region that entered the lowest bin last in which every region is large enough. Its units are 2^k times the  \
+     * alignment, so that the range has at most 4,026,531,840 units. It refuses other alignments and given ranges */   \
+    POLICY(TLA_OFFSET_BINS, offset_bins)                                                                               \
+    /* the same; sizes are rounded up to the size of their bin, and the rounded size counts as used (Mooncake) */      \
+    POLICY(TLA_OFFSET_BINS_ROUNDED, offset_bins_rounded)
 
 #define TLA_POLICY_VALUE(value, name) value,
 typedef enum tla_policy { TLA_POLICIES(TLA_POLICY_VALUE) TLA_POLICY_COUNT } tla_policy;
@@ -80,12 +94,16 @@ const char *tla_policy_name(tla_policy policy);
 /* Finds the policy with this name. Returns false, and leaves *policy unchanged, for an unknown name. */
 bool tla_policy_from_name(const char *name, tla_policy *policy);
 
+/* Returns whether arenas of this policy allocate given ranges (tla_arena_reserve): false for offset bins. */
+bool tla_policy_takes_ranges(tla_policy policy);
+
 typedef struct tla_arena_config {
     uint64_t base;     /* first offset; a multiple of alignment */
     uint64_t capacity; /* bytes; base + capacity must not exceed 2^63 */
     tla_policy policy;
     uint64_t alignment; /* sizes are rounded up to a multiple of it, and offsets are multiples of it; a power of two, 0
-                           = 1. LMCache's ALIGN_BYTES. If the capacity is not a multiple, the tail is never allocated */
+                           = 1. LMCache's ALIGN_BYTES. If the capacity is not a multiple, the tail is never allocated.
+                           Offset bins raise it to their unit, which tla_arena_get_config returns */
     bool validate;      /* false: frees trust the caller's range (ADR-0048 D2); true: they check it (A2) */
 } tla_arena_config;
 
@@ -102,6 +120,10 @@ typedef struct tla_arena_stats {
     uint64_t free;         /* capacity - used */
     uint64_t largest_free; /* bytes of the largest free block; 0 when nothing is free */
     uint64_t free_blocks;  /* number of free blocks */
+
+    /* As the modelled allocator itself can report them. They differ with offset bins alone: the largest is the size of
+     * the highest bin that has a region, and both are 0 while no node is left. */
+    uint64_t proven_free, proven_largest;
 } tla_arena_stats;
 
 /* Creates an arena whose whole range is one free block (no block for capacity 0; several for buddies). Returns
@@ -121,8 +143,8 @@ tla_arena_config tla_arena_get_config(const tla_arena *arena);
  *
  * TLA_INVALID_ARGUMENT for 0 bytes (ADR-0048's list handles them by accident) and for more than 2^63. When nothing
  * fits, TLA_EXHAUSTED if fewer than nbytes are free, else TLA_FRAGMENTED; the call then allocates nothing, not even a
- * part. A failed search adds its cost to work too. A growing list may call the host's malloc: TLA_NO_HOST_MEMORY leaves
- * work unchanged. */
+ * part. TLA_LIMIT when a limit of nodes is reached (engine.h). A failed search adds its cost to work too. A growing
+ * list may call the host's malloc: TLA_NO_HOST_MEMORY leaves work unchanged. */
 tla_status tla_arena_alloc(tla_arena *arena, uint64_t nbytes, tla_block *block, tla_work *work);
 
 /* Returns the block size that a request of nbytes receives, rounded up by the alignment and the policy. Returns 0 for a
@@ -131,7 +153,7 @@ uint64_t tla_arena_granted(const tla_arena *arena, uint64_t nbytes);
 
 /* Like tla_arena_alloc, at an offset that is a multiple of `alignment` and of the arena's own alignment. `alignment` is
  * a power of two; else TLA_INVALID_ARGUMENT. A block fits when the aligned range lies inside it. The skipped bytes in
- * front of the range stay free. */
+ * front of the range stay free. Offset bins return TLA_UNSUPPORTED for an alignment above the arena's own. */
 tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t alignment, tla_block *block,
                                    tla_work *work);
 
@@ -140,7 +162,7 @@ tla_status tla_arena_alloc_aligned(tla_arena *arena, uint64_t nbytes, uint64_t a
  * - TLA_INVALID_ARGUMENT for 0 bytes or a misaligned offset
  * - TLA_OUT_OF_RANGE when the range is not inside the arena
  * - TLA_OVERLAP when any byte of the range is not free
- * - TLA_UNSUPPORTED when buddies have no such block
+ * - TLA_UNSUPPORTED when buddies have no such block, and with offset bins
  * - TLA_NO_HOST_MEMORY
  *
  * After an error nothing has changed. */
@@ -168,6 +190,7 @@ typedef enum tla_batch {
 
 /* Allocates n blocks of nbytes each, all or none; blocks[0..n) are in the order of allocation. n = 0 succeeds and does
  * nothing. Errors are those of tla_arena_alloc for a request of n * nbytes; past 2^63 the error is TLA_EXHAUSTED.
+ * Offset bins return TLA_UNSUPPORTED for a contiguous batch of several blocks.
  *
  * A contiguous batch costs one search. A carved batch costs one walk with first fit, and one search per item with the
  * other policies. A failed batch costs as much as a failed request: for all bytes if contiguous, for one item if
@@ -179,8 +202,8 @@ tla_status tla_arena_alloc_batch(tla_arena *arena, uint64_t nbytes, size_t n, tl
 bool tla_arena_fits(const tla_arena *arena, uint64_t nbytes, size_t n);
 
 /* Releases n blocks, all or none. Sorts blocks[] in place by offset, joins adjacent blocks, and does one list operation
- * per run (LMCache's batched_free; buddies release block by block). Errors are those of tla_arena_free; after
- * TLA_NO_HOST_MEMORY, too, all blocks are live. TLA_NOT_ALLOCATED also when two of the blocks overlap. */
+ * per run (LMCache's batched_free; buddies and offset bins release block by block). Errors are those of tla_arena_free;
+ * after TLA_NO_HOST_MEMORY, too, all blocks are live. TLA_NOT_ALLOCATED also when two of the blocks overlap. */
 tla_status tla_arena_free_batch(tla_arena *arena, tla_block *blocks, size_t n, tla_work *work);
 
 /* Adds nbytes (rounded up) at the end, and joins them with the last block if that is free (LMCache's sbrk).

@@ -87,6 +87,11 @@ typedef struct tla_engine {
  * Nothing has changed then, but the receipt still counts the walk. A batch of frees fails as a whole if it might run
  * out of nodes.
  *
+ * Offset bins have a node for each region, free or live. With a limit, an alloc, or a growth that needs a node, returns
+ * TLA_LIMIT while no node is left; tla_arena_last_error has the text. Offset bins that do not round never use one of
+ * the nodes, as in their source. After a snapshot without live blocks, each range between two free blocks counts as one
+ * live block.
+ *
  * With an engine, the arena sends every alloc and free that reaches the list to the engine. A batch sends each
  * allocated block, and each run of adjacent released blocks. If the engine's answer differs from the core's, or is
  * missing, the call returns TLA_ENGINE_DIFFERS. The text of tla_arena_last_error then names the operation and both
@@ -104,7 +109,8 @@ typedef struct tla_engine {
  * - TLA_UNSUPPORTED: the engine has another policy, or too few units or nodes
  * - TLA_UNSUPPORTED: a limit for buddies or TLSF, or buddies whose base is not a multiple of their largest block
  * - TLA_UNSUPPORTED: the arena already has an engine or a limit
- * - TLA_LIMIT: the arena has more free blocks than nodes
+ * - TLA_UNSUPPORTED: an engine for offset bins
+ * - TLA_LIMIT: the arena has more free blocks (offset bins: free and live blocks) than nodes
  * - TLA_NO_HOST_MEMORY, or the engine's own error */
 tla_status tla_arena_drive(tla_arena *arena, const tla_engine *engine, uint64_t nodes, tla_error *error);
 
