@@ -19,10 +19,12 @@ static rounding rounding_of(const tla_arena *arena, uint64_t nbytes) {
     return r;
 }
 
-/* The bytes that the bins of a placement prove to be in one piece, if they are less than the largest free block. */
-static rounding proof_of(const tla_arena_stats *s) {
+/* The bytes that the bins of a placement prove to be in one piece, if they are less than the largest free block, and
+ * the size of the search does not show it. */
+static rounding proof_of(const tla_arena_stats *s, const rounding *search) {
     rounding r = {""};
-    if (s->proven_largest < s->largest_free) snprintf(r.text, sizeof r.text, ", proven %" PRIu64, s->proven_largest);
+    if (s->proven_largest < s->largest_free && !search->text[0])
+        snprintf(r.text, sizeof r.text, ", proven %" PRIu64, s->proven_largest);
     return r;
 }
 
@@ -33,10 +35,11 @@ tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t 
                             ? TLA_LIMIT
                             : tla_arena_no_fit(arena, nbytes);
     if (!error) return status;
+    const rounding search = rounding_of(arena, nbytes);
     tla_error_set(error, status,
                   "%s overflow: requested %" PRIu64 " bytes%s, %" PRIu64 " free of %" PRIu64
                   ", largest free block %" PRIu64 "%s (%" PRIu64 " blocks): %s",
-                  what, nbytes, rounding_of(arena, nbytes).text, s.free, s.capacity, s.largest_free, proof_of(&s).text,
+                  what, nbytes, search.text, s.free, s.capacity, s.largest_free, proof_of(&s, &search).text,
                   s.free_blocks,
                   status == TLA_EXHAUSTED    ? "exhausted"
                   : status == TLA_FRAGMENTED ? "fragmented"

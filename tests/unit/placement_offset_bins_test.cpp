@@ -171,7 +171,10 @@ BOOST_AUTO_TEST_CASE(an_error_has_the_bytes_that_offset_bins_prove_beside_the_re
     tla_error error{};
     BOOST_CHECK_EQUAL(tla_arena_explain(a.arena, "HBM", 1000, &error), TLA_FRAGMENTED);
     BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 1000 bytes (offset_bins needs a free block of 1024), 1000 "
-                                  "free of 1000, largest free block 1000, proven 960 (1 blocks): fragmented");
+                                  "free of 1000, largest free block 1000 (1 blocks): fragmented");
+    tla_arena_explain(a.arena, "HBM", 1024, &error);
+    BOOST_CHECK_EQUAL(error.text, "HBM overflow: requested 1024 bytes, 1000 free of 1000, largest free block 1000, "
+                                  "proven 960 (1 blocks): exhausted");
 }
 
 BOOST_AUTO_TEST_CASE(offset_bins_that_do_not_round_never_use_one_of_the_nodes) {
