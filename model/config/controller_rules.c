@@ -80,6 +80,9 @@ static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_p
     } else if (p->engine_nodes != 0 && (front || placement == TLA_BUDDY || placement == TLA_TLSF)) {
         *text = tla_phrase_of("controller.engine_nodes does not support %s: use a placement that walks a list, %s",
                               name, behind);
+    } else if (p->engine_nodes == 1 && placement == TLA_OFFSET_BINS) {
+        *text = tla_phrase_of("controller.engine_nodes 1 with %s: must be at least 2, because one node is never used",
+                              name);
     } else if (p->engine == TLA_ENGINE_RTL && placement == TLA_WORST_FIT && p->engine_node_cycles != 1) {
         *text = tla_phrase_of("controller.engine_node_cycles %" PRIu32
                               " with %s: must be 1, because this engine takes one cycle a node",

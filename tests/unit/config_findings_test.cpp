@@ -218,6 +218,13 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings(
         "controller: {host_policy: lazy/tlsf, free_list: sram}\n",
         {"f:1:49: a free list in memory does not support lazy/tlsf: use first_fit, best_fit, next_fit or worst_fit"});
+    check_findings("controller: {hbm_policy: offset_bins, engine_nodes: 1}\n",
+                   {"f:1:53: controller.engine_nodes 1 with offset_bins: must be at least 2, because one node is never "
+                    "used"});
+    good("controller: {hbm_policy: offset_bins_rounded, engine_nodes: 1}\n");
+    check_findings("controller: {hbm_policy: offset_bins, move: stop, compaction: background}\n",
+                   {"f:1:63: controller.compaction background with offset_bins, which chooses the places of blocks "
+                    "itself: set the policy to another placement"});
     check_findings("controller: {hbm_policy: segment_cache, hbm_front: {segment: 2 MiB}}\n",
                    {"f:1:62: HBM: a segment of 2097152 bytes: must be a multiple of 10 KiB, so that 1/20 of it is a "
                     "multiple of 512 bytes"});
