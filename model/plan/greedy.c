@@ -1,5 +1,5 @@
-/* Greedy in an order of preference, each tensor into a gap between those that are placed: OpSizeOrderAssign
- *, TFLite Micro's GreedyMemoryPlanner, and orders by area, lifetime and conflicts. They differ in
+/* Greedy in an order of preference, each tensor into a gap between those that are placed: OpSizeOrderAssign,
+ * TFLite Micro's GreedyMemoryPlanner, XNNPACK's planner, and orders by area, lifetime and conflicts. They differ in
  * the order, in the order of equals, and in the gap. O(n^2). */
 #include "plan_methods.h"
 #include "problem.h"
@@ -30,8 +30,9 @@ static int later_first(const void *a, const void *b) {
 typedef struct greedy {
     const tla_plan_problem *problem;
     const plan_sections *sections;
-    bool first_gap; /* the lowest gap that is large enough, else the smallest */
-    size_t *placed; /* in the order of their offsets */
+    bool first_gap;    /* the lowest gap that is large enough, else the smallest */
+    bool skips_bottom; /* no tensor goes below the first one that lives together with it */
+    size_t *placed;    /* in the order of their offsets */
     size_t count;
     uint64_t *offsets;
 } greedy;
@@ -55,15 +56,17 @@ static bool live_together(const plan_sections *sections, size_t a, size_t b) {
 static uint64_t find_gap(const greedy *g, size_t tensor) {
     const uint64_t nbytes = g->problem->tensors[tensor].nbytes, mask = plan_alignment(g->problem, tensor) - 1;
     uint64_t end = 0, best = UINT64_MAX, smallest = UINT64_MAX;
+    bool is_gap = !g->skips_bottom;
     for (size_t i = 0; i < g->count; i++) {
         const size_t other = g->placed[i];
         const uint64_t start = g->offsets[other], at = (end + mask) & ~mask;
         if (!live_together(g->sections, tensor, other)) continue;
-        if (start >= at && start - at >= nbytes && start - end < smallest) {
+        if (is_gap && start >= at && start - at >= nbytes && start - end < smallest) {
             smallest = start - end;
             best = at;
             if (g->first_gap) break;
         }
+        is_gap = true;
         if (start + g->problem->tensors[other].nbytes > end) end = start + g->problem->tensors[other].nbytes;
     }
     return best == UINT64_MAX ? (end + mask) & ~mask : best;
@@ -135,12 +138,18 @@ static tla_status find_keys(const greedy *g, tla_plan_method method, ordered *or
 
 tla_status plan_greedy(const tla_plan_problem *problem, const plan_sections *sections, tla_plan_method method,
                        uint64_t *offsets) {
-    greedy g = {problem, sections, method != TLA_PLAN_SIZE_ORDER, NULL, 0, offsets};
+    const bool is_xnnpack = method == TLA_PLAN_XNNPACK || method == TLA_PLAN_XNNPACK_REPAIRED;
+    const bool turns_equals = method == TLA_PLAN_SIZE_ORDER;
+    greedy g = {.problem = problem,
+                .sections = sections,
+                .first_gap = !turns_equals && !is_xnnpack,
+                .skips_bottom = method == TLA_PLAN_XNNPACK,
+                .offsets = offsets};
     ordered *order = malloc((problem->n + 1) * sizeof *order);
     g.placed = malloc((problem->n + 1) * sizeof *g.placed);
     tla_status status = order && g.placed ? find_keys(&g, method, order) : TLA_NO_HOST_MEMORY;
     if (!status) {
-        qsort(order, problem->n, sizeof *order, g.first_gap ? earlier_first : later_first);
+        qsort(order, problem->n, sizeof *order, turns_equals ? later_first : earlier_first);
         status = place_all(&g, order);
     }
     free(order);

@@ -16,6 +16,8 @@ const char *tla_plan_method_name(tla_plan_method method) {
         [TLA_PLAN_GREEDY_LIFETIME] = "greedy_lifetime",
         [TLA_PLAN_GREEDY_CONFLICTS] = "greedy_conflicts",
         [TLA_PLAN_LOWEST_FIRST] = "lowest_first",
+        [TLA_PLAN_XNNPACK] = "xnnpack",
+        [TLA_PLAN_XNNPACK_REPAIRED] = "xnnpack_repaired",
     };
     return (unsigned)method < TLA_PLAN_METHOD_COUNT ? names[method] : NULL;
 }

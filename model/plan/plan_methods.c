@@ -72,6 +72,8 @@ tla_status plan_run(tla_plan_method method, const tla_plan_problem *problem, boo
     case TLA_PLAN_GREEDY_LIFETIME:
     case TLA_PLAN_GREEDY_CONFLICTS:
     case TLA_PLAN_LOWEST_FIRST:
+    case TLA_PLAN_XNNPACK:
+    case TLA_PLAN_XNNPACK_REPAIRED:
         return with_sections(method, problem, offsets);
     default:
         return TLA_INVALID_ARGUMENT;

@@ -74,7 +74,7 @@ static const option_row option_table[] = {
     {"method", 0, "NAME", read_method, AT(request),
      "exact (the default): search for a plan, or for a proof that no plan exists; best: the lowest plan of all "
      "heuristics; or one heuristic: stack, fit_first, size_order, tflm_greedy, greedy_area, greedy_lifetime, "
-     "greedy_conflicts, lowest_first"},
+     "greedy_conflicts, lowest_first, xnnpack, xnnpack_repaired"},
     {"minimize", 0, NULL, option_flag, AT(request.minimize), "search for the lowest plan; --capacity is optional then"},
     {"time-limit", 0, "S", read_limit, 0,
      "time limit of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)"},

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_the_table_with_offsets) {
     scratch_directory scratch;
     const std::string trace = scratch.write("t.csv", example), out = scratch.path("out.csv");
     for (const char *method : {"exact", "best", "stack", "fit_first", "size_order", "tflm_greedy", "greedy_area",
-                               "greedy_lifetime", "greedy_conflicts", "lowest_first"}) {
+                               "greedy_lifetime", "greedy_conflicts", "lowest_first", "xnnpack", "xnnpack_repaired"}) {
         const command_result run = run_tlmalloc({"plan", trace, "--capacity", "24 B", "--method", method, "-o", out});
         BOOST_REQUIRE_MESSAGE(run.status == 0, method << ": " << run.err);
         BOOST_CHECK(contains(read_text(out), "id,lower,upper,size,offset\nb1,0,3,4,"));
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(bad_usage_of_plan_is_rejected) {
         {{trace, "--time-limit", "3", "--method", "best"}, "--time-limit needs --method exact"},
         {{trace, "--method", "bets"},
          "--method: found 'bets', expected one of: stack, fit_first, size_order, tflm_greedy, greedy_area, "
-         "greedy_lifetime, greedy_conflicts, lowest_first, best, exact, did you mean"},
+         "greedy_lifetime, greedy_conflicts, lowest_first, xnnpack, xnnpack_repaired, best, exact, did you mean"},
         {{trace, trace}, "found a second argument"},
         {{trace, "--minimize", "-o", trace}, "is the input"},
         {{trace, "--minimize", "--device", "0"}, "--device needs a recording of PyTorch"},

@@ -13,8 +13,8 @@ extern "C" {
 
 /* --- By rules ---
  *
- * Offsets for tensors with known lifetimes: the planners of TPU-MLIR and of TFLite Micro, and other rules that place
- * each tensor once.
+ * Offsets for tensors with known lifetimes: the planners of TPU-MLIR, TFLite Micro and XNNPACK, and other rules that
+ * place each tensor once.
  *
  * Planning is a compiler's work: it has no receipt, and runs in one call. The methods keep their names and their
  * defects; TPU-MLIR computes in 32 bits, which is not modelled. */
@@ -59,11 +59,14 @@ typedef enum tla_plan_method {
     TLA_PLAN_GREEDY_CONFLICTS, /* by the number of tensors that are live at the same time, then by size */
     TLA_PLAN_LOWEST_FIRST, /* always at the lowest possible place. Tensors of the fullest moment are placed first, then
                               the longest: the first descent of the exact search, for any number of tensors */
+    TLA_PLAN_XNNPACK, /* XNNPACK's planner: by size, into the smallest gap that is large enough. It never looks below
+                         the lowest tensor that lives together with the new one */
+    TLA_PLAN_XNNPACK_REPAIRED, /* the same, and the room below the lowest is a gap. Often lower, seldom higher */
     TLA_PLAN_METHOD_COUNT
 } tla_plan_method;
 
 /* Returns the name "stack", "fit_first", "size_order", "tflm_greedy", "greedy_area", "greedy_lifetime",
- * "greedy_conflicts", "lowest_first"; NULL for an unknown value. */
+ * "greedy_conflicts", "lowest_first", "xnnpack", "xnnpack_repaired"; NULL for an unknown value. */
 const char *tla_plan_method_name(tla_plan_method method);
 
 typedef struct tla_plan_options {
