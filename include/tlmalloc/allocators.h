@@ -11,6 +11,7 @@
 #include "tlmalloc/cache/upstream.h"
 #include "tlmalloc/kv/kv_cache.h"
 #include "tlmalloc/plan/plan.h"
+#include "tlmalloc/plan/views.h"
 #include "tlmalloc/segments/segment_cache.h"
 #include "tlmalloc/stack/lockstep.h"
 #include "tlmalloc/stack/stack.h"

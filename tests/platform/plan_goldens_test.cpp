@@ -1,11 +1,13 @@
 // The planners against models of others' rules (../shared/data/allocators).
 #include "shared_data.hpp"
-#include "tlmalloc/plan/plan.h"
+#include "tlmalloc/plan/views.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include <jansson.h>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace {
@@ -21,6 +23,81 @@ document load(const std::string &name) {
 std::uint64_t number(const json_t *value) {
     BOOST_REQUIRE(json_is_integer(value));
     return static_cast<std::uint64_t>(json_integer_value(value));
+}
+
+// A program of the goldens as the library takes it: the last op returns, and is no tensor.
+struct program {
+    std::vector<tla_lifetime> tensors;
+    std::vector<tla_plan_view> views;
+    std::vector<std::size_t> sources;
+    std::vector<tla_plan_io> io;
+    std::map<std::string, std::size_t> index;
+    tla_plan_program view{};
+
+    explicit program(const json_t *ops) {
+        std::size_t i, k;
+        json_t *op, *name;
+        json_array_foreach(ops, i, op) {
+            const std::string kind = json_string_value(json_object_get(op, "kind"));
+            const json_t *in = json_object_get(op, "in"), *out = json_array_get(json_object_get(op, "out"), 0);
+            const json_t *offset = json_object_get(op, "offset");
+            const bool is_view = kind != "input" && kind != "op" && kind != "return";
+            if (is_view || out)
+                views.push_back({sources.size(), is_view ? json_array_size(in) : 0, offset ? number(offset) : 0});
+            json_array_foreach(in, k, name) {
+                const std::size_t v = index.at(json_string_value(name));
+                tensors[v].upper = i + 1;
+                if (kind == "return") io[v] = TLA_PLAN_OUTPUT;
+                if (is_view) sources.push_back(v);
+            }
+            if (!out) continue;
+            index[json_string_value(json_array_get(out, 0))] = tensors.size();
+            tensors.push_back({i, i + 1, number(json_array_get(out, 1))});
+            io.push_back(kind == "input" ? TLA_PLAN_INPUT : TLA_PLAN_INNER);
+        }
+        view.tensors = tensors.data();
+        view.views = views.data();
+        view.sources = sources.data();
+        view.io = io.data();
+        view.n = tensors.size();
+        view.io_start = TLA_PLAN_ANYWHERE;
+    }
+    program(const program &) = delete;
+};
+
+void check_program(program &p, const json_t *expected, bool is_wrong) {
+    const std::uint64_t forever = 0xffffffff;
+    const json_t *problem = json_object_get(expected, "problem"), *addresses = json_object_get(expected, "at");
+    std::vector<tla_lifetime> live(p.view.n), planned;
+    std::vector<std::size_t> who;
+    BOOST_REQUIRE_EQUAL(tla_plan_live(&p.view, live.data()), TLA_OK);
+    json_t *value;
+    std::size_t i, count = 0;
+    json_array_foreach(problem, i, value) {
+        const std::size_t v = p.index.at(json_string_value(json_array_get(value, 0)));
+        const std::uint64_t end = number(json_array_get(value, 2));
+        BOOST_CHECK_EQUAL(live[v].lower, number(json_array_get(value, 1)));
+        BOOST_CHECK_EQUAL(live[v].upper, end == forever ? p.view.n + 1 : end);
+        BOOST_CHECK_EQUAL(live[v].nbytes, number(json_array_get(value, 3)));
+        planned.push_back(live[v]);
+        who.push_back(v);
+    }
+    for (const tla_lifetime &l : live)
+        count += l.nbytes > 0;
+    BOOST_CHECK_EQUAL(count, planned.size());
+    std::vector<std::uint64_t> offsets(planned.size()), at(p.view.n);
+    std::uint64_t height = 0;
+    const tla_plan_options options{p.view.start, p.view.alignment, false};
+    BOOST_REQUIRE_EQUAL(
+        tla_plan(TLA_PLAN_SIZE_ORDER, planned.data(), planned.size(), &options, offsets.data(), &height), TLA_OK);
+    BOOST_CHECK_EQUAL(height, number(json_object_get(expected, "by_size")));
+    for (i = 0; i < who.size(); i++)
+        at[who[i]] = offsets[i];
+    BOOST_REQUIRE_EQUAL(tla_plan_addresses(&p.view, p.view.start + height, at.data(), nullptr), TLA_OK);
+    for (const auto &[name, v] : p.index)
+        if (const json_t *address = json_object_get(addresses, name.c_str()))
+            BOOST_CHECK_MESSAGE(at[v] == number(address), name << " is at " << at[v]);
+    BOOST_CHECK_EQUAL(tla_plan_check_program(&p.view, at.data(), nullptr, nullptr), is_wrong ? TLA_OVERLAP : TLA_OK);
 }
 
 } // namespace
@@ -50,5 +127,78 @@ BOOST_AUTO_TEST_CASE(xnnpacks_plans_are_the_golden_ones) {
                 BOOST_CHECK_EQUAL(at[i], number(json_object_get(json_object_get(expected, "at"), name)));
             }
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(programs_with_views_are_planned_as_the_goldens_are) {
+    if (!shared_data_is_here("data/allocators")) return;
+    const document all = load("tpumlir_views.json");
+    json_t *cases = json_object_get(all.get(), "cases"), *each, *expected;
+    std::size_t c;
+    const char *mode;
+    BOOST_REQUIRE_EQUAL(json_array_size(cases), 6u);
+    json_array_foreach(cases, c, each) {
+        program p(json_object_get(each, "ops"));
+        p.view.alignment = number(json_object_get(each, "align"));
+        p.view.start = number(json_object_get(each, "base"));
+        json_object_foreach(json_object_get(each, "expect"), mode, expected)
+            BOOST_TEST_CONTEXT(json_string_value(json_object_get(each, "name")) << ", " << mode) {
+            p.view.mode = std::string(mode) == "basic" ? TLA_ADDRESS_BASIC : TLA_ADDRESS_IO_ALONE;
+            p.view.literal = true;
+            check_program(p, expected, !json_is_null(json_object_get(expected, "overwritten")));
+            p.view.literal = false;
+            check_program(p, json_object_get(expected, "repaired"), false);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(modes_of_addresses_place_inputs_and_outputs_as_the_goldens_do) {
+    if (!shared_data_is_here("data/allocators")) return;
+    const document all = load("tpumlir_address_modes.json");
+    json_t *cases = json_object_get(all.get(), "cases"), *each, *value;
+    std::size_t c, i;
+    BOOST_REQUIRE_EQUAL(json_array_size(cases), 6u);
+    json_array_foreach(cases, c, each) {
+        json_t *values = json_object_get(each, "values");
+        const json_t *expected = json_array_get(json_object_get(each, "expect"), 0),
+                     *to_runtime = json_array_get(json_object_get(each, "expect"), 1),
+                     *io_start = json_object_get(each, "io_start");
+        std::vector<tla_lifetime> tensors;
+        std::vector<tla_plan_io> io;
+        std::vector<std::uint64_t> at;
+        json_array_foreach(values, i, value) {
+            const char *kind = json_string_value(json_array_get(value, 3));
+            tensors.push_back({0, 1, number(json_array_get(value, 2))});
+            at.push_back(number(json_array_get(value, 1)));
+            io.push_back(!kind ? TLA_PLAN_INNER : kind[0] == 'i' ? TLA_PLAN_INPUT : TLA_PLAN_OUTPUT);
+        }
+        const std::vector<tla_plan_view> views(tensors.size());
+        tla_plan_program p{};
+        p.tensors = tensors.data();
+        p.views = views.data();
+        p.io = io.data();
+        p.n = tensors.size();
+        p.alignment = 4096;
+        p.start = number(json_object_get(each, "start"));
+        p.io_start = json_is_null(io_start) ? TLA_PLAN_ANYWHERE : number(io_start);
+        const std::string mode = json_string_value(json_object_get(each, "mode"));
+        while (p.mode < TLA_ADDRESS_MODE_COUNT && mode != tla_address_mode_name(p.mode))
+            p.mode = static_cast<tla_address_mode>(p.mode + 1);
+        for (std::size_t t = 0; t < TLA_ADDRESS_TAGS; t++)
+            p.tags[t] = number(json_array_get(json_object_get(each, "tags"), t));
+        tla_plan_regions regions{};
+        BOOST_REQUIRE_EQUAL(tla_plan_addresses(&p, number(json_object_get(each, "limit")), at.data(), &regions),
+                            TLA_OK);
+        json_array_foreach(values, i, value) {
+            const char *name = json_string_value(json_array_get(value, 0));
+            BOOST_CHECK_MESSAGE(at[i] == number(json_object_get(expected, name)), mode << ": " << name);
+        }
+        const auto check_region = [&](const char *key, std::uint64_t start, std::uint64_t nbytes) {
+            const json_t *region = json_object_get(to_runtime, key);
+            BOOST_CHECK_EQUAL(nbytes, region ? number(json_array_get(region, 1)) : 0);
+            BOOST_CHECK_EQUAL(start, region ? number(json_array_get(region, 0)) : 0);
+        };
+        check_region("io", regions.io_start, regions.io_nbytes);
+        check_region("neuron", regions.neuron_start, regions.neuron_nbytes);
     }
 }
