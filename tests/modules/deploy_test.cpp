@@ -1,6 +1,9 @@
 // Plans in the memory of a whole platform: one block of each slice, mapped once, and tensors at fixed places in it.
 #include "../unit/seeded_random.hpp"
 #include "platform_bench.hpp"
+#include "tlmalloc/plan/views.h"
+
+#include <map>
 
 using namespace platform_benches;
 
@@ -155,4 +158,65 @@ BOOST_AUTO_TEST_CASE(a_failed_deployment_reports_the_cause_and_leaves_nothing) {
         b.deploy(kib, {{"x", 24, 1000}}); // the last byte that there is
         BOOST_CHECK_EQUAL(b.status, TLA_OK);
     });
+}
+
+// A slice of b is read when the concat of a and b is dead: the literal plan has written the last op's output over it.
+BOOST_AUTO_TEST_CASE(a_literal_plan_with_views_overwrites_bytes_that_a_repaired_plan_keeps) {
+    enum { x, a, b, slice, joined, y, z, w };
+    const tla_lifetime tensors[] = {{0, 3, 4096},  {1, 5, 8192},  {2, 5, 16384}, {3, 8, 4096},
+                                    {4, 6, 24576}, {5, 7, 12288}, {6, 8, 20480}, {7, 9, 28672}};
+    const std::size_t sources[] = {b, a, b};
+    const tla_plan_view views[] = {{}, {}, {}, {0, 1, 8192}, {1, 2, 0}, {}, {}, {}};
+    const tla_plan_io io[] = {TLA_PLAN_INPUT, {}, {}, {}, {}, {}, {}, TLA_PLAN_OUTPUT};
+    bench m;
+    m.run_and_clean_up([&] {
+        for (const bool literal : {true, false}) {
+            tla_plan_program program{};
+            program.tensors = tensors;
+            program.views = views;
+            program.sources = sources;
+            program.io = io;
+            program.n = 8;
+            program.alignment = 4096;
+            program.literal = literal;
+            std::vector<tla_lifetime> live(program.n), planned;
+            std::vector<std::uint64_t> offsets(program.n), at(program.n);
+            BOOST_REQUIRE_EQUAL(tla_plan_live(&program, live.data()), TLA_OK);
+            for (const tla_lifetime &each : live)
+                if (each.nbytes) planned.push_back(each);
+            std::uint64_t height = 0;
+            const tla_plan_options options{0, 4096, false};
+            BOOST_REQUIRE_EQUAL(
+                tla_plan(TLA_PLAN_SIZE_ORDER, planned.data(), planned.size(), &options, offsets.data(), &height),
+                TLA_OK);
+            BOOST_CHECK_EQUAL(height, literal ? 65536u : 77824u);
+            for (std::size_t i = 0, next = 0; i < program.n; i++)
+                if (live[i].nbytes) at[i] = offsets[next++];
+            BOOST_REQUIRE_EQUAL(tla_plan_addresses(&program, height, at.data(), nullptr), TLA_OK);
+            std::vector<planned_tensor> plan;
+            for (std::size_t i = 0; i < program.n; i++)
+                plan.push_back({"t", tensors[i].nbytes, at[i]});
+            const deployment d = m.deploy(height, plan);
+            BOOST_REQUIRE_EQUAL(m.status, TLA_OK);
+            std::map<std::size_t, bytes> written;
+            for (const std::size_t each : {x, a, b, y, z, w}) {
+                written[each] = pattern(2 * tensors[each].nbytes, static_cast<unsigned>(each + 1));
+                m.write(&d.tensors[each], written[each]);
+                if (each == b) { // the views are there without a copy
+                    const bytes whole = m.read(&d.tensors[joined]);
+                    BOOST_CHECK(std::equal(&whole[0], &whole[8192], &written[a][0]));
+                    BOOST_CHECK(std::equal(&whole[8192], &whole[24576], &written[b][0]));
+                }
+            }
+            const bytes found = m.read(&d.tensors[slice]);
+            for (std::size_t pe = 0; pe < 2; pe++) {
+                const std::uint8_t *expected = &written[b][pe * 16384 + 8192], *part = &found[pe * 4096];
+                BOOST_CHECK_EQUAL(std::equal(part, part + 4096, expected), !literal);
+            }
+            BOOST_CHECK(m.read(&d.tensors[z]) == written[z]);
+            BOOST_CHECK(m.read(&d.tensors[w]) == written[w]);
+            BOOST_CHECK_EQUAL(m.platform.host().free_tensor(d.arena, &m.error), TLA_OK);
+        }
+    });
+    BOOST_CHECK(reports().empty());
 }
