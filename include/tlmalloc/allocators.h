@@ -9,6 +9,7 @@
 #include "tlmalloc/cache/driver_pools.h"
 #include "tlmalloc/cache/objects.h"
 #include "tlmalloc/cache/upstream.h"
+#include "tlmalloc/cache/victims.h"
 #include "tlmalloc/kv/kv_cache.h"
 #include "tlmalloc/plan/plan.h"
 #include "tlmalloc/plan/views.h"
