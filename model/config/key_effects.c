@@ -297,6 +297,7 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.move_chunk", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.move_rounds", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.move_buffers", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
+    {"controller.object_eviction", never_in_a_run, {KERNEL}, "a program of your own that sends PUT and EVICT"},
     {"controller.compaction_threshold", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", never_in_a_run, {KERNEL}, "a program of your own that frees tensors in the run"},

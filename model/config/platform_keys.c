@@ -3,6 +3,7 @@
 #define ROW_STRUCT tla_config
 #include "firmware_rows.h"
 #include "front_rows.h"
+#include "object_rows.h"
 #include "platform.h"
 #include "platform_words.h"
 
@@ -148,8 +149,7 @@ const tla_schema_key tla_platform_keys[] = {
      "freed blocks of each memory that the guard's messages can name"},
     {BOOLEAN(controller.poison, controller.poison), CHOICE, "false",
      "true: freed bytes are filled with 0xDD, in no simulated time"},
-    {BOOLEAN(controller.object_signals, controller.object_signals), CHOICE, "false",
-     "true: waveforms show references to blocks, pins on blocks, and objects cached under keys"},
+    OBJECT_ROWS,
     {NAMED(controller.move, controller.move.mode, tla_move_mode), "tlmalloc's choice: KernBench moves no blocks", "off",
      "whether a block can move while programs use it. off: it cannot; stop: accesses to the block wait while it is "
      "copied; concurrent: it is copied before, and accesses wait while chunks that were written meanwhile are copied "

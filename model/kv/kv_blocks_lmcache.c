@@ -65,7 +65,7 @@ static tla_status create(uint32_t blocks, bool index, void **state) {
     const tla_slot_pool_config slots = {.nbytes = blocks - 1, .slot_bytes = 1};
     tla_status status = made->objects && made->entered && made->keys ? TLA_OK : TLA_NO_HOST_MEMORY;
     if (!status) status = tla_slot_pool_create(&slots, &made->slots);
-    if (!status) status = tla_hot_cache_create(&made->cache);
+    if (!status) status = tla_hot_cache_create(TLA_VICTIM_LRU, &made->cache);
     if (!status) status = make_objects(made);
     if (status)
         destroy(made);
@@ -110,7 +110,7 @@ static uint32_t take(void *state, bool *evicted, uint64_t *hash, tla_work *work)
     lmcache_state *s = state;
     slot_request request = {.slots = s->slots};
     const uint64_t before = tla_hot_cache_get_stats(s->cache).evicted;
-    (void)tla_hot_cache_alloc(s->cache, try_slot, &request, false, work); /* such an entry exists */
+    (void)tla_hot_cache_alloc(s->cache, 0, try_slot, &request, false, work); /* such an entry exists */
     const uint32_t block = (uint32_t)request.slot.index + 1;
     *evicted =
         tla_hot_cache_get_stats(s->cache).evicted > before; /* the slot that the eviction released is this slot */
@@ -124,7 +124,7 @@ static tla_status enter(void *state, uint32_t block, uint64_t hash, tla_work *wo
     lmcache_state *s = state;
     bool added;
     if (!s->has_index) return TLA_OK;
-    const tla_status status = tla_hot_cache_put(s->cache, hash, &s->objects[block], 1, &added);
+    const tla_status status = tla_hot_cache_put(s->cache, 0, hash, &s->objects[block], 1, &added, work);
     if (status || !added) return status;
     s->entered[block] = true;
     s->keys[block] = hash;

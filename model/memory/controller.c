@@ -158,7 +158,7 @@ static tla_status make_memories(tla_controller *c) {
     tla_status status = tla_pe_memory_create(&c->config.memory, &c->memory);
     if (!status) status = follow_lists(&c->config, c->memory);
     if (!status) status = drive_lists(&c->config, c->memory, NULL);
-    if (!status) status = tla_object_store_create(c->memory, &watcher, &c->objects);
+    if (!status) status = tla_object_store_create(c->memory, c->config.object_eviction, &watcher, &c->objects);
     return status;
 }
 

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The blocks of one entry, counted and of one memory. */
+/* The blocks of one entry, counted and of one memory, and the context that allocated the first. */
 static tla_status collect(tla_object_store *store, const tla_site *sites, size_t n, tla_mem_object **objects,
-                          tla_memory_kind *kind, tla_work *work) {
+                          tla_memory_kind *kind, uint64_t *tenant, tla_work *work) {
     for (size_t i = 0; i < n; i++) {
         tla_object_block *block;
         tla_status status = tla_object_begin(store, "PUT", sites[i], &block, work);
@@ -19,6 +19,7 @@ static tla_status collect(tla_object_store *store, const tla_site *sites, size_t
         status = tla_object_count(block);
         if (status) return status;
         *kind = block->at.memory;
+        if (i == 0) *tenant = block->allocated_for;
         objects[i] = block->object;
     }
     return TLA_OK;
@@ -32,8 +33,9 @@ tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_o
     tla_mem_object **objects = calloc(n, sizeof(tla_mem_object *));
     if (!objects) return TLA_NO_HOST_MEMORY;
     tla_memory_kind kind = TLA_HBM;
-    tla_status status = collect(store, sites, n, objects, &kind, work);
-    if (!status) status = tla_hot_cache_put(store->caches[kind], key, objects, n, added);
+    uint64_t tenant = TLA_WHO_UNKNOWN;
+    tla_status status = collect(store, sites, n, objects, &kind, &tenant, work);
+    if (!status) status = tla_hot_cache_put(store->caches[kind], tenant, key, objects, n, added, work);
     for (size_t i = 0; i < n && *added; i++)
         tla_mem_object_set_meta(objects[i], meta);
     free(objects);
@@ -119,7 +121,8 @@ tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const
     if ((unsigned)kind >= TLA_MEMORY_KIND_COUNT) return TLA_INVALID_ARGUMENT;
     attempt a = {store, kind, request, who, at};
     store->cache_gives_up = true;
-    const tla_status status = tla_hot_cache_alloc(store->caches[kind], try_alloc, &a, busy, work);
+    const tla_status status =
+        tla_hot_cache_alloc(store->caches[kind], tla_holder_context(who), try_alloc, &a, busy, work);
     store->cache_gives_up = false;
     tla_object_sweep(store);
     return status;

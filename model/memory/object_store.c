@@ -29,13 +29,14 @@ static tla_sharing sharing_of(void *context, uint64_t offset, uint64_t who) {
     return block->going || tla_holder_is(block, who) ? TLA_SHARED_WITH : TLA_SHARED_WITHOUT;
 }
 
-tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watcher *watcher, tla_object_store **out) {
+tla_status tla_object_store_create(tla_pe_memory *memory, tla_victim_rule rule, const tla_object_watcher *watcher,
+                                   tla_object_store **out) {
     *out = NULL;
     tla_object_store *store = calloc(1, sizeof *store);
     if (!store) return TLA_NO_HOST_MEMORY;
     tla_status status = tla_pin_monitor_create(UINT64_MAX, &store->monitor);
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT && !status; i++)
-        status = tla_hot_cache_create(&store->caches[i]);
+        status = tla_hot_cache_create(rule, &store->caches[i]);
     if (status) {
         tla_object_store_destroy(store);
         return status;

@@ -48,9 +48,9 @@ static tla_status use(cache *c, uint64_t block) {
     if (c->slot_count == 0) return TLA_OK;
     if (tla_hot_cache_get(c->entries, block, &objects, &n) == TLA_OK) return tla_mem_object_ref_down(objects[0], &work);
     tla_mem_object *object;
-    tla_status status = tla_hot_cache_alloc(c->entries, take_slot, c, false, &work);
+    tla_status status = tla_hot_cache_alloc(c->entries, 0, take_slot, c, false, &work);
     if (!status) status = object_of_slot(c, &object);
-    if (!status) status = tla_hot_cache_put(c->entries, block, &object, 1, NULL);
+    if (!status) status = tla_hot_cache_put(c->entries, 0, block, &object, 1, NULL, &work);
     return status ? status : tla_mem_object_ref_down(object, &work); /* the cache's reference is left */
 }
 
@@ -69,7 +69,7 @@ static tla_status create(cache *c, uint64_t slots) {
     const tla_slot_pool_config config = {.nbytes = slots, .slot_bytes = 1};
     c->objects = calloc(slots, sizeof(tla_mem_object *));
     tla_status status = c->objects ? tla_slot_pool_create(&config, &c->slots) : TLA_NO_HOST_MEMORY;
-    return status ? status : tla_hot_cache_create(&c->entries);
+    return status ? status : tla_hot_cache_create(TLA_VICTIM_LRU, &c->entries);
 }
 
 /* Blocks of a prompt alone; the last one of Mooncake's may be partial. */

@@ -38,6 +38,7 @@ const std::map<std::string, std::string> never_shown{
     {"m_cpu_memory.latency", "reported"},
     {"controller.m_cpu_front.segment", "reported"},
     {"controller.compaction_budget", "reported"},
+    {"controller.object_eviction", "reported"},
     {"controller.move_chunk", "reported"},
     {"controller.move_rounds", "reported"},
     {"controller.move_buffers", "reported"},

@@ -12,7 +12,7 @@ namespace {
 struct core_store {
     explicit core_store(const tla_pe_memory_config &config) {
         BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &memory), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, nullptr, &store), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, TLA_VICTIM_LRU, nullptr, &store), TLA_OK);
     }
     core_store(const core_store &) = delete;
     ~core_store() {

@@ -13,12 +13,12 @@ constexpr std::uint64_t page = 4096;
 
 // A hot cache over an arena of a few pages, and objects in it.
 struct backend {
-    explicit backend(std::uint64_t pages) {
+    explicit backend(std::uint64_t pages, tla_victim_rule rule = TLA_VICTIM_LRU) {
         tla_arena_config config{};
         config.capacity = pages * page;
         config.alignment = page;
         BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_hot_cache_create(&cache), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_hot_cache_create(rule, &cache), TLA_OK);
     }
     backend(const backend &) = delete;
     ~backend() {
@@ -38,7 +38,7 @@ struct backend {
     tla_status alloc(std::uint64_t pages, tla_mem_object **object, bool busy_loop = false) {
         wanted = pages * page;
         tries = 0;
-        tla_status status = tla_hot_cache_alloc(cache, take, this, busy_loop, nullptr);
+        tla_status status = tla_hot_cache_alloc(cache, 0, take, this, busy_loop, nullptr);
         if (status) return status;
         tla_mem_object_config config{block.offset, block.nbytes, block.nbytes, {give_back, this},
                                      nullptr,      false,        false};
@@ -50,7 +50,7 @@ struct backend {
     void store(std::uint64_t key, std::uint64_t pages = 1) {
         tla_mem_object *object = nullptr;
         BOOST_REQUIRE_EQUAL(alloc(pages, &object), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_hot_cache_put(cache, key, &object, 1, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_hot_cache_put(cache, 0, key, &object, 1, nullptr, nullptr), TLA_OK);
         BOOST_REQUIRE_EQUAL(tla_mem_object_ref_down(object, nullptr), TLA_OK);
     }
     bool has(std::uint64_t key) { return tla_hot_cache_contains(cache, key, false, 0); }
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_duplicate_key_is_ignored) {
     tla_mem_object *object = nullptr;
     bool added = true;
     BOOST_REQUIRE_EQUAL(b.alloc(1, &object), TLA_OK);
-    BOOST_CHECK_EQUAL(tla_hot_cache_put(b.cache, 1, &object, 1, &added), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_hot_cache_put(b.cache, 0, 1, &object, 1, &added, nullptr), TLA_OK);
     BOOST_CHECK(!added);
     BOOST_CHECK_EQUAL(tla_mem_object_ref_count(object), 1u);
     BOOST_CHECK_EQUAL(b.stats().entries, 1u);
@@ -155,8 +155,8 @@ BOOST_AUTO_TEST_CASE(a_group_of_layers_goes_as_a_whole_and_only_if_every_layer_c
     for (auto *group : {&first, &second})
         for (tla_mem_object *&layer : *group)
             BOOST_REQUIRE_EQUAL(b.alloc(1, &layer), TLA_OK);
-    BOOST_REQUIRE_EQUAL(tla_hot_cache_put(b.cache, 1, first.data(), 2, nullptr), TLA_OK);
-    BOOST_REQUIRE_EQUAL(tla_hot_cache_put(b.cache, 2, second.data(), 2, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_hot_cache_put(b.cache, 0, 1, first.data(), 2, nullptr, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_hot_cache_put(b.cache, 0, 2, second.data(), 2, nullptr, nullptr), TLA_OK);
     for (tla_mem_object *layer : {first[0], second[0], second[1]})
         tla_mem_object_ref_down(layer, nullptr); // first[1] is still held
     tla_mem_object *object = nullptr;
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(bad_requests_change_nothing) {
     BOOST_REQUIRE_EQUAL(b.alloc(1, &gone), TLA_OK);
     tla_mem_object_ref_down(gone, nullptr);
     std::vector<tla_mem_object *> both{object, gone};
-    BOOST_CHECK_EQUAL(tla_hot_cache_put(b.cache, 1, both.data(), 2, nullptr), TLA_NOT_ALLOCATED);
-    BOOST_CHECK_EQUAL(tla_hot_cache_put(b.cache, 1, both.data(), 0, nullptr), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_hot_cache_put(b.cache, 0, 1, both.data(), 2, nullptr, nullptr), TLA_NOT_ALLOCATED);
+    BOOST_CHECK_EQUAL(tla_hot_cache_put(b.cache, 0, 1, both.data(), 0, nullptr, nullptr), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(tla_mem_object_ref_count(object), 1u);
     BOOST_CHECK_EQUAL(tla_hot_cache_get(b.cache, 1, &found, &n), TLA_NOT_ALLOCATED);
     BOOST_CHECK_EQUAL(b.alloc(0, &object), TLA_INVALID_ARGUMENT); // not for want of memory: nothing is evicted
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(random_use_matches_a_naive_list) {
             }
             BOOST_REQUIRE_EQUAL(b.alloc(1, &object), expected);
             if (expected) continue;
-            BOOST_REQUIRE_EQUAL(tla_hot_cache_put(b.cache, key, &object, 1, nullptr), TLA_OK);
+            BOOST_REQUIRE_EQUAL(tla_hot_cache_put(b.cache, 0, key, &object, 1, nullptr, nullptr), TLA_OK);
             tla_mem_object_ref_down(object, nullptr);
             order.emplace_back(key, false);
         } else {
@@ -214,4 +214,24 @@ BOOST_AUTO_TEST_CASE(random_use_matches_a_naive_list) {
         }
         BOOST_REQUIRE_EQUAL(b.used(), order.size());
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_at_the_watermark_evicts_a_share_of_the_entries_and_none_that_are_held) {
+    for (const tla_victim_rule rule : {TLA_VICTIM_LRU, TLA_VICTIM_TENANT_LRU, TLA_VICTIM_ARC}) {
+        backend b(10, rule);
+        for (std::uint64_t key = 0; key < 8; key++)
+            b.store(key);
+        b.get(0); // held
+        BOOST_CHECK(tla_watermark_is_reached(b.used(), 10, 800));
+        BOOST_CHECK_EQUAL(tla_hot_cache_evict(b.cache, 0, 250, nullptr), TLA_OK);
+        BOOST_CHECK(b.has(0) && !b.has(1) && !b.has(2) && b.has(3));
+        BOOST_CHECK_EQUAL(tla_hot_cache_evict(b.cache, 0, 1000, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(b.stats().entries, 1u);
+        BOOST_CHECK_EQUAL(b.stats().evicted, 7u);
+        BOOST_CHECK_EQUAL(tla_hot_cache_evict(b.cache, 0, 0, nullptr), TLA_OK);
+        BOOST_CHECK_EQUAL(b.used(), 1u);
+    }
+    tla_hot_cache *cache = nullptr;
+    BOOST_CHECK_EQUAL(tla_hot_cache_create(TLA_VICTIM_RULE_COUNT, &cache), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK(!cache);
 }

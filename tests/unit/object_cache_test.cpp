@@ -30,10 +30,16 @@ struct cache_bench : object_bench {
         return tla_object_evict(store, TLA_HBM, &request, busy, who, &taken, &work);
     }
     // What a store does: allocate, enter, give its own reference up.
-    void store_page(std::uint64_t key) {
-        const std::uint64_t at = alloc(page);
+    void store_page(std::uint64_t key, std::uint64_t who = nobody) {
+        const std::uint64_t at = alloc(page, who);
         BOOST_REQUIRE_EQUAL(put(key, {at}), TLA_OK);
-        BOOST_REQUIRE_EQUAL(unref(at), TLA_OK);
+        BOOST_REQUIRE_EQUAL(unref(at, who), TLA_OK);
+    }
+    // Finds an object and gives it up at once; whether there was one.
+    bool use(std::uint64_t key) {
+        if (get(key)) return false;
+        BOOST_REQUIRE_EQUAL(unref(found[0].pa.value), TLA_OK);
+        return true;
     }
     bool added = false;
     tla_mem_object_meta meta{};
@@ -252,4 +258,38 @@ BOOST_AUTO_TEST_CASE(a_naive_cache_agrees_on_1e5_random_operations) {
     BOOST_CHECK_GT(evicted, 100u);
     BOOST_CHECK_GT(waits, 10u);
     BOOST_CHECK_GT(failures, 10u);
+}
+
+BOOST_AUTO_TEST_CASE(an_evict_takes_only_objects_of_its_own_address_space) {
+    cache_bench b(object_memory(), TLA_VICTIM_TENANT_LRU);
+    for (std::uint64_t key = 0; key < 16; key++)
+        b.store_page(key, key < 14 ? asid(1) : asid(2));
+    BOOST_CHECK_EQUAL(b.evict(page, false, asid(2)), TLA_OK);
+    BOOST_CHECK(b.use(0) && !b.use(14) && b.use(15));
+    BOOST_CHECK_EQUAL(b.evict(page, false, asid(2)), TLA_OK);
+    BOOST_CHECK_EQUAL(b.evict(page, false, asid(2)), TLA_EXHAUSTED); // the other tenant has 14 objects
+    BOOST_CHECK_EQUAL(b.evict(page, true, asid(2)), TLA_BUSY);
+    BOOST_CHECK_EQUAL(b.evict(page, false), TLA_EXHAUSTED); // nor are they of nobody
+    BOOST_CHECK_EQUAL(b.stats().cache.entries, 14u);
+    BOOST_CHECK_EQUAL(b.evict(page, false, asid(1)), TLA_OK);
+    BOOST_CHECK(b.use(0) && !b.use(1)); // 0 was used
+}
+
+// A scan of new objects drives out those that are used again with lru, but not with arc.
+BOOST_AUTO_TEST_CASE(objects_that_are_used_again_survive_a_scan_with_arc) {
+    for (const tla_victim_rule rule : {TLA_VICTIM_LRU, TLA_VICTIM_ARC}) {
+        cache_bench b(object_memory(), rule);
+        for (std::uint64_t key = 0; key < 16; key++)
+            b.store_page(key);
+        for (std::uint64_t key = 0; key < 4; key++)
+            BOOST_CHECK(b.use(key));
+        for (std::uint64_t key = 100; key < 140; key++) {
+            BOOST_REQUIRE_EQUAL(b.evict(page, false), TLA_OK);
+            BOOST_REQUIRE_EQUAL(b.put(key, {b.taken.pa.value}), TLA_OK);
+            BOOST_REQUIRE_EQUAL(b.unref(b.taken.pa.value), TLA_OK);
+        }
+        for (std::uint64_t key = 0; key < 4; key++)
+            BOOST_CHECK_EQUAL(b.use(key), rule == TLA_VICTIM_ARC);
+        BOOST_CHECK_EQUAL(b.stats().cache.evicted, 40u);
+    }
 }

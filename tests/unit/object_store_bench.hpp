@@ -26,14 +26,15 @@ inline tla_pe_memory_config object_memory(tla_stack_policy policy = TLA_FIRST_FI
 }
 
 struct object_bench {
-    explicit object_bench(const tla_pe_memory_config &settings = object_memory()) {
+    explicit object_bench(const tla_pe_memory_config &settings = object_memory(),
+                          tla_victim_rule rule = TLA_VICTIM_LRU) {
         BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&settings, &memory), TLA_OK);
         const tla_object_watcher watcher{
             [](void *self, tla_site at, std::uint64_t granted) {
                 static_cast<object_bench *>(self)->gone.push_back({at.memory, at.pa.value, granted});
             },
             this};
-        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, &watcher, &store), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, rule, &watcher, &store), TLA_OK);
     }
     object_bench(const object_bench &) = delete;
     ~object_bench() {

@@ -135,7 +135,7 @@ struct objects {
     objects() {
         const tla_pe_memory_config config = guarded();
         BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &pe.made), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_object_store_create(pe.made, nullptr, &store.made), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_store_create(pe.made, TLA_VICTIM_LRU, nullptr, &store.made), TLA_OK);
         while (blocks.size() < 12) // the next one grows the table
             BOOST_REQUIRE_EQUAL(alloc(), TLA_OK);
         for (std::uint32_t asid : {2u, 3u})
@@ -174,8 +174,9 @@ BOOST_AUTO_TEST_CASE(a_store_of_objects_counts_or_has_done_nothing) {
     const tla_pe_memory_config config = guarded();
     owner<tla_pe_memory, tla_pe_memory_destroy> pe;
     BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &pe.made), TLA_OK);
-    check_creation<owner<tla_object_store, tla_object_store_destroy>>(
-        "object_store", [&](tla_object_store **made) { return tla_object_store_create(pe.made, nullptr, made); });
+    check_creation<owner<tla_object_store, tla_object_store_destroy>>("object_store", [&](tla_object_store **made) {
+        return tla_object_store_create(pe.made, TLA_VICTIM_LRU, nullptr, made);
+    });
     const auto make = [] { return std::make_unique<objects>(); };
     const auto takes = [&](const char *what, auto call) { BOOST_CHECK_GT(exhaust(what, make, call, look), 0u); };
     takes("alloc", [](objects &o) { return o.alloc(); });

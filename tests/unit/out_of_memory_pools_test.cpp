@@ -371,7 +371,7 @@ struct banks {
 // Two objects that a cache holds, over an arena.
 struct cached_objects {
     cached_objects() {
-        BOOST_REQUIRE_EQUAL(tla_hot_cache_create(&cache.made), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_hot_cache_create(TLA_VICTIM_TENANT_LRU, &cache.made), TLA_OK);
         for (int key = 0; key < 12; key++) // the next key needs a larger table
             BOOST_REQUIRE_EQUAL(put(static_cast<std::uint64_t>(key)), TLA_OK);
     }
@@ -388,7 +388,7 @@ struct cached_objects {
         const tla_status made = tla_mem_object_create(&config, &object);
         if (made) return made;
         bool added = false;
-        const tla_status status = tla_hot_cache_put(cache.made, key, &object, 1, &added);
+        const tla_status status = tla_hot_cache_put(cache.made, key, key, &object, 1, &added, nullptr);
         BOOST_CHECK_EQUAL(added, status == TLA_OK);
         BOOST_CHECK_EQUAL(tla_mem_object_ref_count(object), status ? 1u : 2u);
         if (status)
@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(a_buffer_in_all_banks_is_given_back_in_all_or_in_none) {
 
 BOOST_AUTO_TEST_CASE(a_hot_cache_takes_an_entry_with_its_references_or_not_at_all) {
     check_creation<owner<tla_hot_cache, cached_objects::destroy>>(
-        "hot_cache", [](tla_hot_cache **made) { return tla_hot_cache_create(made); });
+        "hot_cache", [](tla_hot_cache **made) { return tla_hot_cache_create(TLA_VICTIM_LRU, made); });
     BOOST_CHECK_GT(exhaust(
                        "put", [] { return std::make_unique<cached_objects>(); },
                        [](cached_objects &c) { return c.put(77); }, look),

@@ -129,9 +129,6 @@ bool clear_padding(tla_config &c) {
     using parameters = tla_controller_parameters;
     std::memset(reinterpret_cast<char *>(&c.controller) + offsetof(parameters, object_signals) + sizeof(bool), 0,
                 offsetof(parameters, move) - offsetof(parameters, object_signals) - sizeof(bool));
-    const std::size_t behind_buffers = offsetof(parameters, move_buffers) + sizeof(std::uint32_t);
-    std::memset(reinterpret_cast<char *>(&c.controller) + behind_buffers, 0,
-                offsetof(parameters, compaction) - behind_buffers);
     const std::size_t behind_firmware = offsetof(parameters, firmware) + sizeof(tla_riscv_timing);
     std::memset(reinterpret_cast<char *>(&c.controller) + behind_firmware, 0,
                 offsetof(parameters, cost) - behind_firmware);

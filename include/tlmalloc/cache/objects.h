@@ -4,6 +4,7 @@
 
 #include "tlmalloc/base/status.h"
 #include "tlmalloc/base/work.h"
+#include "tlmalloc/cache/victims.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,17 +143,20 @@ tla_pin_monitor_stats tla_pin_monitor_get_stats(const tla_pin_monitor *monitor);
 
 typedef struct tla_hot_cache tla_hot_cache;
 
-/* TLA_NO_HOST_MEMORY; *cache is NULL then. */
-tla_status tla_hot_cache_create(tla_hot_cache **cache);
+/* The rule chooses the entries that leave (victims.h); LMCache's LocalCPUBackend has TLA_VICTIM_LRU.
+ * TLA_INVALID_ARGUMENT for an unknown rule, TLA_NO_HOST_MEMORY; *cache is NULL then. */
+tla_status tla_hot_cache_create(tla_victim_rule rule, tla_hot_cache **cache);
 
-/* Drops every entry, least recently used first, and its references; NULL is allowed. The objects belong to the caller.
- * Returns the first failure of a parent. */
+/* Drops every entry, in the order of use of each of the rule's lists, and its references; NULL is allowed. The objects
+ * belong to the caller. Returns the first failure of a parent. */
 tla_status tla_hot_cache_destroy(tla_hot_cache *cache, tla_work *work);
 
-/* Enters n objects (at least 1) under a key, as most recently used, and adds a reference to each. An existing key stays
- * unchanged; the call then returns TLA_OK, with *added (may be NULL) false. TLA_INVALID_ARGUMENT for n = 0,
- * TLA_NOT_ALLOCATED for an object that was released, TLA_NO_HOST_MEMORY; after an error nothing has changed. */
-tla_status tla_hot_cache_put(tla_hot_cache *cache, uint64_t key, tla_mem_object *const *objects, size_t n, bool *added);
+/* Enters n objects (at least 1) of a tenant under a key, as most recently used, and adds a reference to each. An
+ * existing key stays unchanged; the call then returns TLA_OK, with *added (may be NULL) false. Adds the work of the
+ * rule to *work (may be NULL). TLA_INVALID_ARGUMENT for n = 0, TLA_NOT_ALLOCATED for an object that was released,
+ * TLA_NO_HOST_MEMORY; after an error nothing has changed. */
+tla_status tla_hot_cache_put(tla_hot_cache *cache, uint64_t tenant, uint64_t key, tla_mem_object *const *objects,
+                             size_t n, bool *added, tla_work *work);
 
 /* Returns the objects under a key, without using them: it adds no reference and keeps the order. TLA_NOT_ALLOCATED for
  * an unknown key. */
@@ -173,12 +177,18 @@ tla_status tla_hot_cache_remove(tla_hot_cache *cache, uint64_t key, tla_work *wo
 typedef tla_status (*tla_hot_cache_try)(void *context, tla_work *work);
 
 /* Tries the request. When memory is lacking (TLA_EXHAUSTED, TLA_FRAGMENTED, TLA_LIMIT), the call evicts an entry and
- * retries at once. It evicts the least recently used entry of which every object can be evicted. If no entry can be
- * evicted, it returns TLA_BUSY with `busy_loop`, else the status of the last try. In this case LMCache waits 0.1 s and
- * retries forever; here the caller retries later. Stores must not do so, because they deadlock. Other failures are
- * returned unchanged. Evicted entries stay evicted. */
-tla_status tla_hot_cache_alloc(tla_hot_cache *cache, tla_hot_cache_try attempt, void *context, bool busy_loop,
-                               tla_work *work);
+ * retries at once. It evicts the entry that the rule chooses among those of which every object can be evicted; with
+ * TLA_VICTIM_TENANT_LRU an entry of the tenant that asks. If no entry can be evicted, it returns TLA_BUSY with
+ * `busy_loop`, else the status of the last try. In this case LMCache waits 0.1 s and retries forever; here the caller
+ * retries later. Stores must not do so, because they deadlock. Other failures are returned unchanged. Evicted entries
+ * stay evicted. */
+tla_status tla_hot_cache_alloc(tla_hot_cache *cache, uint64_t tenant, tla_hot_cache_try attempt, void *context,
+                               bool busy_loop, tla_work *work);
+
+/* Evicts a share of the entries, in permille (tla_victims_share), as far as the rule finds entries that can be evicted:
+ * LMCache's pass over a memory that has reached its watermark (tla_watermark_is_reached). TLA_NO_HOST_MEMORY: nothing
+ * has changed; else the first failure of a parent. */
+tla_status tla_hot_cache_evict(tla_hot_cache *cache, uint64_t tenant, uint32_t permille, tla_work *work);
 
 typedef struct tla_hot_cache_stats {
     uint64_t entries;

@@ -71,6 +71,7 @@ typedef struct tla_controller_config {
     tla_pe_memory_config memory;
     tla_move_config move;
     tla_compaction_config compaction; /* needs moves, and placements without a front and without an engine */
+    tla_victim_rule object_eviction;  /* which object under a key leaves for an EVICT */
     tla_free_list_place free_list;
     uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */

@@ -13,8 +13,10 @@
  *
  * Each memory has a cache of objects under keys (objects.h), which has its own reference to each object. A key is
  * entered once, and any requester may find it. It ends when a requester removes it, or when an allocation that may
- * evict needs its bytes. Objects that have no other reference and no pin can be evicted, the least recently used entry
- * first. For a guard an entry has no owner until it is found again.
+ * evict needs its bytes. Objects that have no other reference and no pin can be evicted, in the order of a rule
+ * (victims.h): the least recently used entry first, or by ARC. The tenant of an entry is the context that allocated its
+ * first block; with TLA_VICTIM_TENANT_LRU an allocation evicts only entries of its own context, and one whose sender
+ * has no context only those without one. For a guard an entry has no owner until it is found again.
  *
  * Counting begins with the first of these calls for a block. Until then a free works as without a store: trusted, as
  * the memory is configured. Blocks from a snapshot have no owner and are not counted. The core has no clock: times are
@@ -39,9 +41,10 @@ typedef struct tla_object_watcher {
 } tla_object_watcher;
 
 /* Creates a store over memories that must outlive it. From then on only the store may allocate and release their
- * blocks. The store makes the guards of these memories admit the holders of a block. TLA_NO_HOST_MEMORY; *store is NULL
- * then. */
-tla_status tla_object_store_create(tla_pe_memory *memory, const tla_object_watcher *watcher, tla_object_store **store);
+ * blocks. The store makes the guards of these memories admit the holders of a block. The rule chooses the entries that
+ * leave the caches (victims.h). TLA_INVALID_ARGUMENT for an unknown rule, TLA_NO_HOST_MEMORY; *store is NULL then. */
+tla_status tla_object_store_create(tla_pe_memory *memory, tla_victim_rule rule, const tla_object_watcher *watcher,
+                                   tla_object_store **store);
 
 /* NULL is allowed. Blocks in the memories stay unchanged. */
 void tla_object_store_destroy(tla_object_store *store);

@@ -33,6 +33,7 @@ static tla_status ask_maker(void *context, tla_policy placement, std::uint64_t u
 static tla_controller_config core_config(const memory_controller::config &config) {
     tla_controller_config core{};
     core.memory = config.memory;
+    core.object_eviction = config.object_eviction;
     core.free_list = config.free_list;
     core.list_reserve = config.list_reserve;
     core.node_cache = config.node_cache;
