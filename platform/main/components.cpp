@@ -63,12 +63,12 @@ const cli_command commands[] = {
 void add_experiments() {
     using namespace tlmalloc;
 #if TLMALLOC_HAS_SERVING
-    for (const auto workload :
-         {prefix_caches, reservations, layer_types, serving_managers, serving_rules, measured_runs, serving_blocks})
+    for (const auto workload : {prefix_caches, prefix_evictions, reservations, layer_types, serving_managers,
+                                serving_rules, measured_runs, serving_blocks})
         add_experiment_workload(workload());
 #else
-    for (const char *const name :
-         {"prefix_cache", "kv_memory", "layer_types", "serving", "serving_rules", "measured_run", "serving_blocks"}) {
+    for (const char *const name : {"prefix_cache", "prefix_eviction", "kv_memory", "layer_types", "serving",
+                                   "serving_rules", "measured_run", "serving_blocks"}) {
         experiment_workload workload{};
         workload.name = name;
         workload.missing = no_serving;

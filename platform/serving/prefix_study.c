@@ -13,6 +13,8 @@ typedef struct cache {
     tla_mem_object **objects; /* by slot; NULL: not used yet */
     uint64_t slot_count;
     tla_slot slot; /* the one taken last */
+    const tla_prefix_cache *config;
+    uint64_t next_s; /* the next second of arrivals */
 } cache;
 
 static tla_status free_slot(void *context, uint64_t address, uint64_t nbytes, tla_work *work) {
@@ -63,13 +65,26 @@ static void destroy(cache *c) {
     tla_slot_pool_destroy(c->slots);
 }
 
-static tla_status create(cache *c, uint64_t slots) {
-    *c = (cache){.slot_count = slots};
+static tla_status create(cache *c, const tla_prefix_cache *config, uint64_t slots) {
+    *c = (cache){.slot_count = slots, .config = config, .next_s = 1};
     if (slots == 0) return TLA_OK;
-    const tla_slot_pool_config config = {.nbytes = slots, .slot_bytes = 1};
+    const tla_slot_pool_config pool = {.nbytes = slots, .slot_bytes = 1};
     c->objects = calloc(slots, sizeof(tla_mem_object *));
-    tla_status status = c->objects ? tla_slot_pool_create(&config, &c->slots) : TLA_NO_HOST_MEMORY;
-    return status ? status : tla_hot_cache_create(TLA_VICTIM_LRU, &c->entries);
+    tla_status status = c->objects ? tla_slot_pool_create(&pool, &c->slots) : TLA_NO_HOST_MEMORY;
+    return status ? status : tla_hot_cache_create(config->rule, &c->entries);
+}
+
+/* Once a second, a cache that has reached its watermark gives up a share of its blocks. */
+static tla_status keep_below_watermark(cache *c, uint64_t now_s) {
+    tla_work work = {0};
+    tla_status status = TLA_OK;
+    for (; !status && c->next_s <= now_s; c->next_s++) {
+        if (!tla_watermark_is_reached(tla_hot_cache_get_stats(c->entries).entries, c->slot_count, c->config->watermark))
+            c->next_s = now_s; /* nothing changes before the arrival */
+        else
+            status = tla_hot_cache_evict(c->entries, 0, c->config->share, &work);
+    }
+    return status;
 }
 
 /* Blocks of a prompt alone; the last one of Mooncake's may be partial. */
@@ -82,6 +97,10 @@ static tla_status serve(cache *c, const tla_serving_requests *requests, const tl
                         tla_prefix_study *study) {
     const uint64_t count = blocks_of(requests, request), full = request->prompt_tokens / requests->block_tokens;
     uint64_t hit = 0;
+    if (c->slot_count && c->config->watermark) {
+        const tla_status status = keep_below_watermark(c, request->arrival_ns / 1000000000);
+        if (status) return status;
+    }
     while (c->slot_count && hit < count && tla_hot_cache_contains(c->entries, request->blocks[hit], false, 0))
         hit++;
     const uint64_t tokens = hit * requests->block_tokens;
@@ -90,14 +109,14 @@ static tla_status serve(cache *c, const tla_serving_requests *requests, const tl
     study->full_blocks += full;
     study->hit_full_blocks += hit < full ? hit : full;
     for (uint64_t i = 0; i < count; i++) {
-        const tla_status status = use(c, request->blocks[i]);
+        const tla_status status = use(c, request->blocks[c->config->last_first ? count - 1 - i : i]);
         if (status) return status;
     }
     return TLA_OK;
 }
 
-tla_status tla_prefix_study_run(const tla_serving_requests *requests, uint64_t capacity_tokens, tla_prefix_study *study,
-                                tla_error *error) {
+tla_status tla_prefix_study_run(const tla_serving_requests *requests, const tla_prefix_cache *config,
+                                tla_prefix_study *study, tla_error *error) {
     uint64_t all = 0;
     *study = (tla_prefix_study){0};
     if (requests->block_tokens == 0)
@@ -105,9 +124,9 @@ tla_status tla_prefix_study_run(const tla_serving_requests *requests, uint64_t c
                              "the requests have no block numbers: use requests with hash_ids");
     for (size_t i = 0; i < requests->count; i++)
         all += requests->items[i].block_count;
-    const uint64_t slots = capacity_tokens / requests->block_tokens;
+    const uint64_t slots = config->capacity_tokens / requests->block_tokens;
     cache c;
-    tla_status status = create(&c, slots < all ? slots : all);
+    tla_status status = create(&c, config, slots < all ? slots : all);
     for (size_t i = 0; !status && i < requests->count; i++)
         status = serve(&c, requests, &requests->items[i], study);
     if (!status && c.slot_count) study->evicted = tla_hot_cache_get_stats(c.entries).evicted;

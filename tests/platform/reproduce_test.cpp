@@ -120,10 +120,10 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     BOOST_REQUIRE(report);
     const row_counts counts = check_rows(report);
     json_decref(report);
-    for (const char *name :
-         {"compaction", "compaction_aged", "compaction_laws", "compaction_sweep", "faults", "faults_oversubscription",
-          "kernbench_kernels", "map_visibility", "serving_goldens", "serving_layer_types", "serving_measured",
-          "serving_prefix_cache", "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name : {"compaction", "compaction_aged", "compaction_laws", "compaction_sweep", "faults",
+                             "faults_oversubscription", "kernbench_kernels", "map_visibility", "serving_goldens",
+                             "serving_layer_types", "serving_measured", "serving_eviction", "serving_prefix_cache",
+                             "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(counts.names, name), counts.names);
     BOOST_CHECK_GE(counts.bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -470,7 +470,8 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
                   "transfers, all_reduce, compaction, composite, first_touch, oversubscription, transformer_block, "
                   "transformer_beside_moves, "
                   "transformer_heaps, training, network, "
-                  "prefix_cache, kv_memory, layer_types, serving, serving_rules, measured_run, serving_blocks, did you "
+                  "prefix_cache, prefix_eviction, kv_memory, layer_types, serving, serving_rules, measured_run, "
+                  "serving_blocks, did you "
                   "mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");

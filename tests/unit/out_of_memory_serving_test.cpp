@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(studies_without_host_memory_complete_or_fail_at_every_alloc
     BOOST_REQUIRE_EQUAL(tla_serving_requests_parse(measured.data(), measured.size(), "m", &requests, nullptr), TLA_OK);
     BOOST_CHECK_GT(exhaust([&] {
                        tla_prefix_study study;
-                       return tla_prefix_study_run(&requests, UINT64_MAX, &study, nullptr);
+                       const tla_prefix_cache cache{UINT64_MAX, TLA_VICTIM_ARC, true, 800, 200};
+                       return tla_prefix_study_run(&requests, &cache, &study, nullptr);
                    }),
                    8u);
     for (int kind = 0; kind < TLA_KV_MEMORY_COUNT; kind++)

@@ -34,6 +34,11 @@ struct made_requests : tla_serving_requests {
     }
 };
 
+tla_status run_prefixes(const tla_serving_requests *requests, tla_prefix_cache cache, tla_prefix_study *study,
+                        tla_error *error = nullptr) {
+    return tla_prefix_study_run(requests, &cache, study, error);
+}
+
 // The same question, with a list of the blocks in the order of their last use.
 tla_prefix_study naive_prefixes(const made_requests &requests, std::size_t blocks) {
     tla_prefix_study s{};
@@ -162,7 +167,7 @@ BOOST_AUTO_TEST_CASE(random_prompts_hit_what_a_naive_cache_holds) {
         }
         tla_prefix_study study;
         tla_error error{};
-        BOOST_REQUIRE_EQUAL(tla_prefix_study_run(requests.finish(8), capacity, &study, &error), TLA_OK);
+        BOOST_REQUIRE_EQUAL(run_prefixes(requests.finish(8), {capacity}, &study, &error), TLA_OK);
         tla_prefix_study naive = naive_prefixes(requests, capacity / 8);
         if (capacity < 8) naive.evicted = 0; // what never came in
         BOOST_CHECK_EQUAL(study.hit_tokens, naive.hit_tokens);
@@ -178,7 +183,7 @@ BOOST_AUTO_TEST_CASE(only_the_blocks_of_the_prompt_are_looked_up) {
     requests.add(20, 12, {1, 2, 3, 4}); // the third is half prompt
     requests.add(24, 1, {1, 2, 3});
     tla_prefix_study study;
-    BOOST_REQUIRE_EQUAL(tla_prefix_study_run(requests.finish(8, false), UINT64_MAX, &study, nullptr), TLA_OK);
+    BOOST_REQUIRE_EQUAL(run_prefixes(requests.finish(8, false), {UINT64_MAX}, &study), TLA_OK);
     BOOST_CHECK_EQUAL(study.hit_tokens, 16u);
     BOOST_CHECK_EQUAL(study.full_blocks, 5u);
 }
@@ -188,7 +193,7 @@ BOOST_AUTO_TEST_CASE(requests_without_blocks_are_rejected) {
     requests.add(20, 12);
     tla_prefix_study study;
     tla_error error{};
-    BOOST_CHECK_EQUAL(tla_prefix_study_run(requests.finish(0), 100, &study, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(run_prefixes(requests.finish(0), {100}, &study, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(error.text, std::string("the requests have no block numbers: use requests with hash_ids"));
 }
 
@@ -268,10 +273,37 @@ BOOST_AUTO_TEST_CASE(mooncakes_conversations_hit_what_is_known_to_the_digit) {
                                                                           {UINT64_MAX, 37.362, 38.190}};
     for (const auto &[capacity, tokens, full] : known) {
         tla_prefix_study study;
-        BOOST_REQUIRE_EQUAL(tla_prefix_study_run(&requests, capacity, &study, nullptr), TLA_OK);
+        BOOST_REQUIRE_EQUAL(run_prefixes(&requests, {capacity}, &study), TLA_OK);
         BOOST_CHECK_EQUAL(rounded(study.hit_tokens, study.tokens), tokens);
         BOOST_CHECK_EQUAL(rounded(study.hit_full_blocks, study.full_blocks), full);
     }
+}
+
+// Computed independently, with ARC's ratio in fixed point. The exact ratio has 15.011 and 27.055.
+BOOST_AUTO_TEST_CASE(mooncakes_conversations_hit_what_is_known_to_the_digit_by_each_rule_of_eviction) {
+    if (!shared_data_is_here("data/serving")) return;
+    const shared_requests requests("mooncake/conversation_trace.jsonl.gz");
+    const std::vector<std::tuple<tla_prefix_cache, double, std::uint64_t>> known = {
+        {{3000000, TLA_VICTIM_LRU, true, 0, 0}, 14.178, 243565},
+        {{3000000, TLA_VICTIM_ARC, true, 0, 0}, 14.985, 241360},
+        {{10000000, TLA_VICTIM_LRU, true, 800, 200}, 25.904, 201534},
+        {{10000000, TLA_VICTIM_ARC, true, 800, 200}, 27.062, 198338}};
+    for (const auto &[cache, full, evicted] : known) {
+        tla_prefix_study study;
+        BOOST_REQUIRE_EQUAL(run_prefixes(&requests, cache, &study), TLA_OK);
+        BOOST_CHECK_EQUAL(rounded(study.hit_full_blocks, study.full_blocks), full);
+        BOOST_CHECK_EQUAL(study.evicted, evicted);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_between_requests_evicts_until_the_watermark_is_no_longer_reached) {
+    made_requests requests;
+    requests.add(80, 1, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    requests.add(8, 1, {99});
+    requests.all.back().arrival_ns = UINT64_MAX; // a second is a second of arrivals: most of them change nothing
+    tla_prefix_study study;
+    BOOST_REQUIRE_EQUAL(run_prefixes(requests.finish(8), {80, TLA_VICTIM_LRU, true, 800, 200}, &study), TLA_OK);
+    BOOST_CHECK_EQUAL(study.evicted, 3u); // of 10 two, of 8 one; 7 are below
 }
 
 BOOST_AUTO_TEST_CASE(the_lengths_of_the_paper_fill_its_memory_as_is_known) {

@@ -42,15 +42,40 @@ double percent(std::uint64_t part, std::uint64_t whole) {
                  : std::numeric_limits<double>::quiet_NaN();
 }
 
-tla_status prefixes(const tla_config &, const experiment_parameters &p, std::vector<double> &figures,
-                    tla_error *error) {
+tla_status cache_prefixes(const experiment_parameters &p, tla_prefix_cache cache, std::vector<double> &figures,
+                          tla_error *error) {
     const tla_serving_requests *requests = serving_requests_of(p, error);
     if (!requests) return error->status;
     tla_prefix_study study;
     const std::uint64_t capacity = p.at("capacity");
-    const tla_status status = tla_prefix_study_run(requests, capacity ? capacity : UINT64_MAX, &study, error);
-    figures = {percent(study.hit_tokens, study.tokens), percent(study.hit_full_blocks, study.full_blocks)};
+    cache.capacity_tokens = capacity ? capacity : UINT64_MAX;
+    const tla_status status = tla_prefix_study_run(requests, &cache, &study, error);
+    figures = {percent(study.hit_tokens, study.tokens), percent(study.hit_full_blocks, study.full_blocks),
+               static_cast<double>(study.evicted)};
     return status;
+}
+
+tla_status prefixes(const tla_config &, const experiment_parameters &p, std::vector<double> &figures,
+                    tla_error *error) {
+    return cache_prefixes(p, {}, figures, error);
+}
+
+const char *victim_rule_name(std::uint64_t value) {
+    return tla_victim_rule_name(static_cast<tla_victim_rule>(value));
+}
+
+const char *order_of_use(std::uint64_t value) {
+    return value == 0 ? "in_order" : value == 1 ? "last_first" : nullptr;
+}
+
+tla_status evictions(const tla_config &, const experiment_parameters &p, std::vector<double> &figures,
+                     tla_error *error) {
+    tla_prefix_cache cache{};
+    cache.rule = static_cast<tla_victim_rule>(p.at("eviction"));
+    cache.last_first = p.at("order") == 1;
+    cache.watermark = static_cast<std::uint32_t>(std::min<std::uint64_t>(p.at("watermark"), 1000));
+    cache.share = static_cast<std::uint32_t>(std::min<std::uint64_t>(p.at("share"), 1000));
+    return cache_prefixes(p, cache, figures, error);
 }
 
 const char *memory_name(std::uint64_t value) {
@@ -125,6 +150,20 @@ experiment_workload prefix_caches() {
             {"hit", "hit_full"},
             false,
             study_run<prefixes>::make,
+            check_requests};
+}
+
+experiment_workload prefix_evictions() {
+    return {"prefix_eviction",
+            {requests_parameter,
+             {"capacity", TLA_VALUE_COUNT},
+             {"eviction", TLA_VALUE_NAMED, victim_rule_name},
+             {"order", TLA_VALUE_NAMED, order_of_use},
+             {"watermark", TLA_VALUE_COUNT},
+             {"share", TLA_VALUE_COUNT}},
+            {"hit", "hit_full", "evicted"},
+            false,
+            study_run<evictions>::make,
             check_requests};
 }
 

@@ -6,7 +6,8 @@
 
 namespace tlmalloc {
 
-experiment_workload prefix_caches(); // studies.cpp, as the next two
+experiment_workload prefix_caches(); // studies.cpp, as the next three
+experiment_workload prefix_evictions();
 experiment_workload reservations();
 experiment_workload layer_types();
 experiment_workload serving_managers(); // managers.cpp
