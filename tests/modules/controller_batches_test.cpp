@@ -181,3 +181,25 @@ BOOST_AUTO_TEST_CASE(a_slice_with_an_external_owner_rejects_batches_and_has_no_c
         BOOST_CHECK_EQUAL(b.cpu.command(0, take).status, TLA_OK); // its TCM is as ever
     });
 }
+
+BOOST_AUTO_TEST_CASE(an_evict_evicts_by_the_rule_of_the_configuration) {
+    memory_controller::config config = priced();
+    config.object_eviction = TLA_VICTIM_TENANT_LRU;
+    bench b(config);
+    b.run([&] {
+        requester first(1, 10), second(2, 11);
+        const auto as = [&](requester &who, const tla_command &what) {
+            b.cpu.as = &who;
+            return b.cpu.command(0, what);
+        };
+        tla_command put = group(TLA_OP_PUT), evict = group(TLA_OP_EVICT);
+        const std::uint64_t pa = as(first, alloc_command(TLA_HBM, slice_bytes)).value;
+        put.key = 5, put.count = 1, put.blocks[0].pa = {pa};
+        BOOST_CHECK_EQUAL(as(first, put).status, TLA_OK);
+        BOOST_CHECK_EQUAL(as(first, free_command(pa, slice_bytes)).status, TLA_OK);
+        evict.nbytes = 64;
+        BOOST_CHECK_EQUAL(as(second, evict).status, TLA_EXHAUSTED); // the object is another tenant's
+        BOOST_CHECK_EQUAL(as(first, evict).status, TLA_OK);
+    });
+    BOOST_CHECK_EQUAL(statistic_of(b.controller, "evicted_objects"), 1u);
+}

@@ -10,9 +10,9 @@ namespace {
 
 // A store of the core, of which the same is asked as of a controller.
 struct core_store {
-    explicit core_store(const tla_pe_memory_config &config) {
+    core_store(const tla_pe_memory_config &config, tla_victim_rule rule) {
         BOOST_REQUIRE_EQUAL(tla_pe_memory_create(&config, &memory), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, TLA_VICTIM_LRU, nullptr, &store), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_store_create(memory, rule, nullptr, &store), TLA_OK);
     }
     core_store(const core_store &) = delete;
     ~core_store() {
@@ -25,13 +25,13 @@ struct core_store {
 
 // Random commands about many blocks, and the same calls to a store of the core: status, value, bytes, what is left in
 // the command area, and the price.
-void check_groups(const tla_pe_memory_config &config, unsigned operations) {
+void check_groups(const tla_pe_memory_config &config, unsigned operations, tla_victim_rule rule = TLA_VICTIM_LRU) {
     const tla_memory_kind kinds[] = {TLA_HBM, TLA_TCM};
     tla_cost_profile cost{};
     cost.fixed_ps = 10'000, cost.node_ps = 1000, cost.metadata_line_ps = 77, cost.driver_call_ps = 5,
     cost.list_pop_ps = 3;
-    commander c(config);
-    core_store core(config);
+    commander c(config, {}, {}, TLA_CONTROLLER_NO_OWNER, rule);
+    core_store core(config, rule);
     seeded_random random(47);
     std::vector<tla_placed_block> known; // taken once; few of them given back since
     std::uint64_t refused = 0, evicted_for_room = 0;
@@ -172,6 +172,12 @@ tla_pe_memory_config with_front(tla_front front) {
 
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_1e5_of_them_do_what_the_store_does) {
     check_groups(object_memory(), 100000);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_an_eviction_by_tenants) {
+    check_groups(object_memory(), 20000, TLA_VICTIM_TENANT_LRU);
+}
+BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_arc) {
+    check_groups(object_memory(), 20000, TLA_VICTIM_ARC);
 }
 BOOST_AUTO_TEST_CASE(random_batches_and_keys_do_so_with_a_caching_pool) {
     check_groups(with_front(TLA_FRONT_CACHING_POOL), 20000);
