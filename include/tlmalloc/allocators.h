@@ -16,7 +16,9 @@
 #include "tlmalloc/plan/plan.h"
 #include "tlmalloc/plan/views.h"
 #include "tlmalloc/segments/segment_cache.h"
+#include "tlmalloc/stack/class_list.h"
 #include "tlmalloc/stack/lockstep.h"
 #include "tlmalloc/stack/stack.h"
+#include "tlmalloc/stack/units.h"
 
 #endif
