@@ -136,7 +136,7 @@ class actor : public sc_core::sc_module {
     tla_completion answered(tla_opcode opcode, tla_status status, tla_completion done) {
         align();
         done.status = status;
-        note(status * 1000003u + done.value);
+        note(static_cast<unsigned>(status) * 1000003u + done.value);
         p.steps++;
         p.counts[opcode]++;
         if (status) p.refusals[status]++;

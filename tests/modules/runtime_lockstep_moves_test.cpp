@@ -1,7 +1,7 @@
 // Moves of blocks that lie in all slices of an owner, by the runtime without a simulation: the owner and the
 // controllers of the slices are those of the core, and any command may fail.
 #include "../unit/seeded_random.hpp"
-#include "command/slice_owner.h"
+#include "model/command/slice_owner.h"
 #include "tlmalloc/command/control_port.h"
 #include "tlmalloc/memory/controller.h"
 #include "tlmalloc/modules/runtime.hpp"

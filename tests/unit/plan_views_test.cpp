@@ -239,9 +239,9 @@ BOOST_AUTO_TEST_CASE(impossible_views_are_rejected_and_nothing_is_written) {
 
 BOOST_AUTO_TEST_CASE(the_five_largest_inputs_and_outputs_have_tags) {
     naive::program p;
-    for (const std::uint64_t nbytes : {4, 9, 4, 2})
+    for (const std::uint64_t nbytes : {4u, 9u, 4u, 2u})
         p.ops.push_back({kind::input, {}, nbytes});
-    for (const std::uint64_t nbytes : {8, 4, 3})
+    for (const std::uint64_t nbytes : {8u, 4u, 3u})
         p.ops.push_back({kind::compute, {0}, nbytes});
     p.returned = {4, 5, 6};
     p.mode = TLA_ADDRESS_IO_TAG;

@@ -1,6 +1,6 @@
 // Orders of victims: the golden cases of LMCache, the reference's rules in vectors, and ARC's fixed point against the
 // exact ratio.
-#include "cache/victim_lists.h"
+#include "model/cache/victim_lists.h"
 #include "naive_victims.hpp"
 #include "seeded_random.hpp"
 #include "shared_data.hpp"
