@@ -184,9 +184,8 @@ const tla_schema_key tla_platform_keys[] = {
      "cycles at the same clock; requires first_fit or buddy. Both rtl and firmware work alone or below a front that "
      "keeps no list of its own"},
     {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
-     "nodes of a list, one for each free block; a free that needs one more fails (TLA_LIMIT). Offset bins need one for "
-     "each live block too; an alloc fails while none is left. 0: no limit (model), or 1024 (rtl, firmware). rtl and "
-     "firmware accept up to 1024"},
+     "nodes of a list, one for each free block (offset bins: and for each live one). A command that needs one more "
+     "fails (TLA_LIMIT). 0: no limit (model), or 1024 (rtl, firmware). rtl and firmware accept up to 1024"},
     {COUNT(controller.engine_node_cycles, controller.engine_node_cycles, 1, 2), "model/rtl: both are built", "1",
      "rtl: cycles that first fit takes for a node; worst fit is built with 1 only"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",

@@ -124,9 +124,9 @@ class runtime {
 
     // Unmaps the tensor, waits for the answers of all MMUs, and frees the blocks. TLA_NOT_ALLOCATED: a tensor that the
     // runtime does not have; nothing changes. Otherwise the tensor is invalid afterwards, also after a failure: the
-    // call attempts every step and returns its first error. If a FREE fails in spite of all retries with TLA_BUSY or
-    // TLA_LIMIT, cleanup() frees the block. If an UNMAP fails with one of these, or because an MMU's table lacks memory
-    // (TLA_EXHAUSTED, TLA_FRAGMENTED), the shards that stay mapped keep their blocks and addresses until cleanup().
+    // call attempts every step and returns its first error. A FREE or UNMAP that fails with TLA_BUSY or TLA_LIMIT in
+    // spite of all retries, or an UNMAP for which an MMU's table lacks memory, is repeated by cleanup(). Until then its
+    // blocks and addresses are not free.
     tla_status free_tensor(tensor *which, tla_error *error);
 
     // Leads a block of a tensor to another place in a memory of its controller (controller.h: MOVE), while kernels use
@@ -139,12 +139,10 @@ class runtime {
     // - TLA_INVALID_ARGUMENT: a memory that the platform or the controller does not have
     // - the errors of MOVE
     //
-    // With controller.lockstep the block moves in all slices of its owner, with all parts of the tensor that lie in it.
-    // The owner allocates one new offset, and every slice gets a MOVE. The owner frees the old offset when all have
-    // answered. If a slice fails, the parts that have moved are moved back, the owner frees the new offset, and the
-    // error names that slice. Parts that cannot be moved back in spite of retries stay where they are, and the text
-    // says so: the tensor has both places until it is freed. TLA_BUSY: the block moves already. Errors of ALLOC are
-    // those of the owner, and an error of FREE says that the block has moved.
+    // With controller.lockstep the block moves in all slices of its owner, with all parts of the tensor that lie in it,
+    // to one new offset of the owner. If a slice fails, the parts that have moved are moved back, and the error names
+    // that slice. Parts that cannot be moved back in spite of retries stay where they are, and the text says so: the
+    // tensor has both places until it is freed. An error of FREE says that the block has moved.
     tla_status move(tensor *which, std::size_t part, tla_memory_kind memory, tla_error *error,
                     tla_completion *done = nullptr);
 
@@ -233,10 +231,9 @@ class runtime {
     // TRIM.
     tla_status trim(tla_memory_kind memory, const std::vector<pe_location> &where, tla_error *error);
 
-    // Frees every living tensor and all that earlier calls could not unmap or free, and trims every front. Every free
-    // list that was used must then be one block again; otherwise the call returns TLA_LEAK. After
-    // expect_many_free_blocks the call skips this check. After an error the call attempts the other steps, and returns
-    // the first error.
+    // Frees every living tensor and all that earlier calls could not unmap or free, and trims every front. TLA_LEAK if
+    // a free list that was used is not one block again then, unless expect_many_free_blocks was called. After an error
+    // the call attempts the other steps, and returns the first error.
     tla_status cleanup(tla_error *error);
 
     // Declares that the controllers do not begin with one free block each. Such heaps are aged, have two regions, are
@@ -387,7 +384,6 @@ class runtime {
         std::size_t part;
         bool sent;
         tla_completion completion;
-
         bool has_moved() const { return sent && !completion.status; }
     };
     class slices_moving;
@@ -422,9 +418,7 @@ class runtime {
                           std::uint32_t correlation_id, tla_error *error);
     void tell_shortage(tla_memory_kind memory, const std::vector<shard> &wanted,
                        const std::vector<tla_completion> &completions, tla_error *error) const;
-    bool in_lockstep(tla_memory_kind memory) const {
-        return memory == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF;
-    }
+    bool in_lockstep(tla_memory_kind kind) const { return kind == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF; }
     std::vector<tla_completion> allocate_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
                                                      std::uint32_t correlation_id);
     std::vector<tla_completion> free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
@@ -480,8 +474,7 @@ class runtime {
 
     const config settings_;
     tla_scope scope_{};
-    std::list<tensor> unfinished_, tensors_,
-        freed_; // the creation of the first and the free of the last is in progress
+    std::list<tensor> unfinished_, tensors_, freed_; // first and last: their creation or free is in progress
     std::vector<free_list> free_lists_;
     std::uint32_t next_request_ = 1, next_correlation_ = 1;
     class launch_pads;
