@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(every_stack_places_on_the_simulated_controller_as_on_the_co
             std::vector<std::string> b{"replay",   recorded, "--capacity",   capacity,
                                        "--policy", stack,    "--placements", plain};
             a.insert(a.end(), sizes.begin(), sizes.end());
-            b.insert(b.end(), sizes.begin(), sizes.end());
+            if (stack != "offset_bins") b.insert(b.end(), sizes.begin(), sizes.end()); // which are those of fronts
             const command_result on_controller = run_tlmalloc(a), on_core = run_tlmalloc(b);
             BOOST_REQUIRE_MESSAGE(on_controller.status == 0 && on_core.status == 0, on_controller.err + on_core.err);
             BOOST_CHECK_MESSAGE(read_text(simulated) == read_text(plain), stack << " in " << capacity);
