@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_word_that_belongs_to_an_option_is_no_option) {
 BOOST_AUTO_TEST_CASE(a_misspelt_policy_pattern_mapping_kernel_or_value_gets_the_nearest_one) {
     check_refused({
         {{"replay", "t", "--capacity", "8", "--policy", "bestfit"}, "FRONT/PLACEMENT, did you mean \"best_fit\"?"},
-        {{"age", "t", "--policy", "frist_fit"}, "tlsf, did you mean \"first_fit\"?"},
+        {{"age", "t", "--policy", "frist_fit"}, "offset_bins_rounded, did you mean \"first_fit\"?"},
         {{"traffic", hbm2, "--pattern", "rand_rd"}, "did you mean \"rand_rd1\"?"},
         {{"traffic", hbm2, "--pattern", "chase", "--map", "m4"}, "did you mean \"m1\"?"},
         {{"traffic", hbm2, "--pattern", "chase", "--map", "bg2,cl5"}, "character 5: expected m1, m2, m3 or one of"},
