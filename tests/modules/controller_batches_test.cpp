@@ -97,29 +97,25 @@ BOOST_AUTO_TEST_CASE(objects_are_found_by_key_with_what_they_hold_and_evicted_wh
     bench b(config);
     b.run([&] {
         requester first(1, 10), second(2, 11);
-        const auto as = [&](requester &who, const tla_command &what) {
-            b.cpu.as = &who;
-            return b.cpu.command(0, what);
-        };
         const std::uint64_t half = slice_bytes / 2;
         std::uint64_t pa[2];
         for (std::uint64_t key = 0; key < 2; key++) {
-            pa[key] = as(first, alloc_command(TLA_HBM, half)).value;
+            pa[key] = b.command_as(first, alloc_command(TLA_HBM, half)).value;
             tla_command put = group(TLA_OP_PUT);
             put.key = key, put.count = 1, put.blocks[0].pa = {pa[key]};
             put.meta = {1, 2, {3, 4}, 100 * key, 100};
-            const tla_completion done = as(first, put);
+            const tla_completion done = b.command_as(first, put);
             BOOST_CHECK_EQUAL(done.status, TLA_OK);
             BOOST_CHECK_EQUAL(done.value, 1u);
             BOOST_CHECK_EQUAL(done.nbytes, half);
-            BOOST_CHECK_EQUAL(as(first, put).value, 0u); // is there already
+            BOOST_CHECK_EQUAL(b.command_as(first, put).value, 0u); // is there already
             b.data.as = &first;
             b.data.write(pa[key], bytes(8, 7));
-            BOOST_CHECK_EQUAL(as(first, free_command(pa[key], half)).value, 1u); // the cache's
+            BOOST_CHECK_EQUAL(b.command_as(first, free_command(pa[key], half)).value, 1u); // the cache's
         }
         tla_command get = group(TLA_OP_GET);
         get.key = 0;
-        const tla_completion found = as(second, get);
+        const tla_completion found = b.command_as(second, get);
         BOOST_CHECK_EQUAL(found.value, pa[0]);
         BOOST_CHECK_EQUAL(found.nbytes, half);
         const bytes result = b.cpu.read(0, 64);
@@ -134,23 +130,23 @@ BOOST_AUTO_TEST_CASE(objects_are_found_by_key_with_what_they_hold_and_evicted_wh
         BOOST_CHECK(b.data.read(pa[0], 8) == bytes(8, 7)); // what the first has written
         tla_command evict = group(TLA_OP_EVICT);
         evict.nbytes = half, evict.busy = true;
-        BOOST_CHECK_EQUAL(as(first, evict).value, pa[1]); // the other one is held
+        BOOST_CHECK_EQUAL(b.command_as(first, evict).value, pa[1]); // the other one is held
         bytes eight(8);
         b.data.debug(tlm::TLM_READ_COMMAND, pa[1], eight);
         BOOST_CHECK(eight == bytes(8, 0xdd));
         get.key = 1;
-        BOOST_CHECK_EQUAL(as(second, get).status, TLA_NOT_ALLOCATED); // evicted
-        BOOST_CHECK_EQUAL(as(first, evict).status, TLA_BUSY);
+        BOOST_CHECK_EQUAL(b.command_as(second, get).status, TLA_NOT_ALLOCATED); // evicted
+        BOOST_CHECK_EQUAL(b.command_as(first, evict).status, TLA_BUSY);
         evict.busy = false;
-        const tla_completion given_up = as(first, evict);
+        const tla_completion given_up = b.command_as(first, evict);
         BOOST_CHECK_EQUAL(given_up.status, TLA_EXHAUSTED);
         BOOST_CHECK_EQUAL(given_up.nbytes, half);
         BOOST_CHECK_EQUAL(given_up.service_ps, 10'000u + 1000); // an entry was looked at
-        BOOST_CHECK_EQUAL(as(second, free_command(pa[0], half)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.command_as(second, free_command(pa[0], half)).status, TLA_OK);
         tla_command remove = group(TLA_OP_REMOVE);
-        BOOST_CHECK_EQUAL(as(second, remove).value, 1u);
-        BOOST_CHECK_EQUAL(as(second, remove).status, TLA_NOT_ALLOCATED);
-        BOOST_CHECK_EQUAL(as(first, free_command(pa[1], half)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.command_as(second, remove).value, 1u);
+        BOOST_CHECK_EQUAL(b.command_as(second, remove).status, TLA_NOT_ALLOCATED);
+        BOOST_CHECK_EQUAL(b.command_as(first, free_command(pa[1], half)).status, TLA_OK);
         BOOST_CHECK(b.controller.is_as_at_the_beginning(TLA_HBM));
     });
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "cache_hits"), 1u);
@@ -188,18 +184,14 @@ BOOST_AUTO_TEST_CASE(an_evict_evicts_by_the_rule_of_the_configuration) {
     bench b(config);
     b.run([&] {
         requester first(1, 10), second(2, 11);
-        const auto as = [&](requester &who, const tla_command &what) {
-            b.cpu.as = &who;
-            return b.cpu.command(0, what);
-        };
         tla_command put = group(TLA_OP_PUT), evict = group(TLA_OP_EVICT);
-        const std::uint64_t pa = as(first, alloc_command(TLA_HBM, slice_bytes)).value;
+        const std::uint64_t pa = b.command_as(first, alloc_command(TLA_HBM, slice_bytes)).value;
         put.key = 5, put.count = 1, put.blocks[0].pa = {pa};
-        BOOST_CHECK_EQUAL(as(first, put).status, TLA_OK);
-        BOOST_CHECK_EQUAL(as(first, free_command(pa, slice_bytes)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.command_as(first, put).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.command_as(first, free_command(pa, slice_bytes)).status, TLA_OK);
         evict.nbytes = 64;
-        BOOST_CHECK_EQUAL(as(second, evict).status, TLA_EXHAUSTED); // the object is another tenant's
-        BOOST_CHECK_EQUAL(as(first, evict).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.command_as(second, evict).status, TLA_EXHAUSTED); // the object is another tenant's
+        BOOST_CHECK_EQUAL(b.command_as(first, evict).status, TLA_OK);
     });
     BOOST_CHECK_EQUAL(statistic_of(b.controller, "evicted_objects"), 1u);
 }

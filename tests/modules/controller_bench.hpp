@@ -46,6 +46,11 @@ struct bench {
         simulate({&cpu, &data});
     }
 
+    tla_completion command_as(requester &who, const tla_command &what) {
+        cpu.as = &who;
+        return cpu.command(0, what);
+    }
+
     static hbm_slice::config slice_config() {
         hbm_slice::config config = bare<hbm_slice>();
         config.capacity = slice_bytes;

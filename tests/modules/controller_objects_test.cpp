@@ -178,10 +178,6 @@ BOOST_AUTO_TEST_CASE(a_foreign_context_gives_up_nothing_and_holders_may_access) 
     bench b(config);
     b.run([&] {
         requester first(1, 10), second(2, 11);
-        const auto as = [&](requester &who, const tla_command &what) {
-            b.cpu.as = &who;
-            return b.cpu.command(0, what);
-        };
         const auto writes = [&](requester &who, std::uint64_t pa) {
             b.data.as = &who;
             sc_core::sc_time delay;
@@ -189,16 +185,16 @@ BOOST_AUTO_TEST_CASE(a_foreign_context_gives_up_nothing_and_holders_may_access) 
             sc_core::wait(delay);
             return status;
         };
-        const std::uint64_t pa = as(first, alloc_command(TLA_HBM, 64)).value;
-        BOOST_CHECK_EQUAL(as(second, count_command(TLA_OP_UNREF, pa)).status, TLA_NOT_OWNER);
-        BOOST_CHECK_EQUAL(as(second, free_command(pa, 64)).status, TLA_NOT_OWNER);
+        const std::uint64_t pa = b.command_as(first, alloc_command(TLA_HBM, 64)).value;
+        BOOST_CHECK_EQUAL(b.command_as(second, count_command(TLA_OP_UNREF, pa)).status, TLA_NOT_OWNER);
+        BOOST_CHECK_EQUAL(b.command_as(second, free_command(pa, 64)).status, TLA_NOT_OWNER);
         BOOST_CHECK_EQUAL(writes(second, pa), tlm::TLM_GENERIC_ERROR_RESPONSE);
-        BOOST_CHECK_EQUAL(as(second, count_command(TLA_OP_REF, pa)).value, 2u);
+        BOOST_CHECK_EQUAL(b.command_as(second, count_command(TLA_OP_REF, pa)).value, 2u);
         BOOST_CHECK_EQUAL(writes(second, pa), tlm::TLM_OK_RESPONSE);
-        BOOST_CHECK_EQUAL(as(first, free_command(pa, 64)).value, 1u);
+        BOOST_CHECK_EQUAL(b.command_as(first, free_command(pa, 64)).value, 1u);
         BOOST_CHECK_EQUAL(writes(first, pa), tlm::TLM_GENERIC_ERROR_RESPONSE);
-        BOOST_CHECK_EQUAL(as(first, count_command(TLA_OP_UNREF, pa)).status, TLA_NOT_OWNER);
-        BOOST_CHECK_EQUAL(as(second, free_command(pa, 64)).status, TLA_OK);
+        BOOST_CHECK_EQUAL(b.command_as(first, count_command(TLA_OP_UNREF, pa)).status, TLA_NOT_OWNER);
+        BOOST_CHECK_EQUAL(b.command_as(second, free_command(pa, 64)).status, TLA_OK);
         BOOST_CHECK_EQUAL(writes(second, pa), tlm::TLM_ADDRESS_ERROR_RESPONSE);
     });
     const memory_controller::statistics s = b.controller.get_statistics(TLA_HBM);
