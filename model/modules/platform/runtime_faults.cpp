@@ -77,7 +77,7 @@ tla_status runtime::lead_to_page(const tensor &t, const shard &page, std::uint32
                                  tla_error &why) {
     if (const tla_status status = map_page(t, page, TLA_OP_MAP, correlation_id, at_ps, why)) return status;
     tensor one = t;
-    one.shards = {page};
+    one.shards.assign(1, page);
     for (const addressed_command &bind : list_recordings(one, TLA_OP_BIND, settings_.fault_port, correlation_id)) {
         tla_completion completion{};
         completion.status = send_for_fault(way::fabric, bind, completion, at_ps);

@@ -199,7 +199,7 @@ tla_status runtime::change_controller(tensor &t, std::size_t part, shard to, tla
     t.shards[part].where = to.where;
     t.shards[part].pa = to.pa;
     tensor one = t;
-    one.shards = {t.shards[part]};
+    one.shards.assign(1, t.shards[part]);
     return record_mappings(one, next_correlation_++, error);
 }
 

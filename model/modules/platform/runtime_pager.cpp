@@ -45,7 +45,7 @@ static bool is_full(tla_status status) {
 // The home as a tensor of its own, whose block comes and goes as blocks of other tensors do.
 static tensor as_tensor(const tensor &t) {
     tensor home{t.name, {}, t.nbytes, {}, 0, 0, spread::split, t.object, {}, TLA_HOST_MEMORY};
-    if (t.home.nbytes > 0) home.shards = {t.home};
+    if (t.home.nbytes > 0) home.shards.assign(1, t.home);
     return home;
 }
 
