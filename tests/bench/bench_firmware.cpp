@@ -5,15 +5,12 @@
 #include "modules/bare.hpp"
 #include "platform/examples/m_cpu_cube.hpp"
 
-#include <jansson.h>
-
 using namespace tlmalloc;
 
 namespace {
 
 struct options {
-    std::uint64_t requests = 5000, elements = 1 << 18;
-    std::size_t rounds = 9;
+    std::uint64_t requests = 5000, elements = 1 << 18, rounds = 9;
     const char *json = nullptr;
 };
 
@@ -178,46 +175,17 @@ json_t *measure_engines(const options &o) {
                      "share_of_engines", (with - without) / with);
 }
 
-error_t parse(int key, char *argument, argp_state *state) {
-    auto &o = *static_cast<options *>(state->input);
-    switch (key) {
-    case 'n':
-        o.requests = number(argument, state);
-        return 0;
-    case 'r':
-        o.rounds = number(argument, state);
-        return 0;
-    case 'e':
-        o.elements = number(argument, state);
-        return 0;
-    case 'j':
-        o.json = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 } // namespace
 
 int sc_main(int argc, char **argv) {
-    const argp_option keys[] = {{"requests", 'n', "N", 0, "to each M_CPU a round (default 5000)", 0},
-                                {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
-                                {"elements", 'e', "N", 0, "of each PE in the run (default 262144)", 0},
-                                {"json", 'j', "FILE", 0, "write the figures to a file", 0},
-                                {}};
-    const argp parser = {keys,    parse,   "",     "What firmware costs on the host in a simulation.",
-                         nullptr, nullptr, nullptr};
     options o;
-    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    read_options(argc, argv, "What firmware costs on the host in a simulation.",
+                 {{{"requests", 'n', "N", 0, "to each M_CPU a round (default 5000)", 0}, &o.requests},
+                  {{"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0}, &o.rounds},
+                  {{"elements", 'e', "N", 0, "of each PE in the run (default 262144)", 0}, &o.elements}},
+                 &o.json);
     json_t *engines = measure_engines(o); // while there is no simulation here
     json_t *root = json_pack("{s:s, s:o, s:o}", "benchmark", "bench_firmware", "m_cpus", measure_processors(o),
                              "engines", engines);
-    const int status = o.json ? json_dump_file(root, o.json, JSON_INDENT(2)) : 0;
-    if (status) std::fprintf(stderr, "bench_firmware: cannot write %s\n", o.json);
-    json_decref(root);
-    return status ? 1 : 0;
+    return write_figures(root, o.json);
 }

@@ -1,4 +1,5 @@
 // Translations per second on a TLB hit and on a page-table hit, and what the size of a table costs, in one run.
+#include "measuring.hpp"
 #include "tlmalloc/vm/mmu.h"
 
 #ifdef TLMALLOC_BENCH_PATH
@@ -8,16 +9,13 @@
 #endif
 
 #include <algorithm>
-#include <argp.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <jansson.h>
 #include <numeric>
 #include <random>
 #include <string>
-#include <time.h>
 #include <vector>
 
 namespace {
@@ -26,51 +24,14 @@ const std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 const std::uint64_t page = 4 * KiB, base = 4 * GiB; // KernBench's page fallback and VA base (ADR-0048 D4)
 
 struct options {
-    std::uint64_t operations = 1 << 20;
-    std::size_t rounds = 9;
-    unsigned seed = 5;
+    std::uint64_t operations = 1 << 20, rounds = 9, seed = 5;
     const char *json = nullptr;
 };
-
-std::uint64_t number(const char *text, argp_state *state) {
-    char *end = nullptr;
-    std::uint64_t value = std::strtoull(text, &end, 10);
-    if (end == text || *end || value == 0) argp_error(state, "%s is not a positive whole number", text);
-    return value;
-}
-
-error_t parse(int key, char *argument, argp_state *state) {
-    auto &o = *static_cast<options *>(state->input);
-    switch (key) {
-    case 'n':
-        o.operations = number(argument, state);
-        return 0;
-    case 'r':
-        o.rounds = number(argument, state);
-        return 0;
-    case 's':
-        o.seed = static_cast<unsigned>(number(argument, state));
-        return 0;
-    case 'j':
-        o.json = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-[[noreturn]] void fail(const char *what) {
-    std::fprintf(stderr, "bench_mmu: %s\n", what);
-    std::exit(1);
-}
 
 // A table of `nbytes` in 4 KiB pages: scattered, no two neighbours physically adjacent; or one contiguous run.
 class table {
   public:
-    table(std::uint64_t nbytes, bool scattered, unsigned seed, bool in_memory = false) : pages_(nbytes / page) {
+    table(std::uint64_t nbytes, bool scattered, std::uint64_t seed, bool in_memory = false) : pages_(nbytes / page) {
         tla_page_table_config config{};
         config.page_size = page;
         config.va_bits = 48;
@@ -86,7 +47,7 @@ class table {
         if (tla_page_table_create(&config, &table_)) fail("no page table");
         std::vector<std::uint64_t> frames(pages_);
         std::iota(frames.begin(), frames.end(), 0);
-        if (scattered) std::shuffle(frames.begin(), frames.end(), std::mt19937(seed));
+        if (scattered) std::shuffle(frames.begin(), frames.end(), std::mt19937(static_cast<unsigned>(seed)));
         std::vector<tla_map_entry> entries;
         for (std::uint64_t i = 0; i < pages_; i++)
             entries.push_back({{base + i * page}, {frames[i] * page * (scattered ? 2 : 1)}, page, TLA_READ, 0});
@@ -126,17 +87,6 @@ struct lane {
 };
 
 // Time of this thread on a processor, so that others on the machine count for less.
-double processor_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
-
 void add_table_lane(std::vector<lane> &lanes, const std::string &label, const table &t, bool random) {
     lanes.push_back({label, [&t, s = addresses(t.pages(), random)](std::uint64_t n) mutable {
                          std::uint64_t sum = 0;
@@ -213,7 +163,7 @@ void add_cut_lane(std::vector<lane> &lanes, const std::string &label) {
 
 // Maps and unmaps one page, at random places of a table of 1 GiB that is half full.
 struct churn {
-    explicit churn(unsigned seed) : mapped(GiB / page, false), random(seed) {
+    explicit churn(std::uint64_t seed) : mapped(GiB / page, false), random(static_cast<unsigned>(seed)) {
         tla_page_table_config config{};
         config.page_size = page;
         config.va_bits = 48;
@@ -239,14 +189,12 @@ struct churn {
 };
 
 int bench(int argc, char **argv) {
-    const argp_option keys[] = {{"ops", 'n', "N", 0, "operations a round (default 1048576)", 0},
-                                {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
-                                {"seed", 's', "N", 0, "of the scattered tables (default 5)", 0},
-                                {"json", 'j', "FILE", 0, "write the figures to a file", 0},
-                                {}};
-    const argp parser = {keys, parse, "", "Translations per second, TLB and page table.", nullptr, nullptr, nullptr};
     options o;
-    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    read_options(argc, argv, "Translations per second, TLB and page table.",
+                 {{{"ops", 'n', "N", 0, "operations a round (default 1048576)", 0}, &o.operations},
+                  {{"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0}, &o.rounds},
+                  {{"seed", 's', "N", 0, "of the scattered tables (default 5)", 0}, &o.seed}},
+                 &o.json);
 
     const table small(MiB, true, o.seed), large(GiB, true, o.seed), run(GiB, false, o.seed),
         walked(GiB, true, o.seed, true);
@@ -315,20 +263,11 @@ int bench(int argc, char **argv) {
         json_object_set_new(share, "end of a slice", json_real(percent));
     }
     if (sum == 0) fail("nothing was translated");
-    int status = 0;
-    if (o.json) {
-        json_t *root = json_pack("{s:s, s:I, s:I, s:o, s:f, s:f, s:o}", "benchmark", "bench_mmu", "operations",
-                                 static_cast<json_int_t>(o.operations), "seed", static_cast<json_int_t>(o.seed), "rows",
-                                 rows, "large_over_small_bursts", bursts, "large_over_small_random", random,
-                                 "mmu_share_of_path_pct", share);
-        status = json_dump_file(root, o.json, JSON_INDENT(2));
-        if (status) std::fprintf(stderr, "bench_mmu: cannot write %s\n", o.json);
-        json_decref(root);
-    } else {
-        json_decref(rows);
-        json_decref(share);
-    }
-    return status ? 1 : 0;
+    json_t *root =
+        json_pack("{s:s, s:I, s:I, s:o, s:f, s:f, s:o}", "benchmark", "bench_mmu", "operations",
+                  static_cast<json_int_t>(o.operations), "seed", static_cast<json_int_t>(o.seed), "rows", rows,
+                  "large_over_small_bursts", bursts, "large_over_small_random", random, "mmu_share_of_path_pct", share);
+    return write_figures(root, o.json);
 }
 
 } // namespace

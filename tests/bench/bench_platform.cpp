@@ -8,7 +8,6 @@
 
 #include <cstring>
 #include <functional>
-#include <jansson.h>
 #include <random>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,8 +24,7 @@ const std::uint64_t memory_bytes = 64 * MiB; // what the accesses touch
 const sc_core::sc_time quantum(1, sc_core::SC_US);
 
 struct options {
-    std::uint64_t operations = 200'000, touch = GiB, elements = 1 << 20, pes = 1024;
-    std::size_t rounds = 9;
+    std::uint64_t operations = 200'000, touch_mib = 1024, elements = 1 << 20, pes = 1024, rounds = 9;
     const char *json = nullptr;
 };
 
@@ -325,7 +323,7 @@ json_t *measure_footprint(const options &o) {
         fail("configs/kernbench.yaml cannot be read");
     if (config.hbm.capacity != toucher::slice_bytes) fail("slices are not of 6 GiB");
     npu platform("npu", config, {});
-    toucher body("toucher", platform, o.touch);
+    toucher body("toucher", platform, o.touch_mib * MiB);
     sc_core::sc_start();
     std::uint64_t written = 0;
     for (const pe_unit *pe : platform.pes())
@@ -498,48 +496,17 @@ void print(const json_t *accesses, const json_t *sharing, const json_t *transfer
                 real(footprint, "peak_host_bytes") / gib);
 }
 
-error_t parse(int key, char *argument, argp_state *state) {
-    auto &o = *static_cast<options *>(state->input);
-    switch (key) {
-    case 'n':
-        o.operations = number(argument, state);
-        return 0;
-    case 'r':
-        o.rounds = number(argument, state);
-        return 0;
-    case 't':
-        o.touch = number(argument, state) * MiB;
-        return 0;
-    case 'e':
-        o.elements = number(argument, state);
-        return 0;
-    case 'p':
-        o.pes = number(argument, state);
-        return 0;
-    case 'j':
-        o.json = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 } // namespace
 
 int sc_main(int argc, char **argv) {
-    const argp_option keys[] = {{"ops", 'n', "N", 0, "accesses a round (default 200000)", 0},
-                                {"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0},
-                                {"touch", 't', "MIB", 0, "of the large platform (default 1024)", 0},
-                                {"elements", 'e', "N", 0, "of each PE in the run (default 1048576)", 0},
-                                {"pes", 'p', "N", 0, "of the largest platform with transfers (default 1024)", 0},
-                                {"json", 'j', "FILE", 0, "write the figures to a file", 0},
-                                {}};
-    const argp parser = {keys, parse, "", "What the modules cost on the host.", nullptr, nullptr, nullptr};
     options o;
-    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    read_options(argc, argv, "What the modules cost on the host.",
+                 {{{"ops", 'n', "N", 0, "accesses a round (default 200000)", 0}, &o.operations},
+                  {{"rounds", 'r', "N", 0, "rounds, of which the median counts (default 9)", 0}, &o.rounds},
+                  {{"touch", 't', "MIB", 0, "of the large platform (default 1024)", 0}, &o.touch_mib},
+                  {{"elements", 'e', "N", 0, "of each PE in the run (default 1048576)", 0}, &o.elements},
+                  {{"pes", 'p', "N", 0, "of the largest platform with transfers (default 1024)", 0}, &o.pes}},
+                 &o.json);
     json_t *accesses = apart(o, measure_accesses), *wave = apart(o, measure_waveform),
            *footprint = apart(o, measure_footprint), *transfers = json_array();
     json_t *sharing = json_array();
@@ -563,8 +530,5 @@ int sc_main(int argc, char **argv) {
     json_t *root = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "benchmark", "bench_platform", "operations",
                              static_cast<json_int_t>(o.operations), "accesses", accesses, "sharing", sharing,
                              "transfers", transfers, "waveform", wave, "footprint", footprint);
-    const int status = o.json ? json_dump_file(root, o.json, JSON_INDENT(2)) : 0;
-    if (status) std::fprintf(stderr, "bench_platform: cannot write %s\n", o.json);
-    json_decref(root);
-    return status ? 1 : 0;
+    return write_figures(root, o.json);
 }

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <jansson.h>
 #include <string>
 
 namespace {
@@ -20,26 +19,6 @@ struct options {
     std::uint64_t points = 1000, jobs = 1, rounds = 3;
     const char *json = nullptr;
 };
-
-error_t parse_option(int key, char *text, argp_state *state) {
-    auto *o = static_cast<options *>(state->input);
-    switch (key) {
-    case 'p':
-        o->points = number(text, state);
-        return 0;
-    case 'b':
-        o->jobs = number(text, state);
-        return 0;
-    case 'r':
-        o->rounds = number(text, state);
-        return 0;
-    case 'j':
-        o->json = text;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 const std::string platform = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
 
@@ -73,15 +52,12 @@ double wall_s() {
 } // namespace
 
 int main(int argc, char **argv) {
-    const argp_option table[] = {{"points", 'p', "N", 0, "of the sweep (default 1000)", 0},
-                                 {"jobs", 'b', "N", 0, "of the sweep (default 1)", 0},
-                                 {"rounds", 'r', "N", 0, "of both (default 3)", 0},
-                                 {"json", 'j', "FILE", 0, "write the figures", 0},
-                                 {nullptr, 0, nullptr, 0, nullptr, 0}};
-    const argp parser = {table,   parse_option, nullptr, "What a sweep costs beside its runs.",
-                         nullptr, nullptr,      nullptr};
     options o;
-    argp_parse(&parser, argc, argv, 0, nullptr, &o);
+    read_options(argc, argv, "What a sweep costs beside its runs.",
+                 {{{"points", 'p', "N", 0, "of the sweep (default 1000)", 0}, &o.points},
+                  {{"jobs", 'b', "N", 0, "of the sweep (default 1)", 0}, &o.jobs},
+                  {{"rounds", 'r', "N", 0, "of both (default 3)", 0}, &o.rounds}},
+                 &o.json);
     if (o.points > 4096) fail("there are at most 4096 points");
     const scratch_folder scratch;
     const std::string file = scratch.path + "/s.yaml", report = "--json=" + scratch.path + "/r.json",
@@ -109,12 +85,8 @@ int main(int argc, char **argv) {
     std::printf("%llu points with %llu jobs: %.4g a second\n", static_cast<unsigned long long>(o.points),
                 static_cast<unsigned long long>(o.jobs), median(rates));
     std::printf("processor: %.3f ms a point, %.3f ms a run alone, %+.1f %%\n", point_ms, run_ms, overhead);
-    if (o.json) {
-        json_t *figures = json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "points", static_cast<json_int_t>(o.points),
-                                    "jobs", static_cast<json_int_t>(o.jobs), "points_per_s", median(rates), "point_ms",
-                                    point_ms, "run_ms", run_ms, "overhead_pct", overhead);
-        if (!figures || json_dump_file(figures, o.json, JSON_INDENT(2)) != 0) fail("the figures cannot be written");
-        json_decref(figures);
-    }
-    return 0;
+    return write_figures(json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "points", static_cast<json_int_t>(o.points),
+                                   "jobs", static_cast<json_int_t>(o.jobs), "points_per_s", median(rates), "point_ms",
+                                   point_ms, "run_ms", run_ms, "overhead_pct", overhead),
+                         o.json);
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <jansson.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,12 +53,51 @@ inline double program_ns(const char *path, std::vector<const char *> words) {
     return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-// What an option says; another text ends the program.
-inline std::uint64_t number(const char *text, argp_state *state) {
-    char *end = nullptr;
-    const std::uint64_t value = std::strtoull(text, &end, 10);
-    if (end == text || *end || value == 0) argp_error(state, "%s is not a positive whole number", text);
-    return value;
+// An option with a positive whole number, such as --ops N.
+struct number_option {
+    argp_option form;
+    std::uint64_t *value;
+};
+
+struct wanted_options {
+    std::vector<number_option> numbers;
+    const char **json;
+};
+
+inline error_t set_option(int key, char *argument, argp_state *state) {
+    const auto &wanted = *static_cast<wanted_options *>(state->input);
+    for (const number_option &option : wanted.numbers) {
+        if (key != option.form.key) continue;
+        char *end = nullptr;
+        *option.value = std::strtoull(argument, &end, 10);
+        if (end == argument || *end || *option.value == 0)
+            argp_error(state, "%s is not a positive whole number", argument);
+        return 0;
+    }
+    if (key == 'j') *wanted.json = argument;
+    if (key == ARGP_KEY_ARG) argp_usage(state);
+    return key == 'j' || key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+// Sets the values of options, and *json to the argument of --json; a wrong argument ends the program.
+inline void read_options(int argc, char **argv, const char *about, const std::vector<number_option> &numbers,
+                         const char **json) {
+    std::vector<argp_option> forms;
+    for (const number_option &option : numbers)
+        forms.push_back(option.form);
+    forms.push_back({"json", 'j', "FILE", 0, "write the figures to a file", 0});
+    forms.push_back({});
+    const argp parser = {forms.data(), set_option, "", about, nullptr, nullptr, nullptr};
+    wanted_options wanted{numbers, json};
+    argp_parse(&parser, argc, argv, 0, nullptr, &wanted);
+}
+
+// Writes the figures, if there is a file for them, and drops them; returns the program's exit status.
+inline int write_figures(json_t *figures, const char *json) {
+    const int status = json ? json_dump_file(figures, json, JSON_INDENT(2)) : 0;
+    if (status) std::fprintf(stderr, "%s: cannot write %s\n", program_invocation_short_name, json);
+    json_decref(figures);
+    return status ? 1 : 0;
 }
 
 #endif
