@@ -9,7 +9,7 @@ namespace {
 
 struct columns {
     const char *kind, *names[18];
-    bool of_moves = false; // only where blocks can move
+    bool event_names::*only = nullptr; // where not every log has them
 };
 
 // The columns of rows after their kind, as the header lists them. A new column comes last; any other change is a new
@@ -21,8 +21,10 @@ const columns rows[] = {
     {"move",
      {"module", "by", "begin", "freed", "block", "bytes", "channel", "address", "to_channel", "to_address", "free",
       "largest", "free_blocks"},
-     true},
-    {"stop", {"module", "begin", "end"}, true},
+     &event_names::moves},
+    {"stop", {"module", "begin", "end"}, &event_names::moves},
+    {"page fault", {"pe", "by", "va", "begin", "end", "served", "fetched", "prefetched"}, &event_names::faults},
+    {"page exit", {"pe", "channel", "va", "begin", "end", "written"}, &event_names::faults},
     {"ranges", {"number", "list of [va, pa, bytes]"}},
     {"mapping",
      {"module", "op", "arrival", "start", "done", "port", "sender", "correlation", "status", "request", "ranges"}},
@@ -117,7 +119,7 @@ void event_log::begin(const event_names &names) {
     header.key("tlmalloc").text(tla_version()).key("unit").text("ps").key("kernel").text(kernel_);
     header.key("columns").open('{');
     for (const columns &row : rows) {
-        if (row.of_moves && !names.moves) continue;
+        if (row.only && !(names.*row.only)) continue;
         header.key(row.kind).open('[');
         for (const char *const name : row.names)
             if (name) header.text(name);
@@ -171,6 +173,21 @@ void event_log::add(const block_move &event) {
 void event_log::add(const move_stop &event) {
     json_line row;
     write(row.open('[').text("stop").numbers({event.module, event.begin_ps, event.end_ps}).close(']'));
+}
+
+void event_log::add(const fault_service &event) {
+    const runtime::ended_fault &what = event.what;
+    json_line row;
+    row.open('[').text("page fault").number(event.pe).text(event.by_controller ? "controller" : "host");
+    row.numbers({what.va, what.begin_ps, what.end_ps}).truth(what.served);
+    write(row.numbers({what.fetched, what.prefetched}).close(']'));
+}
+
+void event_log::add(const page_exit &event) {
+    const runtime::left_page &what = event.what;
+    json_line row;
+    row.open('[').text("page exit").number(event.pe).text(tla_memory_kind_name(what.memory));
+    write(row.numbers({what.va, what.begin_ps, what.end_ps}).truth(what.written).close(']'));
 }
 
 // The same ranges are mapped in many MMUs: they are written once.

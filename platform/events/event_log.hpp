@@ -22,6 +22,8 @@ class event_log : public event_sink {
     void add(const memory_command &event) override;
     void add(const block_move &event) override;
     void add(const move_stop &event) override;
+    void add(const fault_service &event) override;
+    void add(const page_exit &event) override;
     void add(const mapping_command &event) override;
     void add(const launch_command &event) override;
     void add(const troubled_access &event) override;

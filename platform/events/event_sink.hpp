@@ -32,7 +32,8 @@ struct event_names {
     std::vector<std::string> nodes;                             // of the fabric
     std::vector<std::pair<std::uint32_t, std::uint32_t>> links; // from which node, to which
     std::vector<found_memory> memories;
-    bool moves = false; // blocks can move
+    bool moves = false;  // blocks can move
+    bool faults = false; // pages on demand
 
     static event_names of(npu &platform);
 };
@@ -77,6 +78,19 @@ struct block_move {
 struct move_stop {
     std::uint32_t module;
     std::uint64_t begin_ps, end_ps;
+};
+
+// A page fault: the host's, or one that the memory controller of the PE has served.
+struct fault_service {
+    std::uint32_t pe;
+    bool by_controller;
+    runtime::ended_fault what;
+};
+
+// A page that has left its memory.
+struct page_exit {
+    std::uint32_t pe; // whose memory it was
+    runtime::left_page what;
 };
 
 struct mapping_command {
@@ -166,6 +180,8 @@ class event_sink {
     virtual void add(const memory_command &event) = 0;
     virtual void add(const block_move &event) = 0;
     virtual void add(const move_stop &event) = 0;
+    virtual void add(const fault_service &event) = 0;
+    virtual void add(const page_exit &event) = 0;
     virtual void add(const mapping_command &event) = 0;
     virtual void add(const launch_command &event) = 0;
     virtual void add(const troubled_access &event) = 0;

@@ -193,6 +193,23 @@ void run_trace::add(const move_stop &event) {
     trace_.add_slice(track_of(event.module, ".stops"), event.begin_ps, event.end_ps, "move", "stop", "");
 }
 
+// Faults overlap: they wait for each other.
+void run_trace::add(const fault_service &event) {
+    const runtime::ended_fault &what = event.what;
+    json_line args;
+    args.key("va").text(hexadecimal(what.va)).key("began_ps").number(what.begin_ps);
+    args.key("by").text(event.by_controller ? "controller" : "host").key("served").truth(what.served);
+    args.key("fetched").number(what.fetched).key("prefetched").number(what.prefetched);
+    trace_.add_instant(host_, what.end_ps, "page", "page fault", args.written());
+}
+
+void run_trace::add(const page_exit &event) {
+    json_line args;
+    args.key("va").text(hexadecimal(event.what.va)).key("began_ps").number(event.what.begin_ps);
+    args.key("memory").text(tla_memory_kind_name(event.what.memory)).key("written").truth(event.what.written);
+    trace_.add_instant(host_, event.what.end_ps, "page", "page exit", args.written());
+}
+
 void run_trace::add(const mapping_command &event) {
     json_line args;
     std::uint64_t nbytes = 0;

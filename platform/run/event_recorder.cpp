@@ -83,6 +83,7 @@ event_names event_names::of(npu &platform) {
                         for (const tla_memory_kind kind : controller->memory_kinds())
                             add_memory(kind, controller->get_statistics(kind).arena);
                     });
+    names.faults = platform.pes().front()->mmu.asks_for_pages();
     for (const pe_unit *pe : platform.pes())
         names.pes.push_back(to_string(pe->where));
     const tla_topology &graph = platform.graph();
@@ -120,6 +121,12 @@ void event_recorder::follow(npu &platform, workload &work) {
     watch_account(sent_by_host, work.account());
     for (std::uint32_t pe = 0; pe < pes; pe++)
         follow_pe(pe, *platform.pes()[pe]);
+    platform.host().fault_ended = [this](const runtime::ended_fault &what) {
+        tell(event_kind::access, fault_service{number_of(what.pe), false, what});
+    };
+    platform.host().page_left = [this](const runtime::left_page &what) {
+        tell(event_kind::access, page_exit{number_of(what.where), what});
+    };
     platform.messages().delivered = [this](const message_ledger::delivery &d) {
         tell(event_kind::message,
              message_delivery{number_of(d.from), number_of(d.to), d.nbytes, d.sent_ps, d.received_ps});
@@ -135,6 +142,10 @@ void event_recorder::follow_pe(std::uint32_t pe, pe_unit &unit) {
     pe_of_mmu_[mmu] = pe;
     unit.mmu.troubled = [this, mmu](const pe_mmu::troubled_access &t) {
         tell(event_kind::access, troubled_access{mmu, t.what, t.access, t.at_ps});
+    };
+    unit.controller.fault_served = [this, pe, where = unit.where](std::uint64_t va, std::uint64_t begin_ps,
+                                                                  std::uint64_t end_ps) {
+        tell(event_kind::access, fault_service{pe, true, {where, va, begin_ps, end_ps, true, 0, 0}});
     };
     unit.dma.ended = [this, pe](const pe_dma::request &what, std::uint64_t start_ps, std::uint64_t end_ps,
                                 const pe_dma::outcome &how) { note_transfer(pe, what, start_ps, end_ps, how); };

@@ -36,6 +36,7 @@ BOOST_AUTO_TEST_CASE(sums_are_the_figures_whatever_the_platform_is_like) {
     const std::vector<std::vector<std::string>> platforms{
         {"mmu.walk=memory"},
         {"mmu.unmapped=demand"},
+        {"mmu.unmapped=demand", "mmu.fault_handler=controller", "mmu.fault_pool=4 KiB", "mmu.page_size=4 KiB"},
         {"mmu.eviction=clock", "mmu.unmapped=demand", "host_memory.capacity=16 MiB", "mmu.page_size=4 KiB",
          "hbm.capacity_per_cube=64 KiB"},
         {"controller.lockstep=cube"},
@@ -74,6 +75,15 @@ BOOST_AUTO_TEST_CASE(a_log_has_columns_of_moves_only_where_blocks_can_move) {
         const json_t *const columns = json_object_get(l.log.header.get(), "columns");
         for (const char *kind : {"move", "stop"})
             BOOST_CHECK_EQUAL(json_object_get(columns, kind) != nullptr, std::string(mode) != "off");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_log_has_columns_of_pages_only_where_pages_are_on_demand) {
+    for (const char *reaction : {"error", "demand"}) {
+        const logged l = run_logged({"--set", std::string("mmu.unmapped=") + reaction});
+        const json_t *const columns = json_object_get(l.log.header.get(), "columns");
+        for (const char *kind : {"page fault", "page exit"})
+            BOOST_CHECK_EQUAL(json_object_get(columns, kind) != nullptr, std::string(reaction) == "demand");
     }
 }
 

@@ -109,6 +109,34 @@ inline void check_moves(const logged &l) {
     }
 }
 
+// The report counts the same page faults, and pages that leave, as the log.
+inline void check_pages(const logged &l) {
+    std::int64_t fetched = 0, prefetched = 0, by_controllers = 0, written = 0;
+    const auto faults = l.log.of("page fault"), exits = l.log.of("page exit");
+    for (const json_t *row : faults) {
+        BOOST_CHECK_LE(number(row, "begin"), number(row, "end"));
+        by_controllers += text_of(row, "by") == "controller";
+        fetched += number(row, "fetched");
+        prefetched += number(row, "prefetched");
+    }
+    for (const json_t *row : exits) {
+        BOOST_CHECK_LT(number(row, "begin"), number(row, "end"));
+        written += json_is_true(json_object_get(row, "written"));
+    }
+    BOOST_CHECK_EQUAL(faults.size(), l.r.sum("mmus", "demand_faults"));
+    if (by_controllers > 0)
+        BOOST_CHECK_EQUAL(by_controllers, l.r.sum("controllers", "given_pages") +
+                                              l.r.sum("controllers", "known_pages") +
+                                              l.r.sum("controllers", "collided_pages"));
+    const json_t *const paging = json_object_get(l.r.json.get(), "paging");
+    BOOST_CHECK(paging || (exits.empty() && fetched + prefetched == 0));
+    if (!paging) return;
+    BOOST_CHECK_EQUAL(exits.size(), number(paging, "evictions"));
+    BOOST_CHECK_EQUAL(written, number(paging, "write_backs"));
+    BOOST_CHECK_EQUAL(fetched, number(paging, "fetches"));
+    BOOST_CHECK_EQUAL(prefetched, number(paging, "prefetches"));
+}
+
 // Every block that was allocated is freed, once for each reference, later, and its memory is not given to another one
 // meanwhile. A block that moves has its old place until the row of its move, and then its new one.
 inline void check_blocks(const logged &l) {
@@ -296,6 +324,7 @@ inline void check_messages(const logged &l) {
 inline void check_all(const logged &l) {
     check_commands(l);
     check_moves(l);
+    check_pages(l);
     check_blocks(l);
     check_free_lists(l);
     check_transfers(l);

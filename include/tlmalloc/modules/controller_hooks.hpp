@@ -48,6 +48,10 @@ class controller_hooks {
     std::function<void(const moved_block &)> moved;
     std::function<void(std::uint64_t begin_ps, std::uint64_t end_ps)> stopped;
 
+    // Called, if set, when the controller has served the page fault of byte va, which had arrived at begin_ps. It must
+    // neither wait nor send commands.
+    std::function<void(std::uint64_t va, std::uint64_t begin_ps, std::uint64_t end_ps)> fault_served;
+
   protected:
     ~controller_hooks() = default;
 };

@@ -189,6 +189,8 @@ class pe_mmu : public instrumented,
     // MMU makes no call.
     std::function<void(const troubled_access &)> troubled;
 
+    bool asks_for_pages() const { return config_.unmapped == TLA_UNMAPPED_DEMAND; }
+
     target_socket<> in;
     initiator_socket<pe_mmu> out{"out"};
     optional_initiator_socket<tlm_utils::simple_initiator_socket<pe_mmu>> walk{"walk"};           // TLA_WALK_MEMORY
@@ -296,6 +298,7 @@ class pe_mmu : public instrumented,
     const bool has_ranges_ = has_walkers_ && config_.ranges > 0;
     figure range_hits_{*this, "range_hits", 32, has_ranges_};
     figure paused_{*this, "paused_accesses", 16, config_.pauses};
+    figure page_faults_{*this, "page_faults_in_flight", 16, config_.unmapped == TLA_UNMAPPED_DEMAND};
 };
 
 } // namespace tlmalloc

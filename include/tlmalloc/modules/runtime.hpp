@@ -186,6 +186,24 @@ class runtime {
     };
     paging_counts paging_statistics() const;
 
+    // A page fault for the host, from its arrival to its answer.
+    struct ended_fault {
+        pe_location pe;
+        std::uint64_t va, begin_ps, end_ps;
+        bool served;                       // false: the access fails
+        std::uint64_t fetched, prefetched; // pages that came from the host's memory; pages beside the faulting page
+    };
+    // A page that has left its memory, from the PAUSE to the RESUME of accesses to it.
+    struct left_page {
+        pe_location where;
+        tla_memory_kind memory;
+        std::uint64_t va, begin_ps, end_ps;
+        bool written; // to the host's memory
+    };
+    // Called, if set, with each of them. They must neither wait nor send commands.
+    std::function<void(const ended_fault &)> fault_ended;
+    std::function<void(const left_page &)> page_left;
+
     // The start of the last kernel of a launch to begin, and the duration of the longest kernel, in ps.
     struct launched {
         std::uint64_t start_ps = 0, duration_ps = 0;

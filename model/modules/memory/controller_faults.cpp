@@ -83,6 +83,7 @@ void memory_controller::faults::serve(unsigned, tlm::tlm_generic_payload &payloa
     const page_fault fault = page_fault::decode(payload.get_data_ptr());
     const tla_page_request asked{{fault.va}, fault.asid, (fault.access & page_fault::again) != 0};
     catch_up_with(delay);
+    const std::uint64_t begin_ps = now_ps();
     tla_fault_step end{};
     {
         std::optional<arrival_gate::passage> order(std::in_place, gate_, 0);
@@ -94,6 +95,7 @@ void memory_controller::faults::serve(unsigned, tlm::tlm_generic_payload &payloa
         answer_held();
     }
     delay = sc_core::SC_ZERO_TIME;
+    if (end == TLA_FAULT_IS_SERVED && of_.fault_served) of_.fault_served(fault.va, begin_ps, now_ps());
     if (end == TLA_FAULT_IS_SERVED)
         payload.set_response_status(of_.in_reset() ? tlm::TLM_GENERIC_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
     if (end != TLA_FAULT_PASSES_ON || of_.host_faults.size() == 0) return;

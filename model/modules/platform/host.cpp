@@ -170,11 +170,17 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
     std::uint64_t at_ps = local_ps(delay);
     std::optional<arrival_gate::passage> order(std::in_place, fault_gate_, pe);
     const turnstile::turn turn(fault_turn_, [&order] { order.reset(); });
+    const std::uint64_t begin_ps = at_ps;
     at_ps = std::max(at_ps, now_ps());
+    const paging_counts before = paging_statistics();
     const bool again = asked.access & page_fault::again;
     if (in_reset() || (asked.asid == config_.asid && !bring_page(config_.pes[pe], asked.va, again, at_ps)))
         payload.set_response_status(in_reset() ? tlm::TLM_GENERIC_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
     set_local_ps(delay, at_ps);
+    if (!fault_ended) return;
+    const paging_counts after = paging_statistics();
+    fault_ended({config_.pes[pe], asked.va, begin_ps, at_ps, payload.is_response_ok(), after.fetches - before.fetches,
+                 after.prefetches - before.prefetches});
 }
 
 // A memory controller has given a page.

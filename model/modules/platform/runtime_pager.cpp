@@ -260,6 +260,7 @@ tla_status runtime::pager::leave(tensor &t, const shard &page, const service &s)
     const tla_vaddr va{t.va.value + page.offset};
     const std::vector<tla_map_entry> entry{{va, page.pa, page.nbytes, 0, of_.settings_.asid}};
     std::uint64_t written = 0, nothing = 0;
+    const std::uint64_t begin_ps = s.at_ps, copies = counts_.write_backs;
     if (const tla_status status = command(TLA_OP_PAUSE, entry, written, s)) return status;
     tla_status status = written || !t.at_home[number_of(page)] ? write_back(t, page, s) : TLA_OK;
     if (!status) status = command(TLA_OP_UNMAP, entry, nothing, s);
@@ -267,6 +268,7 @@ tla_status runtime::pager::leave(tensor &t, const shard &page, const service &s)
     const tla_status resumed = command(TLA_OP_RESUME, entry, nothing, s);
     if (!is_gone) return status;
     counts_.evictions++;
+    if (of_.page_left) of_.page_left({page.where, t.memory, va.value, begin_ps, s.at_ps, counts_.write_backs > copies});
     tla_resident_pages_remove(book_.get(), va, 1);
     const auto is_it = [&](const shard &other) { return other.offset == page.offset; };
     t.shards.erase(std::find_if(t.shards.begin(), t.shards.end(), is_it));

@@ -18,6 +18,7 @@ bool pe_mmu::steps::ask_host(translation &j, std::uint64_t va) {
     j.asked_again = again;
     j.asked_va = va;
     mmu_.statistics_.demand_faults++;
+    mmu_.page_faults_.add(j.end_ps, 1);
     mmu_.tell(trouble::demand, {j.wanted.asid, {va}, 1, j.wanted.access}, j.end_ps);
     if (tla_access_times *const times = times_of(*j.request->payload); times && !times->faulted_ps)
         times->faulted_ps = j.end_ps;
@@ -57,6 +58,7 @@ void pe_mmu::steps::host_answered(translation &j, std::uint64_t at_ps) {
     const bool served = j.served = j.fault_payload.is_response_ok() && !mmu_.in_reset();
     j.patience_ps = served ? at_ps + mmu_.config_.fault_patience_ps : at_ps;
     j.end_ps = at_ps;
+    mmu_.page_faults_.add(at_ps, -1);
     if (served && is_mapped(j, at_ps))
         retry(j, at_ps);
     else
