@@ -190,14 +190,17 @@ static tla_status map_entry(tla_page_table *t, size_t i, const tla_map_entry *e,
     return status;
 }
 
-/* whole: every byte must be mapped before. */
+/* whole: every byte must be mapped before. Tables in a memory stay where their entries can be rewritten: a REMAP can
+ * then be taken back when the memory is full. */
 static tla_status replace_entry(tla_page_table *t, size_t i, const tla_map_entry *e, bool whole, tla_error *error) {
-    uint64_t va = e->va.value, last = va + (e->nbytes - 1), cleared = t->cleared;
+    uint64_t va = e->va.value, last = va + (e->nbytes - 1), written = t->written, cleared = t->cleared;
     char text[128];
-    tla_status status = radix_unmap(t, e->asid, va, last, whole);
-    if (!status && e->flags) {
-        t->cleared = cleared; /* overwritten */
-        status = radix_map(t, e->asid, va, last, e->pa.value, e->flags);
+    tla_status status = e->flags ? radix_rewrite(t, e->asid, va, last, e->pa.value, e->flags) : TLA_UNMAPPED;
+    if (status == TLA_UNMAPPED) {
+        t->written = written;
+        status = radix_unmap(t, e->asid, va, last, whole);
+        if (!status && e->flags) status = radix_map(t, e->asid, va, last, e->pa.value, e->flags);
+        if (e->flags) t->cleared = cleared; /* overwritten */
     }
     if (status)
         tla_error_set(error, status, "entry %zu, va 0x%" PRIx64 "..0x%" PRIx64 ": %s", i, va, last,

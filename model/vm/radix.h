@@ -135,6 +135,10 @@ bool radix_find_first(const tla_page_table *t, const radix_node *node, uint64_t 
  * a batch: radix_map.c. */
 tla_status radix_map(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, uint64_t pa, uint32_t flags);
 tla_status radix_unmap(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, bool whole);
+/* Leads va .. last elsewhere, entry by entry: no entries are joined, and no table ends. It takes tables only to divide
+ * pages and regions that the range cuts, or pages whose new address is not aligned. Another rewrite of the range to its
+ * old place therefore takes none. For tables in a memory: TLA_UNMAPPED for others, and when a byte was not mapped. */
+tla_status radix_rewrite(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, uint64_t pa, uint32_t flags);
 
 /* Begins a batch with this number of entries. */
 void radix_begin(tla_page_table *t, size_t entries);

@@ -1,4 +1,4 @@
-/* Mapping and unmapping a range in the radix tree: pages where they fit, regions at the ends. */
+/* Mapping, unmapping and rewriting a range in the radix tree: pages where they fit, regions at the ends. */
 #include "radix.h"
 
 #include <string.h>
@@ -245,4 +245,82 @@ tla_status radix_unmap(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t l
     status = radix_set(t, t->contexts, asid, SLOT_EMPTY);
     if (!status) radix_retire(t, root);
     return status;
+}
+
+/* ---- rewriting ---- */
+
+/* Ends the region that has bytes on both sides of `at` there, and begins another. */
+static tla_status split_region(tla_page_table *t, radix_node *node, uint32_t index, uint64_t at) {
+    radix_node *list = slot_node(node->slots[index]);
+    uint32_t i = 0;
+    while (i < list->live && (uint64_t)region_offset(list, i) + region_nbytes(list, i) <= at)
+        i++;
+    if (i == list->live || region_offset(list, i) >= at) return TLA_OK;
+    tla_status status = writable_list(t, node, index, &list);
+    if (status) return status;
+    const uint64_t first = region_offset(list, i), end = first + region_nbytes(list, i), slot = list->slots[2 * i + 1];
+    remove_region(list, i);
+    insert_region(list, i, first, at - first, slot);
+    insert_region(list, i + 1, at, end - at, page_slot(slot_pa(slot) + (at - first), slot_flags(slot), 0));
+    t->stats.regions++;
+    return TLA_OK;
+}
+
+/* Bytes from .. to of the page. */
+static tla_status rewrite_list(tla_page_table *t, radix_node *node, uint32_t index, uint64_t from, uint64_t to,
+                               uint64_t pa, uint32_t flags) {
+    tla_status status = split_region(t, node, index, from);
+    if (!status) status = split_region(t, node, index, to + 1);
+    radix_node *const list = slot_node(node->slots[index]);
+    uint64_t next = from;
+    for (uint32_t i = 0; i < list->live && !status; i++) {
+        const uint64_t first = region_offset(list, i);
+        if (first < from || first > to) continue;
+        if (first != next) return TLA_UNMAPPED;
+        status = radix_set(t, list, 2 * i + 1, page_slot(pa + (first - from), flags, 0));
+        next = first + region_nbytes(list, i);
+        t->written++;
+    }
+    return status || next == to + 1 ? status : TLA_UNMAPPED;
+}
+
+static tla_status rewrite_slots(tla_page_table *t, radix_node *node, uint64_t va, uint64_t last, uint64_t pa,
+                                uint32_t flags);
+
+static tla_status rewrite_slot(tla_page_table *t, radix_node *node, uint64_t va, uint64_t last, uint64_t pa,
+                               uint32_t flags) {
+    const uint64_t span = level_span(t, node->level);
+    const uint32_t index = level_index(t, node->level, va);
+    if (slot_kind(node->slots[index]) == SLOT_PAGE) {
+        if (last - va == span - 1 && t->sizes[best_size(t, pa, span)] == span) {
+            t->written++;
+            return radix_set(t, node, index, page_slot(pa, flags, slot_size(node->slots[index])));
+        }
+        tla_status status = break_page(t, node, va);
+        if (status) return status;
+    }
+    switch (slot_kind(node->slots[index])) {
+    case SLOT_LIST:
+        return rewrite_list(t, node, index, va & (span - 1), last & (span - 1), pa, flags);
+    case SLOT_NODE:
+        return rewrite_slots(t, slot_node(node->slots[index]), va, last, pa, flags);
+    default:
+        return TLA_UNMAPPED;
+    }
+}
+
+static tla_status rewrite_slots(tla_page_table *t, radix_node *node, uint64_t va, uint64_t last, uint64_t pa,
+                                uint32_t flags) {
+    for (;;) {
+        uint64_t slot_last = va | (level_span(t, node->level) - 1), end = last < slot_last ? last : slot_last;
+        tla_status status = rewrite_slot(t, node, va, end, pa, flags);
+        if (status || end == last) return status;
+        pa += end - va + 1;
+        va = end + 1;
+    }
+}
+
+tla_status radix_rewrite(tla_page_table *t, uint32_t asid, uint64_t va, uint64_t last, uint64_t pa, uint32_t flags) {
+    const uint64_t root = t->contexts->slots[asid];
+    return root == SLOT_EMPTY || !in_memory(t) ? TLA_UNMAPPED : rewrite_slots(t, slot_node(root), va, last, pa, flags);
 }

@@ -292,12 +292,12 @@ class plain_run {
         if (c.status == TLA_OK) apply(c, plain::not_said);
         write(c, writes, 0, now);
     }
-    // Neighbours are written together. A page that is mapped again is written twice.
+    // Neighbours are written together. A page that is mapped again is written twice, one that is remapped once.
     std::vector<std::vector<std::uint64_t>> writes_of(const change &c) const {
         std::vector<std::uint64_t> order, mapped;
         for (const range &r : c.ranges) {
             const std::vector<std::uint64_t> keys = keys_of({c.opcode, 0, 0, {r}, 0});
-            for (const std::uint64_t key : keys)
+            for (const std::uint64_t key : c.opcode == TLA_OP_REMAP ? std::vector<std::uint64_t>() : keys)
                 if (maps_.latest(key).mapped || std::count(mapped.begin(), mapped.end(), key)) order.push_back(key);
             if (maps_pages(c)) order.insert(order.end(), keys.begin(), keys.end());
             mapped.insert(mapped.end(), keys.begin(), keys.end());

@@ -37,7 +37,8 @@ class resetter : public actor {
     }
     void reset() {
         const bool all = !p.settings.resets_alone || one_in(4);
-        const unsigned which = all ? program::all_parts : 1u << below(controllers);
+        const unsigned first = p.on.settings.walk == TLA_WALK_MEMORY; // the other has the MMUs' tables
+        const unsigned which = all ? program::all_parts : 1u << (first + below(controllers - first));
         p.resetting = which;
         p.resets++;
         has_reset_all_ |= all;

@@ -303,3 +303,90 @@ BOOST_AUTO_TEST_CASE(random_maps_are_found_by_a_walk_over_the_words) {
         BOOST_CHECK_GT(done, 1000);
     }
 }
+
+// Changes that lead mapped addresses elsewhere, and back.
+
+namespace {
+tla_status change(fixture &f, tla_table_change what, std::vector<tla_map_entry> entries) {
+    const tla_status status = tla_page_table_change(f.table, what, entries.data(), entries.size(), nullptr, &f.error);
+    uint64_t words[TLA_TABLE_WRITE_ENTRIES];
+    const tla_table_memory memory = f.tables.interface();
+    for (tla_table_duty duty; !status && tla_page_table_next(f.table, &duty, words);) {
+        if (duty.write)
+            memory.write(memory.context, duty.pa, words, duty.nbytes / 8);
+        else
+            memory.free(memory.context, duty.pa, duty.nbytes);
+    }
+    return status;
+}
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_remap_of_the_only_page_of_a_table_writes_one_entry) {
+    fixture f;
+    BOOST_REQUIRE_EQUAL(f.map({entry(0, GiB, 4 * KiB)}), TLA_OK);
+    const uint64_t writes = f.tables.writes, used = f.tables.used();
+    f.tables.fail_after = 0;
+    BOOST_REQUIRE_EQUAL(change(f, TLA_TABLE_REMAP, {entry(0, 2 * GiB + 4 * KiB, 4 * KiB)}), TLA_OK);
+    BOOST_CHECK_EQUAL(f.tables.writes, writes + 1);
+    BOOST_CHECK_EQUAL(f.tables.used(), used);
+}
+
+// Sizes and alignments are such that pages of all sizes, and regions, are cut and joined.
+BOOST_AUTO_TEST_CASE(a_remap_can_be_taken_back_when_the_memory_is_full) {
+    std::mt19937_64 random(7);
+    const auto below = [&](uint64_t n) { return random() % n; };
+    const uint64_t units[] = {256, 4 * KiB, 64 * KiB, 2 * MiB};
+    unsigned remaps = 0, refused = 0;
+    for (int round = 0; round < 300; round++) {
+        fixture f;
+        std::map<uint64_t, tla_map_entry> mapped; // by va
+        for (int i = 0; i < 12; i++) {
+            const uint64_t unit = units[below(4)];
+            tla_map_entry e =
+                entry(below(16 * MiB / unit) * unit, GiB + below(16 * MiB / unit) * unit, (1 + below(6)) * unit);
+            e.flags = below(4) ? rw : uint32_t{TLA_READ};
+            if (f.map({e}) == TLA_OK) mapped[e.va.value] = e;
+        }
+        // Some parts of what is mapped, each at another place; a command remaps no byte twice.
+        std::vector<tla_map_entry> old, moved;
+        for (const auto &[va, whole] : mapped) {
+            if (below(2)) continue;
+            tla_map_entry e = whole;
+            if (below(2)) {
+                const uint64_t cut = below(e.nbytes / 256) * 256;
+                e = entry(va + cut, e.pa.value + cut, (1 + below((e.nbytes - cut) / 256)) * 256, 0, e.flags);
+            }
+            old.push_back(e);
+            e.pa.value = 4 * GiB + below(16 * MiB / 256) * units[below(4)];
+            moved.push_back(e);
+        }
+        f.tables.fail_after = static_cast<int>(below(12));
+        const tla_status status = change(f, TLA_TABLE_REMAP, moved);
+        refused += status != TLA_OK;
+        remaps += status == TLA_OK;
+        f.tables.fail_after = 0;
+        if (!status) BOOST_REQUIRE_EQUAL(change(f, TLA_TABLE_RESTORE, old), TLA_OK);
+        f.tables.fail_after = -1;
+        uint64_t mapped_bytes = 0;
+        for (const auto &[va, e] : mapped) {
+            mapped_bytes += e.nbytes;
+            for (uint64_t offset = 0; offset < e.nbytes;) {
+                tla_translation t{};
+                std::vector<uint64_t> reads;
+                BOOST_REQUIRE_EQUAL(f.read(0, va + offset, t, reads), TLA_OK);
+                BOOST_REQUIRE_EQUAL(t.pa.value, e.pa.value + offset);
+                BOOST_REQUIRE_EQUAL(t.flags, e.flags);
+                offset += t.nbytes;
+            }
+        }
+        BOOST_REQUIRE_EQUAL(tla_page_table_get_stats(f.table).mapped_bytes, mapped_bytes);
+        BOOST_REQUIRE_EQUAL(f.tables.used(), tla_page_table_get_stats(f.table).table_bytes);
+        for (const auto &[va, e] : mapped)
+            BOOST_REQUIRE_EQUAL(f.unmap({e}), TLA_OK);
+        BOOST_REQUIRE_EQUAL(f.tables.used(), 0u);
+        const tla_page_table_stats s = tla_page_table_get_stats(f.table);
+        BOOST_REQUIRE_EQUAL(s.pages + s.regions + s.tables + s.mapped_bytes, 0u);
+    }
+    BOOST_CHECK_GT(remaps, 100u);
+    BOOST_CHECK_GT(refused, 10u);
+}

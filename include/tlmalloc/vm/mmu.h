@@ -427,7 +427,8 @@ tla_status tla_mmu_change_begin(tla_mmu *mmu, tla_table_change change, const tla
 /* Begins to undo a sender's last change, as a change of its own with the same steps. Every byte of it then has its
  * earlier mapping again. A repeated call has no effect. TLA_NOT_ALLOCATED when the sender's last change has another tag
  * or was rejected. TLA_OVERLAP when another sender has since changed any part of it. At the end, the error of a table
- * memory without space for a table: nothing has changed then, and the caller may retry. TLA_BUSY as above. */
+ * memory without space for a table: nothing has changed then, and the caller may retry. A REMAP never needs a table to
+ * be undone. TLA_BUSY as above. */
 tla_status tla_mmu_take_back_begin(tla_mmu *mmu, uint32_t sender, uint32_t tag, tla_work *work, tla_error *error);
 
 bool tla_mmu_change_next(tla_mmu *mmu, tla_mmu_bus_work *todo);

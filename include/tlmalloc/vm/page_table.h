@@ -107,7 +107,8 @@ tla_status tla_page_table_unmap(tla_page_table *table, const tla_map_entry *rang
  *
  * TLA_TABLE_RESTORE gives every byte of the entries the stated mapping, independent of its present mapping: mapped as
  * by map, or, with flags 0, unmapped. TLA_TABLE_REMAP maps the entries as by map, and every byte of them must be mapped
- * before: otherwise TLA_UNMAPPED. Neither returns TLA_OVERLAP or counts a remap. */
+ * before: otherwise TLA_UNMAPPED. Neither returns TLA_OVERLAP or counts a remap. In a table memory both rewrite the
+ * entries of mapped bytes where they stand. A RESTORE after a REMAP of the same ranges therefore takes no table. */
 typedef enum tla_table_change { TLA_TABLE_MAP, TLA_TABLE_UNMAP, TLA_TABLE_RESTORE, TLA_TABLE_REMAP } tla_table_change;
 
 tla_status tla_page_table_rehearse(tla_page_table *table, tla_table_change change, const tla_map_entry *entries,
