@@ -41,7 +41,7 @@ class pe : public actor {
         else if (kind == 3 && at.of && p.settings.reserves)
             reserve(at);
         else
-            load(at, below(at.nbytes), 1 + below(128));
+            load(at, below(at.nbytes), 1 + below(128), nullptr);
         at.users--;
     }
     static void prefer_moving(std::vector<place *> &open) {
@@ -63,20 +63,18 @@ class pe : public actor {
     void store(place &at) {
         std::uint64_t offset = 0;
         if (!find_lane(at, &offset)) return;
-        bytes data(1 + below(lane));
-        for (std::uint8_t &byte : data)
-            byte = static_cast<std::uint8_t>(below(256));
+        bytes data = random_bytes(1 + below(lane));
         const auto writing = at.of ? at.of->contents.begin_write(at.offset + offset, data) : nullptr;
         const bool done = access_to(at, tlm::TLM_WRITE_COMMAND, offset, data, nullptr);
         p.stores++;
         if (writing) return at.of->contents.end_write(writing, done && !p.is_lost(at.of));
         if (at.of) at.of->contents.end_write(at.of->contents.begin_write(at.offset + offset, data), done);
     }
-    void load(place &at, std::uint64_t offset, std::uint64_t nbytes) {
+    void load(place &at, std::uint64_t offset, std::uint64_t nbytes, requester *as) {
         nbytes = std::min(nbytes, at.nbytes - offset);
         bytes found(nbytes);
         const auto reading = at.of ? at.of->contents.begin_read(at.offset + offset, nbytes) : nullptr;
-        const bool done = access_to(at, tlm::TLM_READ_COMMAND, offset, found, nullptr);
+        const bool done = access_to(at, tlm::TLM_READ_COMMAND, offset, found, as);
         p.loads++;
         if (!reading) return;
         const bool right = at.of->contents.end_read(reading, found);
@@ -86,17 +84,34 @@ class pe : public actor {
             p.has_wrong_bytes(text.str());
         }
     }
-    // Reserves bytes for a while; a write ends it.
+    // Reserves bytes for a while. A write ends it, which may be made only if the reservation stands.
     void reserve(place &at) {
         std::uint64_t offset = 0;
         if (!find_lane(at, &offset)) return;
-        at.of->reserved++;
-        bytes data(8);
-        access_to(at, tlm::TLM_READ_COMMAND, offset, data, &reserving_);
+        const block_ptr of = at.of;
+        of->reserving++;
+        of->reservations++;
+        load(at, offset, 8, &reserving_);
         pause(below(1'000'000));
-        const auto writing = at.of->contents.begin_write(at.offset + offset, data);
-        const bool done = access_to(at, tlm::TLM_WRITE_COMMAND, offset, data, nullptr);
-        at.of->contents.end_write(writing, done && !p.is_lost(at.of));
+        store_reserved(at, offset, one_in(2));
+        of->reserving--;
+    }
+    void store_reserved(place &at, std::uint64_t offset, bool conditional) {
+        bytes data = random_bytes(8);
+        byte_map &contents = at.of->contents;
+        const auto writing = contents.begin_write(at.offset + offset, data);
+        const bool done = access_to(at, tlm::TLM_WRITE_COMMAND, offset, data, conditional ? &reserving_ : nullptr);
+        const bool skipped = done && !reserving_.exclusive;
+        reserving_.exclusive = true;
+        p.reserved_stores[skipped] += conditional && done;
+        if (skipped && !p.is_lost(at.of)) return contents.drop_write(writing);
+        contents.end_write(writing, done && !p.is_lost(at.of));
+    }
+    bytes random_bytes(std::uint64_t nbytes) {
+        bytes data(nbytes);
+        for (std::uint8_t &byte : data)
+            byte = static_cast<std::uint8_t>(below(256));
+        return data;
     }
     bool access_to(place &at, tlm::tlm_command command, std::uint64_t offset, bytes &data, requester *as) {
         const unsigned refused = at.refused;

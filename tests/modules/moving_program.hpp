@@ -12,6 +12,7 @@ namespace moving {
 
 using plain_blocks::block;
 using plain_blocks::block_ptr;
+using plain_blocks::byte_map;
 using plain_blocks::bytes;
 using plain_blocks::place;
 
@@ -74,7 +75,7 @@ struct program {
     plain_blocks::world world;
     std::uint64_t steps = 0, answers = 0; // answers: of all actors, with their times, in their order
     std::uint64_t counts[TLA_OP_LAST + 1] = {}, refusals[TLA_STATUS_COUNT] = {}, loads = 0, stores = 0, faults = 0,
-                                       resets = 0;
+                                       resets = 0, reserved_stores[2] = {}; // made; not made
     unsigned resetting = 0; // controllers, bit by bit; all: the MMUs and their manager too
     unsigned actors = 0, parked = 0;
     bool serves_fault = false, goes_on = true;

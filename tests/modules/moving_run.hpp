@@ -253,7 +253,7 @@ class observers : public sc_core::sc_module {
 struct result {
     std::uint64_t answers, end_ps, steps, seen, entries, wrong, wrong_bytes; // answers, seen: one number of all of them
     std::uint64_t moved, loads, stores, faults, resets, paused;
-    std::uint64_t counts[TLA_OP_LAST + 1], refusals[TLA_STATUS_COUNT];
+    std::uint64_t counts[TLA_OP_LAST + 1], refusals[TLA_STATUS_COUNT], reserved_stores[2];
     char error[1000];
 };
 
@@ -300,6 +300,7 @@ inline result run(const program_settings &s, bool observed, std::uint64_t quantu
         r.resets = p.resets;
         std::copy(std::begin(p.counts), std::end(p.counts), r.counts);
         std::copy(std::begin(p.refusals), std::end(p.refusals), r.refusals);
+        std::copy(std::begin(p.reserved_stores), std::end(p.reserved_stores), r.reserved_stores);
         for (const auto &c : on.control)
             for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
                 r.moved += c->get_statistics(kind).moved_blocks;

@@ -201,14 +201,15 @@ class sender : public actor {
             command.to = {to->pa};
         }
         if (p.is_in_reset(b->home)) return give_back(to);
-        const bool is_reserved = b->reserved > 0;
+        const bool is_reserved = b->reserving > 0;
+        const unsigned reservations = b->reservations;
         b->moves = true;
         b->destination = to ? to->home : b->home;
         const tla_completion done = send_move(b, command, reasons.empty());
         b->moves = false;
         if (done.status) {
             std::set<tla_status> allowed = reasons;
-            if (is_reserved) allowed.insert(TLA_BUSY);
+            if (is_reserved || b->reservations > reservations) allowed.insert(TLA_BUSY);
             if (p.is_in_reset(b->destination)) allowed.insert(TLA_BUS_ERROR);
             if (reasons.empty() && !to && !allowed.count(done.status) && !lacks_table(done.status))
                 expect_full(b->home, "MOVE", done, b->nbytes);

@@ -46,6 +46,8 @@ class byte_map {
             cells_[w->first + i] = done ? w->data[i] : unknown;
         if (!done) lose_reads();
     }
+    // It was not made.
+    void drop_write(const write_ptr &w) { writes_.erase(std::find(writes_.begin(), writes_.end(), w)); }
     read_ptr begin_read(std::uint64_t first, std::uint64_t nbytes) {
         const auto from = cells_.begin() + static_cast<std::ptrdiff_t>(first);
         reads_.push_back(
@@ -95,8 +97,8 @@ struct block {
     byte_map contents{nbytes};
     bool counted = false, taken = false; // taken: a sender works on it, and no other one does
     bool moves = false;
-    unsigned destination = home; // of its move
-    unsigned reserved = 0;       // exclusive accesses that may have left a reservation
+    unsigned destination = home;              // of its move
+    unsigned reserving = 0, reservations = 0; // pairs of exclusive accesses: under way, and begun
 
     unsigned holds() const {
         return std::accumulate(references.begin(), references.end(), 0u) +

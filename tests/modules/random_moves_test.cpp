@@ -1,6 +1,6 @@
-// Random programs of ALLOC, FREE, MAP, UNMAP, MOVE, REF, PIN and page faults: four senders of commands and
-// three PEs are at work at the same time, and a plain byte map says what they must find. Observers and quanta change
-// nothing.
+// Random programs of ALLOC, FREE, MAP, UNMAP, MOVE, REF, PIN, page faults, exclusive accesses and resets: four senders
+// of commands and three PEs are at work at the same time, and a plain byte map says what they must find. Observers and
+// quanta change nothing.
 #include "moving_run.hpp"
 
 namespace {
@@ -55,6 +55,16 @@ program_settings settings(tla_move_mode mode, tla_walk_mode walk, bool guarded, 
     return s;
 }
 
+// The same with resets.
+void check_resets(program_settings s, bool alone) {
+    s.steps = 12'000;
+    s.resets = s.reserves = true;
+    s.resets_alone = alone;
+    const result r = check_program(s);
+    BOOST_CHECK_GT(r.resets, 2u);
+    BOOST_CHECK_GT(r.moved, 50u);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(programs_find_their_bytes_while_blocks_stop_and_move) {
@@ -77,14 +87,43 @@ BOOST_AUTO_TEST_CASE(a_guard_sees_no_wrong_access_of_programs_whose_blocks_move)
     check_program(settings(TLA_MOVE_CONCURRENT, TLA_WALK_FLAT, true, 5, 10'000));
 }
 
+BOOST_AUTO_TEST_CASE(programs_with_tables_in_memory_find_their_bytes_while_blocks_move) {
+    check_program(settings(TLA_MOVE_STOP, TLA_WALK_MEMORY, false, 4, 10'000));
+    check_program(settings(TLA_MOVE_CONCURRENT, TLA_WALK_MEMORY, false, 5, 10'000));
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_reserve_bytes_find_them_while_blocks_move) {
+    program_settings s = settings(TLA_MOVE_CONCURRENT, TLA_WALK_FLAT, false, 6, 10'000);
+    s.reserves = true;
+    const result r = check_program(s);
+    BOOST_CHECK_GT(r.reserved_stores[0], 100u);
+    BOOST_CHECK_GT(r.reserved_stores[1], 10u);
+}
+
+BOOST_AUTO_TEST_CASE(programs_find_their_bytes_after_resets_of_everything) {
+    check_resets(settings(TLA_MOVE_STOP, TLA_WALK_IDEAL, false, 2), false);
+    check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_FLAT, false, 3), false);
+    check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_MEMORY, true, 7), false);
+}
+
+BOOST_AUTO_TEST_CASE(programs_find_their_bytes_after_resets_of_single_controllers) {
+    check_resets(settings(TLA_MOVE_STOP, TLA_WALK_FLAT, true, 8), true);
+    check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_IDEAL, false, 9), true);
+    check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_MEMORY, false, 10), true);
+}
+
 BOOST_AUTO_TEST_CASE(many_programs_find_their_bytes_while_blocks_move) {
     const seeds all(24);
     for (std::uint64_t i = all.first; i < all.first + all.count; i++) {
-        program_settings s = settings(i % 2 ? TLA_MOVE_STOP : TLA_MOVE_CONCURRENT,
-                                      i / 2 % 2 ? TLA_WALK_FLAT : TLA_WALK_IDEAL, i / 4 % 2, 100 + i, 20'000);
+        program_settings s =
+            settings(i % 2 ? TLA_MOVE_STOP : TLA_MOVE_CONCURRENT,
+                     static_cast<tla_walk_mode>(i / 2 % TLA_WALK_MODE_COUNT), i / 4 % 2, 100 + i, 20'000);
         s.leaves = static_cast<unsigned>(i % 3);
         s.senders = 2 + static_cast<unsigned>(i % 5);
         s.platform.pes = 1 + static_cast<unsigned>(i % 4);
+        s.reserves = i % 5 < 3;
+        s.resets = i % 3 > 0;
+        s.resets_alone = i % 3 > 1;
         check_program(s);
     }
 }
