@@ -36,7 +36,7 @@ constexpr std::uint64_t memory_bytes(unsigned kind) {
 }
 
 // Ports of a window: those of actors begin behind the others.
-enum : unsigned { port_of_moves = 0, port_of_tables = 4, port_of_actors = 8, ports = 64 };
+enum : unsigned { port_of_moves = 0, port_of_pages = 3, port_of_tables = 4, port_of_actors = 8, ports = 64 };
 
 // Mistakes that stand-ins make.
 enum class mistake {
@@ -152,7 +152,8 @@ struct platform_settings {
     tla_walk_mode walk = TLA_WALK_IDEAL;
     unsigned pes = 3;
     mistake wrong = mistake::none;
-    bool guarded = false; // the controllers report wrong accesses
+    bool guarded = false;           // the controllers report wrong accesses
+    bool controllers_serve = false; // page faults
 };
 
 struct platform : sc_core::sc_module {
@@ -227,6 +228,10 @@ struct platform : sc_core::sc_module {
         config.move = {settings.mode, 512, 2};
         config.maps_port = manager_window + (port_of_moves + c) * TLA_PORT_BYTES;
         config.maps_target = TLA_TARGET_VA_MANAGER;
+        if (settings.controllers_serve) {
+            config.fault_page_size = page;
+            config.fault_port = port_of_pages;
+        }
         if (settings.guarded) config.guard = TLA_GUARD_REPORT;
         config.memory.guarded = settings.guarded;
         return config;
@@ -269,6 +274,7 @@ struct platform : sc_core::sc_module {
         config.va_bits = 48;
         config.pauses = true;
         config.unmapped = TLA_UNMAPPED_DEMAND;
+        if (settings.controllers_serve) config.fault_handler = TLA_FAULT_HANDLER_CONTROLLER;
         config.cost.fixed_ps = 30'000;
         config.overhead_ps = 500;
         config.ports = 16;

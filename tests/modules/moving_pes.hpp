@@ -138,7 +138,8 @@ class pe : public actor {
     requester reserving_;
 };
 
-// Serves the page faults of one MMU, as a host does, by commands at its own ports.
+// Serves the page faults of one MMU, or those that a controller passes on, as a host does: by commands at its own
+// ports. The controller's notices bring pages too.
 class pager : public actor {
   public:
     pager(sc_core::sc_module_name name, program &of, unsigned number) : actor(name, of), number_(number) {
@@ -152,6 +153,12 @@ class pager : public actor {
             const bool served = serve(fault);
             p.serves_fault = false;
             return served;
+        };
+        handler.note = [this](const page_notice &notice, sc_core::sc_time &delay) {
+            sc_core::wait(delay);
+            delay = sc_core::SC_ZERO_TIME;
+            align();
+            return take(notice);
         };
         p.parked++; // faults belong to accesses, whose PEs are waited for
     }
@@ -171,6 +178,21 @@ class pager : public actor {
         found->refused += !served;
         return served;
     }
+    // The controller has allocated and mapped the page, for the address space of the access.
+    bool take(const page_notice &notice) {
+        p.pages_given++;
+        const auto at = std::find_if(p.world.places.begin(), p.world.places.end(),
+                                     [&](const place &q) { return q.on_demand && notice.va == q.va; });
+        if (at == p.world.places.end() || at->of || notice.nbytes != page || !notice.mapped) {
+            p.is_wrong(std::string(name()) + ": a notice of another page");
+            return true;
+        }
+        const block_ptr b = add_block(number_, TLA_HBM, notice.pa, page);
+        at->of = b;
+        expect(number_, "BIND", bind(TLA_OP_BIND, b, {*at}), {TLA_OK});
+        b->taken = false;
+        return true;
+    }
     bool bring(place &at) {
         block_ptr b;
         for (unsigned i = 0; i < controllers && !b; i++)
@@ -178,11 +200,11 @@ class pager : public actor {
         if (!b) return false;
         place mapped = at;
         mapped.of = b;
-        const bool done = map(b, {mapped});
-        if (done) at.of = b;
-        if (!done) give_back(b);
+        const tla_status status = map(b, {mapped});
+        if (!status) at.of = b;
+        if (status) give_back(b);
         b->taken = false;
-        return done;
+        return !status || status == TLA_OVERLAP; // a controller was faster
     }
 
     const unsigned number_;

@@ -75,7 +75,7 @@ struct program {
     plain_blocks::world world;
     std::uint64_t steps = 0, answers = 0; // answers: of all actors, with their times, in their order
     std::uint64_t counts[TLA_OP_LAST + 1] = {}, refusals[TLA_STATUS_COUNT] = {}, loads = 0, stores = 0, faults = 0,
-                                       resets = 0, reserved_stores[2] = {}; // made; not made
+                                       resets = 0, pages_given = 0, reserved_stores[2] = {}; // made; not made
     unsigned resetting = 0; // controllers, bit by bit; all: the MMUs and their manager too
     unsigned actors = 0, parked = 0;
     bool serves_fault = false, goes_on = true;
@@ -178,13 +178,27 @@ class actor : public sc_core::sc_module {
             expect_full(c, "ALLOC", done, nbytes);
             return nullptr;
         }
+        return add_block(c, memory, done.value, nbytes);
+    }
+    // A block that somebody has allocated for the sender's address space; it is taken.
+    block_ptr add_block(unsigned c, unsigned memory, std::uint64_t pa, std::uint64_t nbytes) {
         auto b = std::make_shared<block>(
-            block{c, memory, done.value, nbytes, std::vector<unsigned>(spaces), std::vector<unsigned>(spaces)});
+            block{c, memory, pa, nbytes, std::vector<unsigned>(spaces), std::vector<unsigned>(spaces)});
         b->references[who_.asid] = 1;
         b->taken = true;
         p.world.blocks.push_back(b);
         expect_place(*b);
         return b;
+    }
+    // The controllers may give pages at these addresses; what they knew of these is forgotten.
+    void delegate(const place &at) {
+        if (!p.settings.platform.controllers_serve) return;
+        for (unsigned c = 0; c < controllers; c++) {
+            place given = at;
+            given.of = std::make_shared<block>(block{c, TLA_HBM, memory_base(c, TLA_HBM), page, {}, {}});
+            expect(c, "MAP of a delegation", send(c, with_entries(TLA_TARGET_MEMORY_CONTROLLER, TLA_OP_MAP, {given})),
+                   {TLA_OK});
+        }
     }
     // Frees a block that nobody uses yet; null: nothing.
     void give_back(const block_ptr &b) {
@@ -205,13 +219,14 @@ class actor : public sc_core::sc_module {
     bool lacks_table(tla_status status) const {
         return p.on.settings.walk == TLA_WALK_MEMORY && (status == TLA_EXHAUSTED || status == TLA_FRAGMENTED);
     }
-    // MAP and BIND of new places.
-    bool map(const block_ptr &b, const std::vector<place> &places) {
+    // MAP and BIND of new places. A controller may have mapped a page that is demanded.
+    tla_status map(const block_ptr &b, const std::vector<place> &places) {
         const tla_completion mapped = send_mapping(TLA_OP_MAP, places);
-        if (!lacks_table(mapped.status)) expect_mapped("MAP", mapped);
-        if (mapped.status) return false;
-        expect(b->home, "BIND", bind(TLA_OP_BIND, b, places), {TLA_OK});
-        return true;
+        const bool is_there =
+            mapped.status == TLA_OVERLAP && places[0].on_demand && p.settings.platform.controllers_serve;
+        if (!lacks_table(mapped.status) && !is_there) expect_mapped("MAP", mapped);
+        if (!mapped.status) expect(b->home, "BIND", bind(TLA_OP_BIND, b, places), {TLA_OK});
+        return mapped.status;
     }
     tla_completion bind(tla_opcode opcode, const block_ptr &b, const std::vector<place> &places) {
         return send(b->home, with_entries(TLA_TARGET_MEMORY_CONTROLLER, opcode, places));
@@ -222,6 +237,7 @@ class actor : public sc_core::sc_module {
             pause(200'000);
         expect(b->home, "UNBIND", bind(TLA_OP_UNBIND, b, {*which}), {TLA_OK});
         expect_mapped("UNMAP", send_mapping(TLA_OP_UNMAP, {*which}));
+        if (which->on_demand) delegate(*which);
         p.world.forget(which);
     }
 

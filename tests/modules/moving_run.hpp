@@ -24,6 +24,7 @@ class resetter : public actor {
   private:
     void run() {
         align();
+        delegate_all();
         while (!p.is_over()) {
             pause(10'000'000 + below(60'000'000));
             if (p.settings.resets && !p.is_over()) reset();
@@ -54,8 +55,13 @@ class resetter : public actor {
                 pause(100'000);
         forget();
         p.resetting = 0;
+        delegate_all();
         check_all();
         p.resumed.notify(sc_core::SC_ZERO_TIME);
+    }
+    void delegate_all() {
+        for (const place &q : p.world.places)
+            if (q.on_demand && !q.of) delegate(q);
     }
     std::vector<const resettable *> parts() const {
         std::vector<const resettable *> all;
@@ -252,7 +258,7 @@ class observers : public sc_core::sc_module {
 // What a program has done.
 struct result {
     std::uint64_t answers, end_ps, steps, seen, entries, wrong, wrong_bytes; // answers, seen: one number of all of them
-    std::uint64_t moved, loads, stores, faults, resets, paused;
+    std::uint64_t moved, loads, stores, faults, pages_given, resets, paused;
     std::uint64_t counts[TLA_OP_LAST + 1], refusals[TLA_STATUS_COUNT], reserved_stores[2];
     char error[1000];
 };
@@ -274,8 +280,14 @@ inline result run(const program_settings &s, bool observed, std::uint64_t quantu
         for (unsigned i = 0; i < settings.platform.pes; i++) {
             const std::string number = std::to_string(i);
             pe &uses = pes.emplace_back(("pe" + number).c_str(), p, i);
-            pagers.emplace_back(("pager" + number).c_str(), p, i).out.bind(on.paths.in);
-            on.mmus[i]->fault.bind(pagers.back().handler.in);
+            pager &serves = pagers.emplace_back(("pager" + number).c_str(), p, i);
+            serves.out.bind(on.paths.in);
+            if (i < controllers && settings.platform.controllers_serve) {
+                on.mmus[i]->fault.bind(*on.control[i]->page_faults());
+                on.control[i]->host_faults.bind(serves.handler.in);
+            } else {
+                on.mmus[i]->fault.bind(serves.handler.in);
+            }
             if (!observed) {
                 uses.out.bind(on.mmus[i]->in);
                 continue;
@@ -297,6 +309,7 @@ inline result run(const program_settings &s, bool observed, std::uint64_t quantu
         r.loads = p.loads;
         r.stores = p.stores;
         r.faults = p.faults;
+        r.pages_given = p.pages_given;
         r.resets = p.resets;
         std::copy(std::begin(p.counts), std::end(p.counts), r.counts);
         std::copy(std::begin(p.refusals), std::end(p.refusals), r.refusals);

@@ -98,7 +98,7 @@ class sender : public actor {
             parts[1].offset = parts[0].nbytes = page;
             parts[1].nbytes -= page;
         }
-        if (map(b, parts)) p.world.places.insert(p.world.places.end(), parts.begin(), parts.end());
+        if (!map(b, parts)) p.world.places.insert(p.world.places.end(), parts.begin(), parts.end());
     }
     void change_mappings(const block_ptr &b) {
         const std::vector<place *> places = p.world.places_of(b);

@@ -100,6 +100,16 @@ BOOST_AUTO_TEST_CASE(programs_that_reserve_bytes_find_them_while_blocks_move) {
     BOOST_CHECK_GT(r.reserved_stores[1], 10u);
 }
 
+BOOST_AUTO_TEST_CASE(programs_whose_controllers_serve_faults_find_their_bytes_while_blocks_move) {
+    for (const tla_walk_mode walk : {TLA_WALK_IDEAL, TLA_WALK_FLAT, TLA_WALK_MEMORY}) {
+        program_settings s = settings(TLA_MOVE_STOP, walk, false, 3, 10'000);
+        s.platform.controllers_serve = true;
+        BOOST_CHECK_GT(check_program(s).pages_given, 2u);
+        check_resets(s, true);
+        check_resets(s, false);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(programs_find_their_bytes_after_resets_of_everything) {
     check_resets(settings(TLA_MOVE_STOP, TLA_WALK_IDEAL, false, 2), false);
     check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_FLAT, false, 3), false);
@@ -121,6 +131,7 @@ BOOST_AUTO_TEST_CASE(many_programs_find_their_bytes_while_blocks_move) {
         s.leaves = static_cast<unsigned>(i % 3);
         s.senders = 2 + static_cast<unsigned>(i % 5);
         s.platform.pes = 1 + static_cast<unsigned>(i % 4);
+        s.platform.controllers_serve = i % 4 > 1;
         s.reserves = i % 5 < 3;
         s.resets = i % 3 > 0;
         s.resets_alone = i % 3 > 1;

@@ -8,7 +8,7 @@
 #include "tlmalloc/modules/time.hpp"
 
 #include <new>
-#include <optional>
+#include <string>
 #include <utility>
 
 namespace tlmalloc {
@@ -17,7 +17,8 @@ std::uint64_t memory_controller::faults::now_ps() {
     return to_ps(sc_core::sc_time_stamp());
 }
 
-memory_controller::faults::faults(memory_controller &of) : in("faults", *this, 1), of_(of), gate_(of.name()) {
+memory_controller::faults::faults(memory_controller &of)
+    : in("faults", *this, 1), of_(of), gate_(of.name()), maps_gate_(std::string(of.name()) + ".maps") {
     tla_fault_pool *made = nullptr;
     const tla_fault_pool_config config{&of.config_.memory, of.config_.fault_page_size, of.config_.fault_pool};
     if (tla_fault_pool_create(&config, &made)) throw std::bad_alloc();
@@ -127,7 +128,9 @@ tla_fault_step memory_controller::faults::send(tla_command command) {
     command.request_id = ++request_id_;
     tla_completion done{};
     sc_core::sc_time delay;
+    std::optional<turn_at_maps> turn;
     const bool to_manager = command.target == TLA_TARGET_VA_MANAGER;
+    if (to_manager) turn.emplace(*this, rank_of_faults);
     const tla_status status = to_manager
                                   ? send_command(of_.maps, of_.config_.maps_port, command, done, delay, &who)
                                   : send_command(commands_, of_.config_.fault_port * std::uint64_t{TLA_PORT_BYTES},

@@ -6,6 +6,7 @@
 #include "tlmalloc/modules/memory_controller.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tlmalloc {
@@ -17,6 +18,19 @@ class memory_controller::faults : private access_target {
     explicit faults(memory_controller &of);
     faults(const faults &) = delete;
     faults &operator=(const faults &) = delete;
+
+    // Faults and moves share a port at `maps`: a command of one waits until that of the other is over. Commands that
+    // come at one time go by `rank`.
+    class turn_at_maps {
+      public:
+        turn_at_maps(faults &of, unsigned rank)
+            : order_(std::in_place, of.maps_gate_, rank), turn_(of.maps_turn_, [this] { order_.reset(); }) {}
+
+      private:
+        std::optional<arrival_gate::passage> order_;
+        const turnstile::turn turn_;
+    };
+    static constexpr unsigned rank_of_moves = 0, rank_of_faults = 1;
 
     target_socket<1, sc_core::SC_ZERO_OR_MORE_BOUND> in;
 
@@ -52,6 +66,8 @@ class memory_controller::faults : private access_target {
     tlm_utils::simple_initiator_socket<faults> commands_{"fault_commands"}; // to this controller
     arrival_gate gate_;
     turnstile turn_; // the fault that is being served
+    arrival_gate maps_gate_;
+    turnstile maps_turn_;
     std::vector<held_command> held_;
     std::uint32_t request_id_ = 0;
 };

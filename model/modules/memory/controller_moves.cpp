@@ -3,6 +3,7 @@
 #include "controller_moves.hpp"
 
 #include "controller_accesses.hpp"
+#include "controller_faults.hpp"
 #include "controller_figures.hpp"
 #include "controller_work.hpp"
 #include "modules/pe/scatter.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace tlmalloc {
 
@@ -129,6 +131,8 @@ void memory_controller::moves::make_steps() {
 }
 
 void memory_controller::moves::send(const tla_command &command) {
+    std::optional<faults::turn_at_maps> turn;
+    if (of_.faults_) turn.emplace(*of_.faults_, faults::rank_of_moves);
     tla_command sent = command;
     sent.target = of_.config_.maps_target;
     sent.request_id = ++request_id_;
