@@ -199,6 +199,15 @@ static bool moves_are_off(execution *e) {
     return true;
 }
 
+/* Whether the command may have been sent before a block moved away: it is answered, and nobody has made a mistake. */
+static bool may_be_late(const execution *e) {
+    const tla_status status = e->answer->status;
+    if (e->command->opcode != TLA_OP_UNBIND || (status != TLA_NOT_ALLOCATED && status != TLA_NOT_FOUND)) return false;
+    for (int memory = 0; memory < TLA_MEMORY_KIND_COUNT; memory++)
+        if (e->controller->counts[memory].moved_blocks > 0) return true;
+    return false;
+}
+
 /* BIND, UNBIND. */
 static void bind(execution *e) {
     const bool adds = e->command->opcode == TLA_OP_BIND;
@@ -207,7 +216,7 @@ static void bind(execution *e) {
     e->answer->status =
         (adds ? tla_object_bind : tla_object_unbind)(e->objects, e->command, e->controller->sites, e->work);
     if (!e->answer->status) e->answer->nbytes = e->command->count;
-    if (e->answer->status != TLA_BUSY) tell_refusal(e); /* the sender waits until the block has moved */
+    if (e->answer->status != TLA_BUSY && !may_be_late(e)) tell_refusal(e); /* BUSY: the sender waits for a move */
 }
 
 static void move(execution *e) {
