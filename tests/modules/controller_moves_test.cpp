@@ -381,6 +381,46 @@ BOOST_AUTO_TEST_CASE(a_block_with_exclusively_reserved_bytes_does_not_move) {
     });
 }
 
+// In a slice with an owner two blocks exchange their places, and nobody frees the old one.
+BOOST_AUTO_TEST_CASE(bytes_reserved_during_a_move_are_not_reserved_in_the_old_place_afterwards) {
+    memory_controller::config config = controller_config(TLA_MOVE_CONCURRENT);
+    config.ports = 4;
+    config.owner_port = 2;
+    bench b(config);
+    requester core(0, 5);
+    core.exclusive = true;
+    b.run([&] {
+        const auto place = [&](std::uint64_t pa) {
+            tla_command command{};
+            command.opcode = TLA_OP_PLACE;
+            command.target = TLA_TARGET_MEMORY_CONTROLLER;
+            command.pa = {pa};
+            command.nbytes = page;
+            BOOST_CHECK_EQUAL(b.driver.command(2 * TLA_PORT_BYTES, command).status, TLA_OK);
+        };
+        place(0);
+        place(page);
+        b.map(0, page);
+        tla_command move{};
+        move.opcode = TLA_OP_MOVE;
+        move.target = TLA_TARGET_MEMORY_CONTROLLER;
+        move.elsewhere = true;
+        move.to = {page};
+        sc_core::sc_time delay;
+        tla_completion done{};
+        BOOST_CHECK_EQUAL(post_command(b.driver.out, 0, move, delay), TLA_OK);
+        b.observer.as = &core;
+        b.observer.read(100, 8);
+        b.observer.as = nullptr;
+        BOOST_CHECK_EQUAL(read_completion(b.driver.out, 0, done, delay), TLA_OK);
+        sc_core::wait(delay);
+        std::swap(move.pa, move.to);
+        BOOST_CHECK_EQUAL(b.driver.command(0, move).status, TLA_OK);
+        std::swap(move.pa, move.to);
+        BOOST_CHECK_EQUAL(b.driver.command(0, move).status, TLA_OK);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_move_that_an_mmu_rejects_leaves_the_block_where_it_was) {
     pe_mmu::config without = mmu_config();
     without.pauses = false;

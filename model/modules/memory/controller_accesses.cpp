@@ -119,7 +119,6 @@ bool memory_controller::accesses::locate(tlm::tlm_generic_payload &payload, plac
 
 // --- exclusive accesses ----------------------------------------------------------------------------------------------
 
-// Bytes of a memory are written, or free.
 void memory_controller::accesses::break_reservations(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) {
     tla_exclusive_monitor &monitor = monitors_[kind];
     if (monitor.count == 0 || nbytes == 0) return;

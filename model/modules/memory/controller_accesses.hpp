@@ -32,6 +32,8 @@ class memory_controller::accesses final : public untimed_target, public in_order
     void moves(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
     // It has moved: if no other block moves, who was refused a pointer may ask again.
     void moved();
+    // Bytes of a memory are written, or free, or another block's.
+    void break_reservations(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
     bool is_reserved(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes) const;
     outlet &to_memory(tla_memory_kind kind) { return to_memory_[kind]; }
 
@@ -82,7 +84,6 @@ class memory_controller::accesses final : public untimed_target, public in_order
     static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
     bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who);
-    void break_reservations(tla_memory_kind kind, std::uint64_t offset, std::uint64_t nbytes);
     void drop_reservation(std::uint32_t core);
     void not_made(const tlm::tlm_generic_payload &payload);
     void offer_unreserved(tla_memory_kind kind);

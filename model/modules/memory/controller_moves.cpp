@@ -152,7 +152,9 @@ void memory_controller::moves::send(const tla_command &command) {
 // The old place, or the new one of a move that failed.
 void memory_controller::moves::free_place(const tla_move_step &step) {
     freed_ps_ = of_.work_->charge(step.outcome, now_ps()).done_ps;
-    if (step.moved && of_.moved)
+    if (!step.moved) return;
+    of_.accesses_->break_reservations(step.from.memory, step.from.offset, step.nbytes); // it may not be free
+    if (of_.moved)
         of_.moved({step.from, step.to, step.nbytes, step.of_compaction, step.begun_ps, freed_ps_, step.outcome.arena});
 }
 
