@@ -21,7 +21,10 @@ class pe : public actor {
     void run() {
         align();
         while (!p.is_over()) {
-            if (p.resetting) park();
+            if (p.resetting) {
+                park();
+                continue; // the program may be over
+            }
             step();
             pause(below(60'000));
         }

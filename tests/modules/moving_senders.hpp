@@ -18,7 +18,10 @@ class sender : public actor {
     void run() {
         align();
         while (!p.is_over()) {
-            if (p.resetting) park();
+            if (p.resetting) {
+                park();
+                continue; // the program may be over
+            }
             step();
             pause(below(400'000));
         }
