@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(programs_whose_controllers_serve_faults_find_their_bytes_wh
 }
 
 BOOST_AUTO_TEST_CASE(programs_find_their_bytes_after_resets_of_everything) {
-    check_resets(settings(TLA_MOVE_STOP, TLA_WALK_IDEAL, false, 2), false);
+    check_resets(settings(TLA_MOVE_STOP, TLA_WALK_FLAT, false, 4), false);
     check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_FLAT, false, 3), false);
     check_resets(settings(TLA_MOVE_CONCURRENT, TLA_WALK_MEMORY, true, 7), false);
 }
