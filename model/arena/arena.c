@@ -32,6 +32,11 @@ bool tla_policy_takes_ranges(tla_policy policy) {
     return !policies[policy].placement->regions;
 }
 
+uint64_t tla_policy_unit(tla_policy policy, uint64_t alignment, uint64_t capacity) {
+    const tla_region_nodes *regions = policies[policy].placement->regions;
+    return regions ? regions->unit(alignment, capacity) : alignment;
+}
+
 const tla_placement *tla_placement_of(tla_policy policy) {
     return (unsigned)policy < TLA_POLICY_COUNT ? policies[policy].placement : NULL;
 }

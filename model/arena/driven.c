@@ -93,6 +93,11 @@ static bool is_buddy(const tla_driven *d) {
     return d->list->whole_blocks;
 }
 
+/* Engines of whole blocks do not detect free ranges, and get no release that the core rejects. */
+static bool takes_whole_blocks(const tla_driven *d) {
+    return is_buddy(d) || d->list->regions;
+}
+
 /* Returns whether the list has more nodes than its limit. */
 static bool is_over(const tla_driven *d) {
     return d->list->count(d->list_state) > d->nodes;
@@ -144,7 +149,8 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
                                           : "a block's alignment must not exceed the arena's alignment");
     if (has_engine(d) && !d->difference.status && nbytes / d->unit > d->capacity) {
         d->list->search_in_vain(d->list_state, nbytes, work);
-        return TLA_FRAGMENTED;
+        const tla_region_nodes *regions = d->list->regions;
+        return regions && regions->lacks_node(d->list_state, d->unit, 1) ? TLA_LIMIT : TLA_FRAGMENTED;
     }
     const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
     tla_block taken = {0, 0};
@@ -155,7 +161,7 @@ static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_bl
         nothing_changed(work);
         return no_node(d, "aligned allocation", taken);
     }
-    if (has_engine(d) && (status == TLA_OK || status == TLA_FRAGMENTED)) {
+    if (has_engine(d) && (status == TLA_OK || status == TLA_FRAGMENTED || status == TLA_LIMIT)) {
         const tla_engine_request request = {.size = nbytes / d->unit};
         const tla_status answer = ask(d, request, status, (taken.offset - d->base) / d->unit, &walked, work);
         if (answer == TLA_ENGINE_DIFFERS && status == TLA_OK) put_back(d, taken, cursor);
@@ -178,9 +184,9 @@ static tla_status give_back(void *state, tla_block range, tla_work *work) {
         status = no_node(d, "free", range);
     }
     if (!has_engine(d) || status == TLA_NO_HOST_MEMORY) return status;
-    if (status && is_buddy(d))
-        return status; /* the engine of buddies does not detect free ranges, and gets no request */
-    const tla_engine_request request = {true, (range.offset - d->base) / d->unit, range.nbytes / d->unit};
+    if (status && takes_whole_blocks(d)) return status;
+    const tla_engine_request request = {
+        .give_back = true, .offset = (range.offset - d->base) / d->unit, .size = range.nbytes / d->unit};
     const tla_status answer = ask(d, request, status, 0, &walked, work);
     return status ? status : answer; /* a rejected range stays allocated, whatever the engine's answer */
 }
@@ -282,6 +288,30 @@ static void set_cursor(void *state, uint64_t offset) {
     d->list->set_cursor(d->list_state, offset);
 }
 
+static tla_status limit_regions(void *state, uint64_t nodes, uint64_t live) {
+    tla_driven *d = state;
+    return d->list->regions->limit(d->list_state, nodes, live);
+}
+
+static uint64_t live_regions(const void *state) {
+    const tla_driven *d = state;
+    return d->list->regions->live(d->list_state);
+}
+
+static bool lacks_node(const void *state, uint64_t nbytes, uint64_t n) {
+    const tla_driven *d = state;
+    return d->list->regions->lacks_node(d->list_state, nbytes, n);
+}
+
+static uint64_t largest_bin(const void *state) {
+    const tla_driven *d = state;
+    return d->list->regions->largest_bin(d->list_state);
+}
+
+/* An arena asks for its unit before it is driven. */
+static const tla_region_nodes regions = {
+    .limit = limit_regions, .live = live_regions, .lacks_node = lacks_node, .largest_bin = largest_bin};
+
 tla_status tla_driven_may_cut(const tla_driven *d, size_t items) {
     if (!has_engine(d) || !is_buddy(d) || items < 2) return TLA_OK;
     return tla_error_set(d->error, TLA_UNSUPPORTED,
@@ -310,5 +340,6 @@ tla_placement tla_driven_around(const tla_placement *list, bool engine) {
         .cursor = list->cursor ? cursor : NULL,
         .set_cursor = list->set_cursor ? set_cursor : NULL,
         .whole_blocks = list->whole_blocks,
+        .regions = list->regions ? &regions : NULL,
     };
 }

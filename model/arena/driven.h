@@ -38,8 +38,9 @@ tla_driven *tla_driven_take_off(tla_arena *arena);
 /* Puts it back, over whatever state the arena has. */
 void tla_driven_put_back(tla_arena *arena, tla_driven *driven);
 
-/* Brings the engine, if one is attached, to the state of the list. Errors are those of the engine. */
-tla_status tla_driven_follow(tla_driven *driven, tla_error *error);
+/* Brings the engine, if one is attached, to the state of the arena that has one of these. Errors are those of the
+ * engine, or TLA_UNSUPPORTED for live blocks of unknown sizes. */
+tla_status tla_driven_follow(const tla_arena *arena, tla_error *error);
 
 /* TLA_LIMIT, with a text, when the list has not so many nodes. */
 tla_status tla_driven_has_room(const tla_driven *driven, uint64_t blocks, tla_error *error);

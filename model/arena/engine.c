@@ -17,7 +17,22 @@ static tla_status serve(tla_driven *d, tla_engine_request request, tla_error *er
 }
 
 static tla_status give_back(tla_driven *d, tla_block block, tla_error *error) {
-    return serve(d, (tla_engine_request){true, (block.offset - d->base) / d->unit, block.nbytes / d->unit}, error);
+    const tla_engine_request request = {
+        .give_back = true, .offset = (block.offset - d->base) / d->unit, .size = block.nbytes / d->unit};
+    return serve(d, request, error);
+}
+
+/* Gives back all free blocks, in the order from which the list would be rebuilt. */
+static tla_status give_back_saved(tla_driven *d, tla_error *error) {
+    const uint64_t count = d->list->count(d->list_state);
+    tla_block *blocks = host_array_new(count + 1, sizeof *blocks);
+    if (!blocks) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
+    d->list->saved(d->list_state, blocks);
+    tla_status status = TLA_OK;
+    for (uint64_t i = 0; i < count && !status; i++)
+        status = give_back(d, blocks[i], error);
+    free(blocks);
+    return status;
 }
 
 /* All units in one block. */
@@ -32,17 +47,34 @@ static tla_status follow_list(tla_driven *d, tla_error *error) {
 
 /* Unit by unit, so that any two buddies have come into being; and back in an order that stacks them as they are. */
 static tla_status follow_buddies(tla_driven *d, tla_error *error) {
-    const uint64_t count = d->list->count(d->list_state);
-    tla_block *blocks = host_array_new(count + 1, sizeof *blocks);
-    if (!blocks) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
-    d->list->saved(d->list_state, blocks);
     tla_status status = TLA_OK;
     for (uint64_t i = 0; i < d->capacity && !status; i++)
         status = serve(d, (tla_engine_request){.size = 1}, error);
-    for (uint64_t i = 0; i < count && !status; i++)
-        status = give_back(d, blocks[i], error);
-    free(blocks);
-    return status;
+    return status ? status : give_back_saved(d, error);
+}
+
+/* Region by region in address order, each from the front of the only free one. A range without free blocks is one live
+ * block, but an arena that validates knows its blocks. */
+static tla_status follow_regions(const tla_arena *arena, tla_driven *d, tla_error *error) {
+    const uint64_t end = d->base + d->capacity * d->unit;
+    uint64_t live = 0;
+    tla_status status = TLA_OK;
+    tla_block next;
+    for (uint64_t at = d->base; at < end && !status; at += next.nbytes) {
+        if (d->list->copy(d->list_state, at, &next, 1) == 0) next.offset = end;
+        if (next.offset > at) {
+            const tla_live_block *known = arena->live ? tla_live_blocks_at_or_below(arena->live, at) : NULL;
+            next = known ? known->block : (tla_block){at, next.offset - at};
+            live++;
+        }
+        status = serve(d, (tla_engine_request){.size = next.nbytes / d->unit, .exact = true}, error);
+    }
+    if (!status && live != d->list->regions->live(d->list_state))
+        status = tla_error_set(error, TLA_UNSUPPORTED,
+                               "engine %s cannot take over live blocks without their sizes: use an arena that "
+                               "validates, or one without live blocks",
+                               d->engine.name);
+    return status ? status : give_back_saved(d, error);
 }
 
 static bool is_untouched(const tla_driven *d) {
@@ -55,7 +87,8 @@ static bool is_untouched(const tla_driven *d) {
 }
 
 /* Allocates everything, and releases the free blocks. */
-tla_status tla_driven_follow(tla_driven *d, tla_error *error) {
+tla_status tla_driven_follow(const tla_arena *arena, tla_error *error) {
+    tla_driven *d = arena->driven;
     d->served = 0;
     d->difference = (tla_error){.status = TLA_OK};
     if (!tla_driven_has_engine(d)) return TLA_OK;
@@ -63,6 +96,7 @@ tla_status tla_driven_follow(tla_driven *d, tla_error *error) {
     const uint64_t nodes = buddies ? d->engine.nodes_max : d->nodes;
     const tla_status status = d->engine.restart(d->engine.state, d->capacity, nodes, error);
     if (status || is_untouched(d)) return status;
+    if (d->list->regions) return follow_regions(arena, d, error);
     return buddies ? follow_buddies(d, error) : follow_list(d, error);
 }
 
@@ -98,8 +132,6 @@ static tla_status check(const tla_arena *arena, const tla_engine *engine, uint64
         return tla_error_set(error, TLA_UNSUPPORTED, "%s keeps no single list whose nodes could be limited%s",
                              tla_policy_name(policy), policy == TLA_BUDDY ? "" : " or walked");
     if (!engine) return TLA_OK;
-    if (arena->placement->regions)
-        return tla_error_set(error, TLA_UNSUPPORTED, "no engine serves %s", tla_policy_name(policy));
     if (policy != engine->policy)
         return tla_error_set(error, TLA_UNSUPPORTED, "engine %s implements %s, but the arena's policy is %s",
                              engine->name, tla_policy_name(engine->policy), tla_policy_name(policy));
@@ -136,22 +168,33 @@ static tla_status limit_regions(tla_arena *arena, uint64_t nodes, tla_error *err
     return TLA_OK;
 }
 
+static void no_limit(tla_arena *arena) {
+    const tla_region_nodes *regions = arena->placement->regions;
+    if (regions) regions->limit(arena->state, 0, regions->live(arena->state));
+    arena->nodes = 0;
+}
+
 tla_status tla_arena_drive(tla_arena *arena, const tla_engine *engine, uint64_t nodes, tla_error *error) {
     tla_error ignored;
     if (!error) error = &ignored;
     if (!engine && nodes == 0) return TLA_OK;
     tla_status status = check(arena, engine, nodes, error);
     if (status) return status;
-    if (arena->placement->regions) return limit_regions(arena, nodes, error);
-    tla_driven *d = malloc(sizeof *d);
-    if (!d) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
     const bool buddies = arena->config.policy == TLA_BUDDY;
+    if (nodes == 0 && !buddies) nodes = engine->nodes_max;
+    if (arena->placement->regions) {
+        status = limit_regions(arena, nodes, error);
+        if (status || !engine) return status;
+    }
+    tla_driven *d = malloc(sizeof *d);
+    if (!d) {
+        no_limit(arena);
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory");
+    }
     *d = (tla_driven){.face = tla_driven_around(arena->placement, engine != NULL),
                       .list = arena->placement,
                       .engine = engine ? *engine : (tla_engine){0},
-                      .nodes = buddies ? UINT64_MAX
-                               : nodes ? nodes
-                                       : engine->nodes_max,
+                      .nodes = buddies ? UINT64_MAX : nodes,
                       .base = arena->config.base,
                       .unit = arena->config.alignment,
                       .capacity = arena->config.capacity / arena->config.alignment,
@@ -159,10 +202,11 @@ tla_status tla_arena_drive(tla_arena *arena, const tla_engine *engine, uint64_t 
     status = tla_driven_has_room(d, arena->placement->count(arena->state), error);
     if (!status) {
         tla_driven_put_back(arena, d);
-        status = tla_driven_follow(d, error);
+        status = tla_driven_follow(arena, error);
     }
     if (status) {
         tla_driven_take_off(arena);
+        no_limit(arena);
         free(d);
     }
     return status;

@@ -59,8 +59,10 @@ static uint64_t words_read(const tla_class_set *filled, uint32_t wanted, uint32_
 void tla_offset_bins_search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
     const offset_bins *o = state;
     const uint32_t wanted = tla_float_bin_from(units_of(o, nbytes));
-    if (nodes_left(o) > 0) work->probes += words_read(&o->blocks.bins.filled, wanted, TLA_CLASSES);
     work->list_length += o->blocks.bins.count;
+    if (nodes_left(o) == 0) return;
+    work->probes += words_read(&o->blocks.bins.filled, wanted, TLA_CLASSES);
+    work->bin_searches++;
 }
 
 tla_status tla_offset_bins_alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
@@ -80,6 +82,7 @@ tla_status tla_offset_bins_alloc(void *state, uint64_t nbytes, uint64_t alignmen
     const tla_status status = tla_binned_list_take(&o->blocks, &spot, part, 1, work);
     if (status) return status;
     work->probes += probes;
+    work->bin_searches++;
     o->live++;
     *block = part;
     return TLA_OK;

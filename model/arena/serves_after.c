@@ -40,8 +40,9 @@ uint64_t tla_arena_serves_after(const tla_arena *arena, const tla_block *returne
               .nodes = arena->driven ? arena->driven->nodes : UINT64_MAX};
     if (c.placement->create(&arena->config, &c.state)) return 0;
     const tla_region_nodes *regions = c.placement->regions;
-    bool served = add_free_blocks(&c, arena) &&
-                  (!regions || regions->limit(c.state, arena->nodes, regions->live(arena->state)) == TLA_OK);
+    bool served =
+        add_free_blocks(&c, arena) &&
+        (!regions || regions->limit(c.state, arena->nodes, arena->placement->regions->live(arena->state)) == TLA_OK);
     for (size_t i = 0; i < count && served; i++)
         served = give_back(&c, (tla_block){returned[i].offset, tla_arena_granted(arena, returned[i].nbytes)});
     served = served && c.placement->fits(c.state, granted, 1) > 0;

@@ -287,5 +287,5 @@ tla_status tla_arena_restore(tla_arena *arena, const char *text, size_t length, 
     forget(&s);
     if (!driven) return status;
     tla_driven_put_back(arena, driven);
-    return status ? status : tla_driven_follow(driven, error);
+    return status ? status : tla_driven_follow(arena, error);
 }

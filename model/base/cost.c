@@ -19,6 +19,7 @@ uint64_t tla_cost_price(const tla_cost_profile *p, const tla_work *w) {
     price = add(price, w->nodes_visited - e->nodes, p->node_ps);
     price = add(price, w->insert_nodes, p->insert_node_ps);
     price = add(price, w->probes, p->probe_ps);
+    price = add(price, w->bin_searches, p->bin_search_ps);
     price = add(price, w->splits, p->split_ps);
     price = add(price, w->merges, p->merge_ps);
     price = add(price, w->metadata_lines, p->metadata_line_ps);

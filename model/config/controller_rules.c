@@ -63,7 +63,8 @@ static bool has_lists_of_its_own(tla_front front) {
 /* Whether a placement has an engine of that kind. */
 static bool has_engine(tla_engine_kind engine, tla_policy placement) {
     if (engine == TLA_ENGINE_FIRMWARE) return placement == TLA_FIRST_FIT || placement == TLA_BUDDY;
-    return placement == TLA_FIRST_FIT || placement == TLA_WORST_FIT || placement == TLA_BUDDY;
+    return placement == TLA_FIRST_FIT || placement == TLA_WORST_FIT || placement == TLA_BUDDY ||
+           placement == TLA_OFFSET_BINS || placement == TLA_OFFSET_BINS_ROUNDED;
 }
 
 /* A policy with which nothing can stand behind the list: an engine, or a limit of its nodes. */
@@ -74,9 +75,11 @@ static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_p
     char name[64];
     tla_stack_policy_print(policy, name, sizeof name);
     if (p->engine != TLA_ENGINE_MODEL && (front || !has_engine(p->engine, placement))) {
-        *text =
-            tla_phrase_of("controller.engine %s does not support %s: use %s, %s", tla_engine_kind_name(p->engine), name,
-                          p->engine == TLA_ENGINE_RTL ? "first_fit, worst_fit or buddy" : "first_fit or buddy", behind);
+        *text = tla_phrase_of(
+            "controller.engine %s does not support %s: use %s, %s", tla_engine_kind_name(p->engine), name,
+            p->engine == TLA_ENGINE_RTL ? "first_fit, worst_fit, buddy, offset_bins or offset_bins_rounded"
+                                        : "first_fit or buddy",
+            behind);
     } else if (p->engine_nodes != 0 && (front || placement == TLA_BUDDY || placement == TLA_TLSF)) {
         *text = tla_phrase_of("controller.engine_nodes does not support %s: use a placement that walks a list, %s",
                               name, behind);
@@ -147,17 +150,19 @@ static bool engine_does_not_hold(const tla_config *c, tla_phrase *text) {
     const tla_engine_kind engine = c->controller.engine;
     const tla_pe_memory_config memory = all_memories(c);
     if (engine == TLA_ENGINE_MODEL || memory.of[TLA_TCM].reserved >= memory.of[TLA_TCM].bytes) return false;
-    const uint64_t unit = memory.alignment;
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&memory, (tla_memory_kind)i);
-        const uint64_t nbytes = stack.capacity, most = units_max(engine, tla_stack_placement(stack.policy));
+        const tla_policy placement = tla_stack_placement(stack.policy);
+        const uint64_t nbytes = stack.capacity, most = units_max(engine, placement),
+                       unit = tla_policy_unit(placement, memory.alignment, nbytes);
         const bool whole = nbytes % unit == 0;
         if (whole && nbytes / unit <= most) continue;
         const tla_phrase expected =
             whole ? tla_phrase_of("at most %" PRIu64 " units", most) : tla_phrase_of("a multiple");
-        *text = tla_phrase_of("controller.engine %s: %s of %s must be %s of controller.alignment, %s",
-                              tla_engine_kind_name(engine), tla_memory_kind_title((tla_memory_kind)i),
-                              tla_size_text(nbytes).text, expected.text, tla_size_text(unit).text);
+        const char *of = unit == memory.alignment ? "controller.alignment" : "the unit of its bins";
+        *text = tla_phrase_of("controller.engine %s: %s of %s must be %s of %s, %s", tla_engine_kind_name(engine),
+                              tla_memory_kind_title((tla_memory_kind)i), tla_size_text(nbytes).text, expected.text, of,
+                              tla_size_text(unit).text);
         return true;
     }
     return false;

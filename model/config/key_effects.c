@@ -101,10 +101,18 @@ static bool has_front(const tla_config *c, uint32_t fronts) {
     return false;
 }
 
-static bool has_worst_fit(const tla_config *c) {
+static bool has_placement(const tla_config *c, tla_policy placement) {
     for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
-        if (tla_stack_placement(policy_of(c, (tla_memory_kind)kind)) == TLA_WORST_FIT) return true;
+        if (tla_stack_placement(policy_of(c, (tla_memory_kind)kind)) == placement) return true;
     return false;
+}
+
+static bool has_worst_fit(const tla_config *c) {
+    return has_placement(c, TLA_WORST_FIT);
+}
+
+static bool has_offset_bins(const tla_config *c) {
+    return has_placement(c, TLA_OFFSET_BINS) || has_placement(c, TLA_OFFSET_BINS_ROUNDED);
 }
 
 enum { CACHING = 1 << TLA_FRONT_CACHING_POOL, SEGMENTS = 1 << TLA_FRONT_SEGMENT_CACHE };
@@ -318,6 +326,8 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.cost.free", has_receipts, {"controller.engine"}, "model"},
     {"controller.cost.node_created", has_receipts, {"controller.engine"}, "model"},
     {"controller.cost.node_released", has_receipts, {"controller.engine"}, "model"},
+    {"controller.cost.bin_search", has_offset_bins, POLICIES, "offset_bins or offset_bins_rounded"},
+    {"controller.cost.bin_search", has_receipts, {"controller.engine"}, "model"},
     {"controller.cost.walk", has_worst_fit, POLICIES, "worst_fit"},
     {"controller.cost.walk_node", has_worst_fit, POLICIES, "worst_fit"},
     {"controller.cost.class_lookup", looks_up_classes, POLICIES, "caching_pool or segment_cache"},

@@ -180,9 +180,8 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(controller.engine, controller.engine, tla_engine_kind), CHOICE, "model",
      "source of a command's duration. model: the prices below. rtl: the engine of model/rtl for the memory's policy, "
      "clocked for every command, with its cycles at controller.cost.clock; requires a build with Verilator, and "
-     "first_fit, worst_fit or buddy. firmware: platform/firmware, run by a RISC-V core for every command, with its "
-     "cycles at the same clock; requires first_fit or buddy. Both rtl and firmware work alone or below a front that "
-     "keeps no list of its own"},
+     "first_fit, worst_fit, buddy or offset bins. firmware: platform/firmware, run by a RISC-V core for every command, "
+     "with its cycles at that clock; requires first_fit or buddy. Both work alone or below a front without own lists"},
     {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
      "nodes of a list, one for each free block (offset bins: and for each live one). A command that needs one more "
      "fails (TLA_LIMIT). 0: no limit (model), or 1024 (rtl, firmware). rtl and firmware accept up to 1024"},
@@ -190,8 +189,8 @@ const tla_schema_key tla_platform_keys[] = {
      "rtl: cycles that first fit takes for a node; worst fit is built with 1 only"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
      "profile that sets the prices below, except prices that are set explicitly: driver_bar_v100, driver_cuda_malloc, "
-     "driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, rtl_list_1c, rtl_list_2c, rtl_worst_fit, "
-     "or a file relative to this one"},
+     "driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, rtl_list_1c, rtl_list_2c, rtl_offset_bins, "
+     "rtl_worst_fit, or a file relative to this one"},
     {ROW_LONG(controller.cost.clock, controller.cost.clock_ps, TLA_VALUE_TIME), 1, US, false, "an assumption", "1 ns",
      "period of the engine's clock. A profile states its prices in these cycles, and a command begins at a clock edge"},
     COST(controller, fixed, "1 ns", LIST_IN_RTL, "per command"),
@@ -199,6 +198,8 @@ const tla_schema_key tla_platform_keys[] = {
     COST(controller, insert_node, "1 ns", LIST_IN_RTL, "per node that a linear ordered insert passes in a free"),
     COST(controller, probe, "0 ns", LIST_IN_RTL ": none there",
          "per probe of the binary search in a free, or of the lists and bitmaps of buddies and TLSF"),
+    COST(controller, bin_search, "0 ns", LIST_IN_RTL ": none there",
+         "offset bins: per search of the bins, also in vain"),
     COST(controller, split, "0 ns", LIST_IN_RTL ": within node", "per block cut in two"),
     COST(controller, merge, "0 ns", LIST_IN_RTL ": within insert_node", "per neighbour joined"),
     COST(controller, metadata_line, "0 ns", LIST_IN_RTL ": none there", "per line of metadata touched in memory"),

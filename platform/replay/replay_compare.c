@@ -40,6 +40,7 @@ static void each_price(const tla_cost_profile *cost, price_visit visit, void *co
     visit(context, "node", cost->node_ps);
     visit(context, "insert_node", cost->insert_node_ps);
     visit(context, "probe", cost->probe_ps);
+    visit(context, "bin_search", cost->bin_search_ps);
     visit(context, "split", cost->split_ps);
     visit(context, "merge", cost->merge_ps);
     visit(context, "metadata_line", cost->metadata_line_ps);

@@ -4,6 +4,7 @@
 
 #include "engine_plays.hpp"
 #include "tlmalloc/arena/arena.h"
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/work.h"
 #include "tlmalloc/command/control_port.h"
 #include "tlmalloc/config.h"
@@ -11,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -44,6 +46,12 @@ auto limit(Engine &engine, std::uint64_t nodes, int) -> decltype(engine.nodes, v
 template <class Engine>
 void limit(Engine &, std::uint64_t, long) {}
 
+// What is given back: an offset, or the node that the answer of its take named.
+template <class Engine, class = void>
+constexpr bool frees_by_node = false;
+template <class Engine>
+constexpr bool frees_by_node<Engine, std::void_t<decltype(Engine::command_node)>> = true;
+
 // An engine and who gives it commands. With `lazy`, answers are not taken at once.
 template <class Engine>
 class commander {
@@ -64,7 +72,10 @@ class commander {
     outcome command(bool free, std::uint64_t offset, std::uint64_t size) {
         engine_.command_valid = 1;
         engine_.command_free = free;
-        engine_.command_offset = offset;
+        if constexpr (frees_by_node<Engine>)
+            engine_.command_node = static_cast<std::uint16_t>(nodes_[offset]);
+        else
+            engine_.command_offset = offset;
         engine_.command_size = size;
         engine_.eval();
         std::uint64_t waited = 0;
@@ -83,6 +94,10 @@ class commander {
         for (std::uint64_t wait = lazy_ ? lazy_->between(0, 3) : 0; wait > 0; wait--)
             tick();
         if (!engine_.answer_valid) return {silent, 0, cycles};
+        if constexpr (frees_by_node<Engine>) {
+            if (!free && engine_.answer_status == done) nodes_[engine_.answer_offset] = engine_.answer_node;
+            if (free) engine_.answer_offset = offset; // it names none
+        }
         const outcome result{static_cast<engine_status>(engine_.answer_status), engine_.answer_offset, cycles, waited};
         engine_.answer_ready = 1;
         if (lazy_ && lazy_->one_in(2)) tick(); // else it is taken with the next command
@@ -106,12 +121,13 @@ class commander {
         engine_.eval();
     }
     Engine engine_;
+    std::map<std::uint64_t, std::uint64_t> nodes_; // of live blocks, by offset
     seeded_random *lazy_;
     std::uint64_t waited_ = 0, now_ = 0;
 };
 
 // What an engine does: the core's policy of the same blocks, what its receipts cost, and how many free blocks it can
-// keep apart.
+// keep apart (offset bins: free and live ones).
 struct engine_facts {
     tla_policy policy;
     const char *profile;
@@ -133,6 +149,7 @@ class side_by_side {
         tla_arena *arena = nullptr;
         BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
         arena_.reset(arena);
+        if (has_regions()) BOOST_REQUIRE_EQUAL(tla_arena_drive(arena, nullptr, facts.nodes, nullptr), TLA_OK);
     }
 
     // Whether a block was taken, to *block.
@@ -144,9 +161,14 @@ class side_by_side {
         arrival_ = engine_->now();
         const outcome got = engine_->command(false, 0, size);
         compare("take " + std::to_string(size), got,
-                {status ? no_block : done, status ? got.offset : block->offset, cycles_of(work)}, behind(work));
+                {status == TLA_LIMIT ? no_node
+                 : status            ? no_block
+                                     : done,
+                 status ? got.offset : block->offset, cycles_of(work)},
+                behind(work));
         take_cycles.push_back(got.cycles);
         failed += status != TLA_OK;
+        without_node += status == TLA_LIMIT;
         return status == TLA_OK;
     }
 
@@ -161,10 +183,14 @@ class side_by_side {
             walk.frees = 1;
         }
         const tla_status status = tla_arena_free(arena_.get(), block, &work);
+        if (status && has_regions()) { // it has no node, and the engine is not asked
+            refused++;
+            return false;
+        }
         outcome expected{done, block.offset, cycles_of(work)};
         if (status) {
             expected = {not_taken, block.offset, cycles_of(walk) - (keeps_a_list() ? 1 : 0)};
-        } else if (work.nodes_created > 0 && before == facts_.nodes) {
+        } else if (work.nodes_created > 0 && before == facts_.nodes && !has_regions()) {
             BOOST_REQUIRE_EQUAL(tla_arena_reserve(arena_.get(), block, nullptr), TLA_OK);
             expected = {no_node, block.offset, cycles_of(walk)};
             without_node++;
@@ -179,6 +205,7 @@ class side_by_side {
         return expected.status == done;
     }
 
+    bool has_regions() const { return !tla_policy_takes_ranges(facts_.policy); }
     bool keeps_a_list() const { return facts_.policy != TLA_BUDDY; }
     std::uint64_t free_blocks() const { return tla_arena_get_stats(arena_.get()).free_blocks; }
 

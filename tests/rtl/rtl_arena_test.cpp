@@ -43,6 +43,11 @@ BOOST_AUTO_TEST_CASE(worst_fit_in_rtl_serves_an_arena) {
     check(TLA_WORST_FIT, 1, 4000, 10000);
 }
 
+BOOST_AUTO_TEST_CASE(offset_bins_in_rtl_serve_an_arena) {
+    check(TLA_OFFSET_BINS, 1, 4000, 10000);
+    check(TLA_OFFSET_BINS_ROUNDED, 2, 4000, 10000);
+}
+
 BOOST_AUTO_TEST_CASE(buddies_in_rtl_serve_an_arena) {
     for (const std::uint64_t units : {100u, 1000u, 4096u})
         check(TLA_BUDDY, 1, units, 5000);

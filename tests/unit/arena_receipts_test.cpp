@@ -23,9 +23,10 @@ struct any_arena {
 };
 
 bool same(const tla_work &a, const tla_work &b) {
-    return a.nodes_visited == b.nodes_visited && a.probes == b.probes && a.list_length == b.list_length &&
-           a.splits == b.splits && a.merges == b.merges && a.insert_nodes == b.insert_nodes && a.allocs == b.allocs &&
-           a.frees == b.frees && a.nodes_created == b.nodes_created && a.nodes_released == b.nodes_released;
+    return a.nodes_visited == b.nodes_visited && a.probes == b.probes && a.bin_searches == b.bin_searches &&
+           a.list_length == b.list_length && a.splits == b.splits && a.merges == b.merges &&
+           a.insert_nodes == b.insert_nodes && a.allocs == b.allocs && a.frees == b.frees &&
+           a.nodes_created == b.nodes_created && a.nodes_released == b.nodes_released;
 }
 
 } // namespace

@@ -99,6 +99,9 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
     const tla_cost_profile worst = good("controller: {cost: {profile: rtl_worst_fit}}").controller.cost;
     for (const uint64_t one : {worst.fixed_ps / 2, worst.walk_ps, worst.walk_node_ps})
         BOOST_CHECK_EQUAL(one, 1000u);
+    const tla_cost_profile bins = good("controller: {cost: {profile: rtl_offset_bins}}").controller.cost;
+    for (const uint64_t one : {bins.fixed_ps, bins.bin_search_ps, bins.alloc_ps / 2, bins.free_ps / 4})
+        BOOST_CHECK_EQUAL(one, 1000u);
     // What is written as late as the profile, or later, is kept.
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {profile: rtl_list_2c, node: 7 ns}}"), 7000u);
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {node: 7 ns, profile: rtl_list_2c}}"), 7000u);
@@ -168,13 +171,13 @@ BOOST_AUTO_TEST_CASE(the_profile_of_a_driver_charges_its_whole_call_for_a_comman
 }
 
 BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
-    check_findings(
-        "controller: {cost: {profile: rtl_list1c}}",
-        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected driver_bar_v100, "
-         "driver_cuda_malloc, driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, "
-         "rtl_list_1c, "
-         "rtl_list_2c, rtl_worst_fit, or the file of a cost profile (with a / or ending in .yaml), did you mean "
-         "\"rtl_list_1c\"?"});
+    check_findings("controller: {cost: {profile: rtl_list1c}}",
+                   {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected driver_bar_v100, "
+                    "driver_cuda_malloc, driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, "
+                    "rtl_list_1c, "
+                    "rtl_list_2c, rtl_offset_bins, rtl_worst_fit, or the file of a cost profile (with a / or ending in "
+                    ".yaml), did you mean "
+                    "\"rtl_list_1c\"?"});
     scratch_here scratch;
     scratch.write("bad.yaml", "clock: 0 ns\nnodes: 1 tCK\nfixed: 1 ns\n");
     check_findings("controller: {cost: {profile: bad.yaml}}",

@@ -20,10 +20,10 @@ tla_cost_profile prices() {
     std::uint64_t price = 101;
     for (std::uint64_t tla_cost_profile::*unit :
          {&tla_cost_profile::node_ps, &tla_cost_profile::insert_node_ps, &tla_cost_profile::probe_ps,
-          &tla_cost_profile::split_ps, &tla_cost_profile::merge_ps, &tla_cost_profile::metadata_line_ps,
-          &tla_cost_profile::walk_ps, &tla_cost_profile::walk_node_ps, &tla_cost_profile::class_lookup_ps,
-          &tla_cost_profile::list_pop_ps, &tla_cost_profile::list_push_ps, &tla_cost_profile::slot_ps,
-          &tla_cost_profile::driver_call_ps})
+          &tla_cost_profile::bin_search_ps, &tla_cost_profile::split_ps, &tla_cost_profile::merge_ps,
+          &tla_cost_profile::metadata_line_ps, &tla_cost_profile::walk_ps, &tla_cost_profile::walk_node_ps,
+          &tla_cost_profile::class_lookup_ps, &tla_cost_profile::list_pop_ps, &tla_cost_profile::list_push_ps,
+          &tla_cost_profile::slot_ps, &tla_cost_profile::driver_call_ps})
         cost.*unit = price += 1009;
     return cost;
 }

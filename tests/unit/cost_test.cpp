@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_CASE(a_price_is_the_fixed_part_and_a_unit_for_each_event) {
         {&tla_work::nodes_visited, &tla_cost_profile::node_ps},
         {&tla_work::insert_nodes, &tla_cost_profile::insert_node_ps},
         {&tla_work::probes, &tla_cost_profile::probe_ps},
+        {&tla_work::bin_searches, &tla_cost_profile::bin_search_ps},
         {&tla_work::splits, &tla_cost_profile::split_ps},
         {&tla_work::merges, &tla_cost_profile::merge_ps},
         {&tla_work::metadata_lines, &tla_cost_profile::metadata_line_ps},

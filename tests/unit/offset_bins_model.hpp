@@ -43,7 +43,9 @@ class offset_bins_model {
     // A search that finds nothing.
     void search_in_vain(std::uint64_t nbytes, tla_work &work) const {
         work.list_length += free_regions().size();
-        if (!lacks_node()) work.probes += group_has_any(bin_above(nbytes) / 8) ? 2u : 1u;
+        if (lacks_node()) return;
+        work.probes += group_has_any(bin_above(nbytes) / 8) ? 2u : 1u;
+        work.bin_searches++;
     }
 
     // nbytes as granted.
@@ -65,6 +67,7 @@ class offset_bins_model {
         const std::size_t found = bin_below(regions_[best].nbytes);
         work.list_length += free_regions().size();
         work.nodes_visited++;
+        work.bin_searches++;
         work.allocs++;
         work.probes += found / 8 == wanted / 8 ? 1u : group_has_any(wanted / 8) ? 3u : 2u;
         const region whole = regions_[best];

@@ -43,8 +43,8 @@ std::string look_at(const tla_arena *arena) {
 
 std::string text_of(const tla_work &w) {
     std::string text;
-    for (std::uint64_t n : {w.nodes_visited, w.insert_nodes, w.probes, w.splits, w.merges, w.list_length, w.allocs,
-                            w.frees, w.nodes_created, w.nodes_released})
+    for (std::uint64_t n : {w.nodes_visited, w.insert_nodes, w.probes, w.bin_searches, w.splits, w.merges,
+                            w.list_length, w.allocs, w.frees, w.nodes_created, w.nodes_released})
         text += " " + std::to_string(n);
     return text;
 }

@@ -30,8 +30,9 @@ inline std::string to_text(const placement_op &op) {
 inline std::string to_text(const tla_work &w) {
     std::ostringstream text;
     text << "nodes=" << w.nodes_visited << " insert=" << w.insert_nodes << " probes=" << w.probes
-         << " splits=" << w.splits << " merges=" << w.merges << " length=" << w.list_length << " allocs=" << w.allocs
-         << " frees=" << w.frees << " created=" << w.nodes_created << " released=" << w.nodes_released;
+         << " searches=" << w.bin_searches << " splits=" << w.splits << " merges=" << w.merges
+         << " length=" << w.list_length << " allocs=" << w.allocs << " frees=" << w.frees
+         << " created=" << w.nodes_created << " released=" << w.nodes_released;
     return text.str();
 }
 

@@ -54,6 +54,7 @@ typedef struct tla_arena tla_arena;
  *     nodes_visited   1, the top of a stack; 0 when nothing fits
  *     probes          alloc: bitmap words read: the word of the bin's group if the group has a region; if that has no
  *                     bin from there on, the word of groups and the word of the next group. 0 without a node
+ *     bin_searches    alloc: 1, also when nothing fits; 0 without a node
  *     splits, merges  regions that an alloc leaves free, and free neighbours that a free joins
  *     insert_nodes    0 */
 #define TLA_POLICIES(POLICY)                                                                                           \
@@ -96,6 +97,10 @@ bool tla_policy_from_name(const char *name, tla_policy *policy);
 
 /* Returns whether arenas of this policy allocate given ranges (tla_arena_reserve): false for offset bins. */
 bool tla_policy_takes_ranges(tla_policy policy);
+
+/* Returns the alignment of an arena of this policy and capacity whose configuration has `alignment` (a power of two):
+ * a multiple of it for offset bins of many units, else itself. */
+uint64_t tla_policy_unit(tla_policy policy, uint64_t alignment, uint64_t capacity);
 
 typedef struct tla_arena_config {
     uint64_t base;     /* first offset; a multiple of alignment */

@@ -20,6 +20,7 @@ enum {
     TLA_RTL_BUDDIES = 1 << 22 /* maximum number of units that the buddies in RTL are built for */
 };
 #define TLA_RTL_UNITS ((UINT64_C(1) << 33) - 1) /* units that a list in RTL can count */
+#define TLA_RTL_BINS (UINT64_C(15) << 28)       /* units that offset bins in RTL can count: the size of the last bin */
 
 enum {
     TLA_FIRMWARE_NODES = 1024,  /* maximum number of separate free blocks of first fit in firmware */
@@ -47,13 +48,18 @@ typedef struct tla_engine_request {
     bool give_back;  /* false: allocate `size` units; true: release `size` units at `offset` */
     uint64_t offset; /* 0 for an allocation */
     uint64_t size;   /* 1 .. capacity; for buddies a power of two */
+    bool exact;      /* offset bins, only after a restart and before any release: allocate just `size` units from the
+                        only free region, whatever its bin is and although no node is left. An arena in use is taken over
+                        so */
 } tla_engine_request;
 
 typedef enum tla_engine_status {
     TLA_ENGINE_DONE,
     TLA_ENGINE_NO_BLOCK,  /* no free block serves the allocation */
-    TLA_ENGINE_NOT_TAKEN, /* a part of the released range is already free; buddies never receive such a request */
-    TLA_ENGINE_NO_NODE /* the released range needs a node, but the list has no node left: the range stays allocated */
+    TLA_ENGINE_NOT_TAKEN, /* a part of the released range is already free; buddies and offset bins never receive such a
+                             request */
+    TLA_ENGINE_NO_NODE    /* the released range needs a node, but the list has no node left: the range stays allocated.
+                             Offset bins: an allocation without a node */
 } tla_engine_status;
 
 typedef struct tla_engine_answer {
@@ -68,8 +74,9 @@ typedef struct tla_engine {
     const char *name;      /* for messages: "rtl_list_1c"; must live as long as the engine */
     tla_policy policy;     /* the policy of its placements */
     uint64_t capacity_max; /* maximum number of units */
-    uint64_t nodes_max;    /* maximum number of nodes in the free list; for buddies the maximum number of blocks */
-    void *state;           /* the maker's own data */
+    uint64_t nodes_max; /* maximum number of nodes in the free list (offset bins: and of live blocks); for buddies the
+                           maximum number of blocks */
+    void *state;        /* the maker's own data */
     /* Makes `capacity` units, 1 .. capacity_max, one free block (buddies: as few blocks as possible), and gives the
      * list `nodes` nodes, 1 .. nodes_max. Errors are the maker's, with a text. */
     tla_status (*restart)(void *state, uint64_t capacity, uint64_t nodes, tla_error *error);
@@ -109,7 +116,8 @@ typedef struct tla_engine {
  * - TLA_UNSUPPORTED: the engine has another policy, or too few units or nodes
  * - TLA_UNSUPPORTED: a limit for buddies or TLSF, or buddies whose base is not a multiple of their largest block
  * - TLA_UNSUPPORTED: the arena already has an engine or a limit
- * - TLA_UNSUPPORTED: an engine for offset bins
+ * - TLA_UNSUPPORTED: an engine for offset bins whose live blocks have unknown sizes: without validation, and more than
+ *   one between two free blocks
  * - TLA_LIMIT: the arena has more free blocks (offset bins: free and live blocks) than nodes
  * - TLA_NO_HOST_MEMORY, or the engine's own error */
 tla_status tla_arena_drive(tla_arena *arena, const tla_engine *engine, uint64_t nodes, tla_error *error);

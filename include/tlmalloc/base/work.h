@@ -17,11 +17,12 @@ typedef struct tla_work {
     uint64_t nodes_visited; /* free-list nodes that a walk from the front visits, including the node that it allocates
                                from; all nodes when none fits (ADR-0048 D1) */
     uint64_t insert_nodes;  /* nodes that a linear ordered insert passes before it finds its place (free) */
-    uint64_t probes;      /* probes of the binary search for the same place: bisect_left on the list (ADR-0048 D1); for
-                             buddies and TLSF see tla_policy (arena.h) */
-    uint64_t splits;      /* blocks cut in two */
-    uint64_t merges;      /* neighbours joined */
-    uint64_t list_length; /* free blocks on the list when the operation began (for a batch: the sum) */
+    uint64_t probes;       /* probes of the binary search for the same place: bisect_left on the list (ADR-0048 D1); for
+                              buddies and TLSF see tla_policy (arena.h) */
+    uint64_t bin_searches; /* offset bins: searches of the bins for a region, also in vain; none without a node */
+    uint64_t splits;       /* blocks cut in two */
+    uint64_t merges;       /* neighbours joined */
+    uint64_t list_length;  /* free blocks on the list when the operation began (for a batch: the sum) */
     uint64_t metadata_lines; /* accessed lines of metadata, where a layer keeps metadata in memory */
     uint64_t allocs; /* ranges allocated from the free list: an ALLOC counts one; a batch counts each block, or one if
                         it is contiguous */
@@ -82,6 +83,7 @@ typedef struct tla_cost_profile {
     uint64_t node_ps;
     uint64_t insert_node_ps;
     uint64_t probe_ps;
+    uint64_t bin_search_ps;
     uint64_t split_ps;
     uint64_t merge_ps;
     uint64_t metadata_line_ps;

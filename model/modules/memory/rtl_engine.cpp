@@ -6,8 +6,12 @@
 #include "tla_few_buddies.h"
 #include "tla_list_1c.h"
 #include "tla_list_2c.h"
+#include "tla_offset_bins.h"
+#include "tla_offset_bins_rounded.h"
 #include "tla_worst_fit.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -23,6 +27,33 @@ template <typename Rtl, typename = void>
 constexpr bool has_nodes = false;
 template <typename Rtl>
 constexpr bool has_nodes<Rtl, std::void_t<decltype(Rtl::nodes)>> = true;
+
+// Offset bins give back by the node that the answer of a take has named.
+template <typename Rtl, typename = void>
+constexpr bool frees_by_node = false;
+template <typename Rtl>
+constexpr bool frees_by_node<Rtl, std::void_t<decltype(Rtl::command_node)>> = true;
+
+// Finds the node of a live block, in front of the engine and in no time.
+class node_table {
+  public:
+    void clear() { blocks_.fill({}); }
+    void enter(std::size_t node, std::uint64_t offset, std::uint64_t size) { blocks_[node] = {offset, size}; }
+    void leave(std::size_t node) { blocks_[node] = {}; }
+
+    // The number of nodes if the block is none.
+    std::size_t find(std::uint64_t offset, std::uint64_t size) const {
+        const auto is_it = [&](const block &b) { return b.offset == offset && b.size == size; };
+        return static_cast<std::size_t>(std::find_if(blocks_.begin(), blocks_.end(), is_it) - blocks_.begin());
+    }
+    std::size_t size() const { return blocks_.size(); }
+
+  private:
+    struct block {
+        std::uint64_t offset, size; // size 0: the node has no live block
+    };
+    std::array<block, TLA_RTL_NODES> blocks_{};
+};
 
 // Buddies of few units need a few KiB of the host, the largest 36 MiB; both behave alike.
 constexpr std::uint64_t few_buddies = 1 << 13;
@@ -56,6 +87,7 @@ class clocked {
         rtl_.capacity = capacity;
         rtl_.answer_ready = 1;
         rtl_.command_valid = 0;
+        nodes_.clear();
         rtl_.rst = 1;
         tick();
         rtl_.rst = 0;
@@ -75,8 +107,18 @@ class clocked {
     tla_status serve(const tla_engine_request &request, tla_engine_answer &answer, tla_error *error) {
         rtl_.command_valid = 1;
         rtl_.command_free = request.give_back;
-        rtl_.command_offset = request.offset;
         rtl_.command_size = request.size;
+        if constexpr (frees_by_node<Rtl>) {
+            const std::size_t node = nodes_.find(request.offset, request.size);
+            if (request.give_back && node == nodes_.size()) {
+                answer = {TLA_ENGINE_NOT_TAKEN, 0, 1, 0};
+                return TLA_OK;
+            }
+            rtl_.command_exact = request.exact;
+            rtl_.command_node = static_cast<std::uint16_t>(node);
+        } else {
+            rtl_.command_offset = request.offset;
+        }
         rtl_.eval();
         tick(); // it is taken
         rtl_.command_valid = 0;
@@ -87,6 +129,12 @@ class clocked {
         answer.status = static_cast<tla_engine_status>(rtl_.answer_status);
         answer.offset = rtl_.answer_offset;
         answer.cycles = cycles;
+        if constexpr (frees_by_node<Rtl>) {
+            if (request.give_back)
+                nodes_.leave(rtl_.command_node);
+            else if (answer.status == TLA_ENGINE_DONE)
+                nodes_.enter(rtl_.answer_node, answer.offset, request.size);
+        }
         return until_ready(&answer.behind, error);
     }
 
@@ -102,6 +150,7 @@ class clocked {
         rtl_.eval();
     }
 
+    node_table nodes_; // of offset bins
     VerilatedContext context_;
     Rtl rtl_{&context_};
 };
@@ -127,6 +176,9 @@ tla_status make_rtl_engine(tla_policy policy, unsigned node_cycles, std::uint64_
         return make<tla_list_2c>("rtl_list_2c", policy, TLA_RTL_UNITS, engine, error);
     if (policy == TLA_WORST_FIT && node_cycles == 1)
         return make<tla_worst_fit>("rtl_worst_fit", policy, TLA_RTL_UNITS, engine, error);
+    if (policy == TLA_OFFSET_BINS) return make<tla_offset_bins>("rtl_offset_bins", policy, TLA_RTL_BINS, engine, error);
+    if (policy == TLA_OFFSET_BINS_ROUNDED)
+        return make<tla_offset_bins_rounded>("rtl_offset_bins", policy, TLA_RTL_BINS, engine, error);
     const char *name = tla_policy_name(policy);
     return tla_error_set(error, TLA_UNSUPPORTED, "no engine in RTL supports %s with %u cycles a node",
                          name ? name : "none", node_cycles);
