@@ -24,7 +24,7 @@ static const tla_schema_key keys[] = {
     UNIT(node, "per free-list node visited by an allocation"),
     UNIT(insert_node, "per node that a linear ordered insert passes in a free"),
     UNIT(probe, "per probe of a binary search or a bitmap"),
-    UNIT(bin_search, "offset bins: per search of the bins, also in vain"),
+    UNIT(bin_search, "offset bins: per search, also in vain"),
     UNIT(split, "per block cut in two"),
     UNIT(merge, "per neighbour joined"),
     UNIT(metadata_line, "per line of metadata touched in memory"),

@@ -61,6 +61,8 @@ const std::vector<variant> in_rtl{
     {"rtl_list_2c", "rtl", "first_fit", {"controller.engine_node_cycles=2"}},
     {"rtl_worst_fit", "rtl", "worst_fit", everywhere("worst_fit")},
     {"rtl_buddy", "rtl", "buddy", everywhere("buddy", {"controller.alignment=4 KiB"})},
+    {"rtl_offset_bins", "rtl", "offset_bins", everywhere("offset_bins")},
+    {"rtl_offset_bins", "rtl", "offset_bins_rounded", everywhere("offset_bins_rounded")},
 };
 const std::vector<variant> as_firmware{
     {"fw_list", "firmware", "first_fit", {}},
@@ -202,6 +204,9 @@ BOOST_AUTO_TEST_CASE(a_memory_that_no_engine_holds_is_rejected_by_name) {
     BOOST_CHECK(contains(
         refused({"controller.engine=rtl", "host_memory.capacity=8 GiB"}),
         "controller.engine rtl: host memory of 8 GiB must be at most 8589934591 units of controller.alignment, 1 B"));
+    BOOST_CHECK(contains(
+        refused({"controller.engine=rtl", "controller.host_policy=offset_bins", "host_memory.capacity=8589934593 B"}),
+        "host memory of 8589934593 B must be a multiple of the unit of its bins, 4 B"));
     for (const std::string fits : {"controller.alignment=2 B", "host_memory.capacity=8589934591 B"}) {
         const command_result run = run_tlmalloc(
             {"run", small, "--set", "controller.engine=rtl", "--set", "host_memory.capacity=8 GiB", "--set", fits});
@@ -229,7 +234,8 @@ BOOST_AUTO_TEST_CASE(an_engine_begins_with_an_aged_heap) {
 BOOST_AUTO_TEST_CASE(settings_without_an_rtl_engine_are_rejected_by_name) {
     if (!rtl_is_here()) return;
     const std::string expected =
-        ": use first_fit, worst_fit or buddy, alone or under caching_pool, segment_cache or growing_pool";
+        ": use first_fit, worst_fit, buddy, offset_bins or offset_bins_rounded, alone or under caching_pool, "
+        "segment_cache or growing_pool";
     for (const std::string policy : {"best_fit", "tlsf", "slot_pool", "mixed", "lazy", "caching_pool/tlsf"})
         BOOST_CHECK_MESSAGE(contains(refused({"controller.engine=rtl", "controller.hbm_policy=" + policy}),
                                      "controller.engine rtl does not support " + policy + expected),

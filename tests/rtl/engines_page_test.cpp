@@ -1,6 +1,7 @@
 // model/rtl/README.md: what recorded traces take of each engine, in cycles, and how much memory they need with its
 // policy.
 #include "many_buddies.h"
+#include "many_offset_bins.h"
 #include "one_cycle.h"
 #include "two_cycles.h"
 #include "worst_one_cycle.h"
@@ -68,6 +69,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_what_every_trace_takes_of_every_engine) {
              {row<one_cycle>(path, "first fit, 1 cycle a node", "first_fit", {TLA_FIRST_FIT, "rtl_list_1c", 1024}),
               row<two_cycles>(path, "first fit, 2 cycles a node", "first_fit", {TLA_FIRST_FIT, "rtl_list_2c", 1024}),
               row<worst_one_cycle>(path, "worst fit", "worst_fit", {TLA_WORST_FIT, "rtl_worst_fit", 1024}),
-              row<many_buddies>(path, "buddies", "buddy", {TLA_BUDDY, "rtl_buddy", UINT64_MAX})})
+              row<many_buddies>(path, "buddies", "buddy", {TLA_BUDDY, "rtl_buddy", UINT64_MAX}),
+              row<many_offset_bins>(path, "offset bins", "offset_bins", {TLA_OFFSET_BINS, "rtl_offset_bins", 4096})})
             BOOST_CHECK_MESSAGE(page.find(line + "\n") != std::string::npos, "not on the page: " << line);
 }

@@ -1,11 +1,11 @@
 // Offset bins in RTL beside the core: the same blocks, and exactly the cycles that the core's receipt says.
+#include "bins_answer_not_held.h"
+#include "bins_lost_merge.h"
+#include "bins_not_forwarded_down.h"
+#include "bins_not_forwarded_up.h"
+#include "bins_short_split.h"
 #include "offset_bins.h"
-#include "offset_bins_answer_not_held.h"
-#include "offset_bins_lost_merge.h"
-#include "offset_bins_not_forwarded_down.h"
-#include "offset_bins_not_forwarded_up.h"
 #include "offset_bins_rounded.h"
-#include "offset_bins_short_split.h"
 
 #include "engine_beside_core.hpp"
 
@@ -128,29 +128,29 @@ BOOST_AUTO_TEST_CASE(offset_bins_of_recorded_traces_are_the_core_s_in_the_cycles
 }
 
 BOOST_AUTO_TEST_CASE(a_planted_lost_merge_of_offset_bins_is_found) {
-    side_by_side<offset_bins_lost_merge> both(1024, exact);
+    side_by_side<bins_lost_merge> both(1024, exact);
     play_random(both, 100, 1000, 1);
     BOOST_CHECK_NE(both.difference, "");
 }
 
 BOOST_AUTO_TEST_CASE(a_planted_split_of_offset_bins_that_is_one_short_is_found) {
-    side_by_side<offset_bins_short_split> both(1024, exact);
+    side_by_side<bins_short_split> both(1024, exact);
     play_random(both, 100, 1000, 1);
     BOOST_CHECK_NE(both.difference, "");
 }
 
 BOOST_AUTO_TEST_CASE(a_planted_answer_of_offset_bins_that_is_not_held_is_found) {
     seeded_random when(5);
-    side_by_side<offset_bins_answer_not_held> both(1024, exact, &when);
+    side_by_side<bins_answer_not_held> both(1024, exact, &when);
     play_random(both, 100, 1000, 1);
     BOOST_CHECK_NE(both.difference, "");
 }
 
 BOOST_AUTO_TEST_CASE(planted_links_of_a_right_neighbour_as_they_were_are_found) {
-    side_by_side<offset_bins_not_forwarded_down> down(60, exact);
+    side_by_side<bins_not_forwarded_down> down(60, exact);
     play_random(down, 3, 10000, 25);
     BOOST_CHECK_NE(down.difference, "");
-    side_by_side<offset_bins_not_forwarded_up> up(60, exact);
+    side_by_side<bins_not_forwarded_up> up(60, exact);
     play_random(up, 3, 10000, 25);
     BOOST_CHECK_NE(up.difference, "");
 }

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_cost_profile_gives_the_prices_that_are_not_written_beside
     for (const uint64_t one : {worst.fixed_ps / 2, worst.walk_ps, worst.walk_node_ps})
         BOOST_CHECK_EQUAL(one, 1000u);
     const tla_cost_profile bins = good("controller: {cost: {profile: rtl_offset_bins}}").controller.cost;
-    for (const uint64_t one : {bins.fixed_ps, bins.bin_search_ps, bins.alloc_ps / 2, bins.free_ps / 4})
+    for (const uint64_t one : {bins.fixed_ps, bins.bin_search_ps, bins.node_ps / 2, bins.free_ps / 4})
         BOOST_CHECK_EQUAL(one, 1000u);
     // What is written as late as the profile, or later, is kept.
     BOOST_CHECK_EQUAL(node_of("controller: {cost: {profile: rtl_list_2c, node: 7 ns}}"), 7000u);
