@@ -153,7 +153,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"controller.cost.node_created", {"99 ns", {}, "ring"}},
         {"controller.cost.node_released", {"99 ns", {}, "ring"}},
         {"controller.cost.metadata_line", {"9 ns", caching}},
-        {"controller.cost.bin_search", {"9 ns", {"controller.hbm_policy=offset_bins"}}},
+        {"controller.cost.bin_search", {"9 ns", {"controller.tcm_policy=offset_bins"}}},
         {"controller.cost.walk", {"9 ns", worst}},
         {"controller.cost.walk_node", {"9 ns", worst, "transformer_block"}},
         {"controller.cost.class_lookup", {"9 ns", caching}},
