@@ -53,6 +53,7 @@ static void free_place(tla_controller *c, tla_block_move *m, uint64_t at_ps, tla
     step->moved = tla_block_move_has_moved(m);
     step->to = config->block->to;
     step->of_compaction = config->of_compaction;
+    step->exchanged = config->other;
     step->begun_ps = config->begun_ps;
     if (step->moved) settle(c, config);
     *outcome =

@@ -161,7 +161,8 @@ void event_log::add(const memory_command &event) {
 void event_log::add(const block_move &event) {
     const memory_controller::moved_block &what = event.what;
     json_line row;
-    row.open('[').text("move").number(event.module).text(what.of_compaction ? "compaction" : "MOVE");
+    row.open('[').text("move").number(event.module);
+    row.text(event.in_exchange ? "exchange" : what.of_compaction ? "compaction" : "MOVE");
     row.numbers({what.begun_ps, what.freed_ps});
     tlmalloc::add(row, event.block);
     row.number(what.nbytes).text(tla_memory_kind_name(what.from.memory)).number(what.from.pa.value);

@@ -72,6 +72,7 @@ struct block_move {
     std::uint32_t module;
     memory_controller::moved_block what;
     std::optional<std::uint64_t> block;
+    bool in_exchange; // a block of the slice's owner, which has the old place of the moved block
 };
 
 // A time in which accesses to a block that moves waited.

@@ -175,6 +175,7 @@ std::uint32_t run_trace::track_of(std::uint32_t module, const char *what) {
 }
 
 void run_trace::add(const block_move &event) {
+    if (event.in_exchange) return; // nothing is copied
     const memory_controller::moved_block &what = event.what;
     json_line args;
     args.key("bytes").number(what.nbytes);

@@ -308,15 +308,23 @@ void event_recorder::follow_moves(std::uint32_t module, memory_controller &contr
 
 // From now on commands about the block have its new address.
 void event_recorder::note_move(std::uint32_t module, const memory_controller::moved_block &what) {
-    block_move event{module, what, std::nullopt};
-    const auto found = live_.find(what.from.pa.value);
-    if (found != live_.end()) {
-        const std::uint64_t to = what.to.pa.value, number = found->second.number;
-        event.block = number;
-        live_.erase(found);
-        if (what.to.memory != TLA_MEMORY_KIND_COUNT) live_[to] = {number, to + what.nbytes, what.to.memory};
-    }
-    tell(event_kind::memory, event);
+    const auto leave = [this](const tla_site &from) {
+        const auto block = live_.extract(from.pa.value);
+        return block ? std::optional(block.mapped().number) : std::nullopt;
+    };
+    const auto enter = [&](std::optional<std::uint64_t> block, const tla_site &to) {
+        if (block && to.memory != TLA_MEMORY_KIND_COUNT)
+            live_[to.pa.value] = {*block, to.pa.value + what.nbytes, to.memory};
+    };
+    const std::optional<std::uint64_t> block = leave(what.from), other = what.exchanged ? leave(what.to) : std::nullopt;
+    enter(block, what.to);
+    enter(other, what.from);
+    tell(event_kind::memory, block_move{module, what, block, false});
+    if (!what.exchanged) return;
+    memory_controller::moved_block back = what;
+    std::swap(back.from, back.to);
+    back.begun_ps = what.freed_ps;
+    tell(event_kind::memory, block_move{module, back, other, true});
 }
 
 void event_recorder::note_mapping(const command_times &of, const answered_command &what) {

@@ -241,6 +241,7 @@ typedef struct tla_move_step {
     bool stopped; /* accesses to the block wait */
     bool moved;   /* FREES: the block is at `to` now and not at `from`, and the other members are about the move */
     bool of_compaction;
+    bool exchanged;    /* a block of the slice's owner was at `to`, and is at `from` now */
     uint64_t begun_ps; /* when the new place was taken */
     uint32_t port;
     tla_controller_outcome outcome;

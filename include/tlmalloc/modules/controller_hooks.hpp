@@ -39,10 +39,12 @@ class controller_hooks {
         tla_site from, to;
         std::uint64_t nbytes;
         bool of_compaction;               // no command asked for it
+        bool exchanged;                   // it has exchanged its place with a block of the slice's owner
         std::uint64_t begun_ps, freed_ps; // when its new place was taken, and when its old place is free
         tla_arena_stats left;             // free list of the memory of its old place
     };
-    // Called, if set, when the old place of a block that has moved is free again, before a command can take that place.
+    // Called, if set, when the old place of a block that has moved is free again, before a command can take that place,
+    // or has the other block of an exchange.
     // `stopped` is called after a time in which accesses to a block that moves waited. They must neither wait nor send
     // commands.
     std::function<void(const moved_block &)> moved;

@@ -155,7 +155,8 @@ void memory_controller::moves::free_place(const tla_move_step &step) {
     if (!step.moved) return;
     of_.accesses_->break_reservations(step.from.memory, step.from.offset, step.nbytes); // it may not be free
     if (of_.moved)
-        of_.moved({step.from, step.to, step.nbytes, step.of_compaction, step.begun_ps, freed_ps_, step.outcome.arena});
+        of_.moved({step.from, step.to, step.nbytes, step.of_compaction, step.exchanged, step.begun_ps, freed_ps_,
+                   step.outcome.arena});
 }
 
 // --- copies ----------------------------------------------------------------------------------------------------------
