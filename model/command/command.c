@@ -136,6 +136,25 @@ static tla_status decode_alloc(const uint8_t *body, tla_command *command, tla_er
     return TLA_OK;
 }
 
+static void get_pes(const uint8_t *bytes, tla_pe_set *pes) {
+    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
+        pes->cubes[i] = (uint16_t)get(bytes + 2 * i, 2);
+}
+
+static tla_status decode_units(const uint8_t *body, tla_command *command, tla_error *error) {
+    const uint32_t mode = get32(body + 16);
+    if (!is_mode_of_units(mode) || get32(body + 20) != 0)
+        return tla_error_set(
+            error, TLA_BAD_COMMAND,
+            "%s in units of mode %u and then %u: must be %d (single), %d (range) or %d (common), and 0",
+            tla_opcode_name(command->opcode), mode, get32(body + 20), TLA_UNITS_SINGLE, TLA_UNITS_RANGE,
+            TLA_UNITS_COMMON);
+    command->of_units = true;
+    command->units = (tla_units_mode)mode;
+    get_pes(body + 24, &command->pes);
+    return TLA_OK;
+}
+
 static tla_status decode_trim(const uint8_t *body, tla_command *command, tla_error *error) {
     if (get32(body + 4) != 0)
         return tla_error_set(error, TLA_BAD_COMMAND, "TRIM with 0x%08x after its channel: must be 0", get32(body + 4));
@@ -226,11 +245,6 @@ static void decode_entries(const uint8_t *body, tla_command *command) {
     command->scope = (tla_scope){get32(body + 4), get32(body + 8), get32(body + 12)};
 }
 
-static void get_pes(const uint8_t *bytes, tla_pe_set *pes) {
-    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
-        pes->cubes[i] = (uint16_t)get(bytes + 2 * i, 2);
-}
-
 static tla_status decode_pe_dma(const uint8_t *body, tla_command *command, tla_error *error) {
     const uint32_t write = get32(body + 24), pattern = get32(body + 28);
     if (write > 1 || pattern > UINT8_MAX)
@@ -270,7 +284,9 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes: must be at least %zu for opcode %d",
                              length, least, (int)command->opcode);
     uint32_t count = !counted ? 0 : get32(body + at);
-    tla_status status = check_count(command->opcode, count, length, error);
+    const bool of_units = length == OF_UNITS_BYTES && may_name_units(command->opcode, command->target);
+    tla_status status =
+        of_units ? decode_units(body, command, error) : check_count(command->opcode, count, length, error);
     if (status != TLA_OK) return status;
     switch (command->opcode) {
     case TLA_OP_ALLOC:
@@ -358,6 +374,14 @@ void tla_command_explain(const tla_command *command, tla_error *error) {
     } else if (!known_target((uint32_t)command->target)) {
         tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: target %u must be %d .. %d (tla_target)", name,
                       (unsigned)command->target, TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_LAST);
+    } else if (command->of_units && (opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE)) {
+        tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "%s in units: mode %u must be %d (single), %d (range) or %d (common), target %u %d (IO_CPU) or %d "
+            "(M_CPU), and memory (%u) and format (%u) in range",
+            name, (unsigned)command->units, TLA_UNITS_SINGLE, TLA_UNITS_RANGE, TLA_UNITS_COMMON,
+            (unsigned)command->target, TLA_TARGET_IO_CPU, TLA_TARGET_M_CPU, (unsigned)command->memory,
+            (unsigned)command->format);
     } else if (opcode == TLA_OP_LAUNCH) {
         tla_error_set(error, TLA_INVALID_ARGUMENT, "LAUNCH: programs %u must be at least program %u and its %u PEs",
                       command->programs, command->program, tla_pe_set_count(&command->pes));

@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+static void put_units(const tla_command *c, uint8_t *bytes) {
+    put(bytes, (uint64_t)c->units, 4);
+    put(bytes + 4, 0, 4);
+    for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
+        put(bytes + 8 + 2 * i, c->pes.cubes[i], 2);
+}
+
 tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capacity, size_t *length) {
     tla_descriptor d = {.opcode = c->opcode,
                         .target = c->target,
@@ -34,15 +41,24 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
     tla_status status = tla_descriptor_put_head(&d, head, &head_bytes, &whole);
     if (status) return status;
     const bool leaves = c->opcode == TLA_OP_MOVE && c->elsewhere;
+    const bool of_units = c->of_units && (c->opcode == TLA_OP_ALLOC || c->opcode == TLA_OP_FREE);
+    if (of_units) whole = OF_UNITS_BYTES;
     if (whole > capacity || (leaves && c->to.value & MOVE_ELSEWHERE)) return TLA_INVALID_ARGUMENT;
+    if (of_units && !(may_name_units(c->opcode, c->target) && is_mode_of_units((uint32_t)c->units)))
+        return TLA_INVALID_ARGUMENT;
     memcpy(bytes, head, head_bytes);
     if (leaves) put(bytes + TLA_COMMAND_HEADER_BYTES + 8, MOVE_ELSEWHERE | c->to.value, 8);
+    *length = whole;
+    if (of_units) {
+        put(bytes + 6, whole, 2);
+        put_units(c, bytes + SCALAR_BYTES);
+        return TLA_OK;
+    }
     uint8_t *at = bytes + head_bytes;
     const void *items = c->opcode == TLA_OP_LAUNCH          ? (const void *)c->arguments
                         : tla_opcode_has_entries(c->opcode) ? (const void *)c->entries
                                                             : (const void *)c->blocks;
     for (uint32_t i = 0; at < bytes + whole; i++)
         at += tla_descriptor_put_item(c->opcode, items, i, at);
-    *length = whole;
     return TLA_OK;
 }

@@ -10,6 +10,7 @@ enum { DESCRIPTOR_MAGIC = 0x43414C54 }; /* "TLAC" */
 /* Bytes of descriptors, and places in them, headers included. */
 enum {
     SCALAR_BYTES = 32,
+    OF_UNITS_BYTES = 72, /* ALLOC, FREE: with a mode and PEs behind their scalars */
     ENTRIES_AT = 32,
     VA_ALLOC_BYTES = 24,
     TRIM_BYTES = 24,
@@ -54,6 +55,16 @@ static inline bool meta_is_right(const tla_mem_object_meta *meta) {
 static inline bool programs_fit(uint32_t program, uint32_t programs, const tla_pe_set *pes) {
     const uint32_t count = tla_pe_set_count(pes);
     return program < programs && programs - program >= count;
+}
+
+/* Whether an ALLOC or a FREE may name units: only for a target that owns slices. */
+static inline bool may_name_units(tla_opcode opcode, tla_target target) {
+    return (opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE) &&
+           (target == TLA_TARGET_IO_CPU || target == TLA_TARGET_M_CPU);
+}
+
+static inline bool is_mode_of_units(uint32_t mode) {
+    return mode <= TLA_UNITS_COMMON && mode != TLA_UNITS_LOCKSTEP;
 }
 
 /* Encode and decode the description of an object, and a block, which PUT and the answer to GET share (completion.c). */

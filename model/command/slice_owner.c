@@ -6,21 +6,25 @@
 typedef enum phase { OVER, TELLING, UNDOING } phase;
 
 struct tla_slice_owner {
-    tla_lockstep *lockstep;
-    uint64_t alignment;
+    tla_units *units;
+    uint64_t capacity; /* of a slice */
+    tla_fill fill;
     phase phase;
     bool handed_out; /* the results of the sent_commands must be read */
     uint64_t at_ps;  /* when the round begins */
     unsigned tries;
     tla_command command; /* that has been decided */
-    tla_lockstep_buffer buffer;
+    tla_units_request request;
+    uint64_t offset;
     tla_slice_owner_result result;
     uint64_t not_restored;
     size_t count, asked_count;
     tla_sent_command *sent_commands; /* of a round, with the commands and the numbers of the slices that they go to */
     tla_command *commands;
     size_t *asked;
-    bool *done; /* by slice: it has executed the command */
+    uint32_t *named;  /* slices of the request */
+    bool *takes_part; /* by slice */
+    bool *done;       /* by slice: it has executed the command */
     tla_owned_slice slices[];
 };
 
@@ -31,13 +35,19 @@ tla_status tla_slice_owner_create(const tla_owned_slice *slices, const tla_locks
     tla_slice_owner *o = calloc(1, sizeof *o + count * sizeof o->slices[0]);
     if (!o) return TLA_NO_HOST_MEMORY;
     o->count = count;
-    o->alignment = config->alignment ? config->alignment : 1;
+    o->capacity = config->bank_bytes;
+    o->fill = config->fill;
     o->sent_commands = calloc(count + 1, sizeof *o->sent_commands);
     o->commands = calloc(count + 1, sizeof *o->commands);
     o->asked = calloc(count + 1, sizeof *o->asked);
+    o->named = calloc(count + 1, sizeof *o->named);
+    o->takes_part = calloc(count + 1, sizeof *o->takes_part);
     o->done = calloc(count + 1, sizeof *o->done);
-    tla_status status = o->sent_commands && o->commands && o->asked && o->done ? TLA_OK : TLA_NO_HOST_MEMORY;
-    if (!status) status = tla_lockstep_create(config, &o->lockstep);
+    const bool is_there = o->sent_commands && o->commands && o->asked && o->named && o->takes_part && o->done;
+    tla_status status = is_there ? TLA_OK : TLA_NO_HOST_MEMORY;
+    if (!status && config->fill > TLA_TOP_DOWN) status = TLA_INVALID_ARGUMENT;
+    const tla_units_config units = {config->banks, config->base, config->bank_bytes, config->alignment};
+    if (!status) status = tla_units_create(&units, &o->units);
     if (status) {
         tla_slice_owner_destroy(o);
         return status;
@@ -50,37 +60,49 @@ tla_status tla_slice_owner_create(const tla_owned_slice *slices, const tla_locks
 
 void tla_slice_owner_destroy(tla_slice_owner *o) {
     if (!o) return;
-    tla_lockstep_destroy(o->lockstep);
+    tla_units_destroy(o->units);
     free(o->sent_commands);
     free(o->commands);
     free(o->asked);
+    free(o->named);
+    free(o->takes_part);
     free(o->done);
     free(o);
 }
 
-/* A page of nbytes in every slice. */
-static tla_status take(tla_slice_owner *o, uint64_t nbytes, tla_work *work) {
-    uint64_t all;
-    if (__builtin_mul_overflow(nbytes, (uint64_t)o->count, &all)) return TLA_EXHAUSTED;
-    return tla_lockstep_alloc(o->lockstep, all, nbytes, &o->buffer, work);
+static bool names(const tla_command *command, const tla_location *where) {
+    return !command->of_units || (command->pes.cubes[where->cube] >> where->pe & 1);
 }
 
-/* Returns the range of the list that a FREE releases; only the slices know whether it is live. */
-static tla_lockstep_buffer buffer_of(const tla_slice_owner *o, const tla_command *command) {
-    const uint64_t mask = o->alignment - 1, padded = (command->nbytes + mask) & ~mask;
-    return (tla_lockstep_buffer){
-        .offset = command->pa.value, .bank_bytes = padded, .pages = o->count, .page_bytes = padded};
+/* Finds the lists of a command. TLA_NOT_FOUND: it names a PE without a slice here. */
+static tla_status make_request(tla_slice_owner *o, const tla_command *command) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        o->takes_part[i] = names(command, &o->slices[i].where);
+        if (o->takes_part[i]) o->named[count++] = (uint32_t)i;
+    }
+    o->request = (tla_units_request){.mode = command->of_units ? command->units : TLA_UNITS_LOCKSTEP,
+                                     .fill = o->fill,
+                                     .nbytes = command->nbytes,
+                                     .units = o->named,
+                                     .count = count};
+    return command->of_units && count != tla_pe_set_count(&command->pes) ? TLA_NOT_FOUND : TLA_OK;
 }
 
 tla_status tla_slice_owner_decide(tla_slice_owner *o, const tla_command *command, tla_work *work) {
     o->command = *command;
     o->phase = OVER;
-    if (command->opcode == TLA_OP_ALLOC)
-        return command->memory == TLA_HBM ? take(o, command->nbytes, work) : TLA_UNSUPPORTED;
-    if (command->opcode != TLA_OP_FREE) return TLA_BAD_COMMAND;
-    o->buffer = buffer_of(o, command);
-    const uint64_t capacity = tla_slice_owner_get_stats(o).allocatable, offset = command->pa.value;
-    const bool inside = command->nbytes > 0 && offset < capacity && command->nbytes <= capacity - offset;
+    o->request = (tla_units_request){0};
+    const bool is_alloc = command->opcode == TLA_OP_ALLOC;
+    if (is_alloc && command->memory != TLA_HBM) return TLA_UNSUPPORTED;
+    if (!is_alloc && command->opcode != TLA_OP_FREE) return TLA_BAD_COMMAND;
+    const tla_status status = make_request(o, command);
+    if (status) return status;
+    uint64_t all;
+    if (is_alloc && __builtin_mul_overflow(command->nbytes, (uint64_t)o->count, &all)) return TLA_EXHAUSTED;
+    if (is_alloc) return tla_units_alloc(o->units, &o->request, &o->offset, work);
+    o->offset = command->pa.value;
+    const bool inside = command->nbytes > 0 && o->offset < o->capacity && command->nbytes <= o->capacity - o->offset;
     return inside ? TLA_OK : TLA_INVALID_ARGUMENT;
 }
 
@@ -92,7 +114,7 @@ static void enter(tla_slice_owner *o, phase next, uint64_t at_ps) {
 
 void tla_slice_owner_tell(tla_slice_owner *o, uint64_t at_ps) {
     o->handed_out = false; /* who made the last sent_commands may have been stopped */
-    o->result = (tla_slice_owner_result){.offset = o->buffer.offset, .done_ps = at_ps};
+    o->result = (tla_slice_owner_result){.offset = o->offset, .done_ps = at_ps};
     for (size_t i = 0; i < o->count; i++)
         o->done[i] = false;
     enter(o, TELLING, at_ps);
@@ -107,7 +129,7 @@ static tla_command message_to(const tla_slice_owner *o, size_t slice, bool place
                            .memory = TLA_HBM,
                            .object = o->command.object,
                            .nbytes = o->command.nbytes};
-    message.pa.value = o->slices[slice].base.value + o->buffer.offset;
+    message.pa.value = o->slices[slice].base.value + o->offset;
     return message;
 }
 
@@ -115,7 +137,7 @@ static void ask(tla_slice_owner *o) {
     const bool place = (o->command.opcode == TLA_OP_ALLOC) == (o->phase == TELLING);
     o->asked_count = 0;
     for (size_t i = 0; i < o->count; i++) {
-        if (o->phase == UNDOING && !o->done[i]) continue;
+        if (!(o->phase == UNDOING ? o->done : o->takes_part)[i]) continue;
         const size_t n = o->asked_count++;
         o->asked[n] = i;
         o->commands[n] = message_to(o, i, place);
@@ -129,9 +151,9 @@ static void ask(tla_slice_owner *o) {
 static void end(tla_slice_owner *o) {
     o->phase = OVER;
     if (o->command.opcode == TLA_OP_ALLOC) {
-        if (o->result.status) tla_lockstep_free(o->lockstep, o->buffer, NULL);
+        if (o->result.status) tla_units_free(o->units, &o->request, o->offset, NULL);
     } else if (!o->result.status) {
-        o->result.status = tla_lockstep_free(o->lockstep, o->buffer, &o->result.work);
+        o->result.status = tla_units_free(o->units, &o->request, o->offset, &o->result.work);
         if (o->result.status) enter(o, UNDOING, o->at_ps);
     }
     o->result.done_ps = o->at_ps;
@@ -187,10 +209,27 @@ tla_slice_owner_result tla_slice_owner_get_result(const tla_slice_owner *o) {
     return o->result;
 }
 
-tla_bank_stats tla_slice_owner_get_stats(const tla_slice_owner *o) {
-    tla_bank_stats stats = {0};
-    tla_lockstep_get_stats(o->lockstep, 0, &stats);
+static const tla_units_request of_all = {.mode = TLA_UNITS_LOCKSTEP, .nbytes = 1};
+
+/* Of the lists of a request at once; an invalid one is about all slices. */
+static tla_bank_stats get_stats(const tla_slice_owner *o, const tla_units_request *request) {
+    tla_bank_stats stats = {.allocatable = o->capacity};
+    if (tla_units_get_room(o->units, request, &stats.free, &stats.largest_free))
+        tla_units_get_room(o->units, &of_all, &stats.free, &stats.largest_free);
+    stats.allocated = stats.allocatable - stats.free;
     return stats;
+}
+
+tla_bank_stats tla_slice_owner_get_stats(const tla_slice_owner *o) {
+    return get_stats(o, &of_all);
+}
+
+tla_bank_stats tla_slice_owner_get_slice_stats(const tla_slice_owner *o, uint32_t slice) {
+    return get_stats(o, &(tla_units_request){.mode = TLA_UNITS_SINGLE, .nbytes = 1, .units = &slice, .count = 1});
+}
+
+tla_bank_stats tla_slice_owner_get_room(const tla_slice_owner *o) {
+    return get_stats(o, &o->request);
 }
 
 uint64_t tla_slice_owner_not_restored(const tla_slice_owner *o) {

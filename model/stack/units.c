@@ -8,6 +8,7 @@
 
 struct tla_units {
     tla_units_config config;
+    uint64_t *used;        /* bytes, by list */
     tla_free_list lists[]; /* by unit; then lockstep's */
 };
 
@@ -23,11 +24,12 @@ tla_status tla_units_create(const tla_units_config *config, tla_units **out) {
     if (c.alignment == 0) c.alignment = 1;
     const uint64_t mask = c.alignment - 1;
     if (c.units == 0 || c.units == TLA_UNITS_ALL || c.bytes == 0 || c.base > largest || c.bytes > largest - c.base ||
-        (c.alignment & mask) || ((c.base | c.bytes) & mask))
+        (c.alignment & mask) || (c.base & mask))
         return TLA_INVALID_ARGUMENT;
     tla_units *u = calloc(1, sizeof *u + ((size_t)c.units + 1) * sizeof u->lists[0]);
     if (!u) return TLA_NO_HOST_MEMORY;
-    for (u->config.units = 0; u->config.units <= c.units; u->config.units++) {
+    u->used = calloc((size_t)c.units + 1, sizeof *u->used);
+    for (u->config.units = 0; u->used && u->config.units <= c.units; u->config.units++) {
         tla_free_list *list = &u->lists[u->config.units];
         tla_free_join join;
         if (tla_free_list_init(list)) break;
@@ -39,6 +41,7 @@ tla_status tla_units_create(const tla_units_config *config, tla_units **out) {
     if (u->config.units <= c.units) {
         while (u->config.units > 0)
             tla_free_list_release(&u->lists[--u->config.units]);
+        free(u->used);
         free(u);
         return TLA_NO_HOST_MEMORY;
     }
@@ -51,14 +54,17 @@ void tla_units_destroy(tla_units *u) {
     if (!u) return;
     for (size_t i = 0; i <= u->config.units; i++)
         tla_free_list_release(&u->lists[i]);
+    free(u->used);
     free(u);
 }
 
 /* A list of a request, and the bytes that must be free there. */
 typedef struct part {
     tla_free_list *list;
+    uint64_t *used;
     uint64_t nbytes;
-    bool taken; /* the buffer is live in this list */
+    bool taken;  /* the buffer is live in this list */
+    bool walked; /* by the engine, which passes over the lists of units that hold no buffer */
 } part;
 
 /* A request in figures: its parts are those of `units` units, and then lockstep's. */
@@ -79,9 +85,11 @@ static uint64_t extent(const plan *p, size_t i) {
 static part part_of(const plan *p, size_t i) {
     const tla_units_request *r = p->request;
     const bool own = r->mode == TLA_UNITS_SINGLE || r->mode == TLA_UNITS_COMMON;
-    if (i == p->units) return (part){list_of(p->u, TLA_UNITS_ALL), p->nbytes, !own};
-    const uint32_t unit = r->mode == TLA_UNITS_LOCKSTEP ? (uint32_t)i : r->units[i];
-    return (part){list_of(p->u, unit), extent(p, i), own};
+    const bool all = i == p->units;
+    const uint32_t unit = all ? p->u->config.units : r->mode == TLA_UNITS_LOCKSTEP ? (uint32_t)i : r->units[i];
+    uint64_t *const used = &p->u->used[unit];
+    const bool taken = own != all;
+    return (part){list_of(p->u, unit), used, all ? p->nbytes : extent(p, i), taken, taken || all || *used > 0};
 }
 
 static bool make_plan(const tla_units *u, const tla_units_request *r, plan *p) {
@@ -103,11 +111,12 @@ static uint64_t end_of(tla_block block) {
 }
 
 /* Finds the lowest address from `from` on, or the highest up to it, that has nbytes free in a list. */
-static bool next_in(const tla_free_list *list, tla_fill fill, uint64_t from, uint64_t nbytes, uint64_t *address) {
+static bool next_in(const part *in, const plan *p, tla_fill fill, uint64_t nbytes, uint64_t *address) {
+    const tla_free_list *list = in->list;
+    const uint64_t from = *address;
     tla_free_spot spot;
     bool below = tla_free_list_up_to(list, from, &spot);
     if (fill == TLA_BOTTOM_UP) {
-        *address = from;
         if (below && end_of(spot.block) >= from + nbytes) return true;
         if (!tla_free_list_first_from(list, from, nbytes, &spot)) return false;
         *address = spot.block.offset;
@@ -115,7 +124,7 @@ static bool next_in(const tla_free_list *list, tla_fill fill, uint64_t from, uin
     }
     if (below && spot.block.nbytes < nbytes) below = tla_free_list_last_below(list, spot.block.offset, nbytes, &spot);
     if (!below) return false;
-    const uint64_t last = end_of(spot.block) - nbytes;
+    const uint64_t last = (end_of(spot.block) - nbytes) & ~(p->u->config.alignment - 1);
     *address = last < from ? last : from;
     return true;
 }
@@ -126,7 +135,7 @@ static bool find(const plan *p, tla_fill fill, uint64_t same, uint64_t *address)
     for (size_t i = p->units, agreed = 0; agreed <= p->units; i = i == 0 ? p->units : i - 1) {
         const part at = part_of(p, i);
         const uint64_t before = *address;
-        if (!next_in(at.list, fill, before, same ? same : at.nbytes, address)) return false;
+        if (at.walked && !next_in(&at, p, fill, same ? same : at.nbytes, address)) return false;
         agreed = *address == before ? agreed + 1 : 1;
     }
     return true;
@@ -139,12 +148,19 @@ typedef struct room {
 /* Adds up the bytes that are free in all lists of a request at once. */
 static room room_in_all(const plan *p) {
     const tla_units_config *c = &p->u->config;
-    room all = {0, 0};
+    const tla_free_list *lockstep = list_of(p->u, TLA_UNITS_ALL);
+    room all = {c->bytes - p->u->used[c->units], tla_free_list_largest(lockstep)};
+    bool alone = true;
+    for (size_t i = 0; i < p->units; i++)
+        alone &= *part_of(p, i).used == 0;
+    if (alone) return all;
+    all = (room){0, 0};
     for (uint64_t at = c->base; at < c->base + c->bytes && find(p, TLA_BOTTOM_UP, c->alignment, &at);) {
         uint64_t end = c->base + c->bytes;
         for (size_t i = 0; i <= p->units; i++) {
+            const part of = part_of(p, i);
             tla_free_spot spot;
-            if (tla_free_list_up_to(part_of(p, i).list, at, &spot) && end_of(spot.block) < end)
+            if (of.walked && tla_free_list_up_to(of.list, at, &spot) && end_of(spot.block) < end)
                 end = end_of(spot.block);
         }
         all.free += end - at;
@@ -159,8 +175,10 @@ static tla_status no_fit(const plan *p, room all) {
 }
 
 static tla_status search_in_vain(const plan *p, tla_work *work) {
-    for (size_t i = 0; i <= p->units; i++)
-        tla_list_search_in_vain(part_of(p, i).list, 0, work);
+    for (size_t i = 0; i <= p->units; i++) {
+        const part at = part_of(p, i);
+        if (at.walked) tla_list_search_in_vain(at.list, 0, work);
+    }
     return no_fit(p, room_in_all(p));
 }
 
@@ -182,10 +200,11 @@ static tla_status take(const plan *p, uint64_t address, tla_work *work) {
         const part at = part_of(p, i);
         const uint64_t count = tla_free_list_count(at.list);
         tla_free_spot spot;
-        if (!tla_free_list_up_to(at.list, address, &spot)) continue; /* find has seen it */
+        if (!at.walked || !tla_free_list_up_to(at.list, address, &spot)) continue; /* find has seen it */
         const uint64_t visited = p->request->fill == TLA_BOTTOM_UP ? spot.rank + 1 : count - spot.rank;
         if (at.taken) {
             tla_list_take(at.list, &spot, (tla_block){address, at.nbytes}, visited, work);
+            *at.used += at.nbytes;
         } else {
             work->nodes_visited += visited;
             work->list_length += count;
@@ -201,7 +220,7 @@ tla_status tla_units_alloc(tla_units *u, const tla_units_request *request, uint6
     if (!make_plan(u, request, &p)) return TLA_INVALID_ARGUMENT;
     if (p.nbytes > u->config.bytes) return search_in_vain(&p, work);
     uint64_t at = u->config.base;
-    if (request->fill == TLA_TOP_DOWN) at += u->config.bytes - p.nbytes;
+    if (request->fill == TLA_TOP_DOWN) at += (u->config.bytes - p.nbytes) & ~(u->config.alignment - 1);
     if (!find(&p, request->fill, 0, &at)) return search_in_vain(&p, work);
     const tla_status status = take(&p, at, work);
     if (!status) *address = at;
@@ -226,6 +245,17 @@ tla_status tla_units_reserve(tla_units *u, const tla_units_request *request, uin
     return take(&p, address, work ? work : &unwanted);
 }
 
+/* Gives a range back to a list, into which the engine inserts it in the direction of its searches. */
+static tla_status give_back(const part *to, tla_fill fill, uint64_t address, tla_work *work) {
+    const uint64_t count = tla_free_list_count(to->list), before = work->insert_nodes;
+    tla_free_join join;
+    const tla_status status = tla_list_put(to->list, (tla_block){address, to->nbytes}, &join, work);
+    if (status) return status;
+    if (fill == TLA_TOP_DOWN) work->insert_nodes = before + count - join.rank;
+    *to->used -= to->nbytes;
+    return TLA_OK;
+}
+
 tla_status tla_units_free(tla_units *u, const tla_units_request *request, uint64_t address, tla_work *work) {
     tla_work unwanted = {0};
     plan p;
@@ -239,20 +269,29 @@ tla_status tla_units_free(tla_units *u, const tla_units_request *request, uint64
     status = make_room(&p);
     for (size_t i = 0; i <= p.units && !status; i++) {
         const part at = part_of(&p, i);
-        tla_free_join join;
-        if (at.taken) status = tla_list_put(at.list, (tla_block){address, at.nbytes}, &join, work ? work : &unwanted);
+        if (at.taken) status = give_back(&at, request->fill, address, work ? work : &unwanted);
     }
     return status;
+}
+
+tla_status tla_units_get_room(const tla_units *u, const tla_units_request *request, uint64_t *free,
+                              uint64_t *largest_free) {
+    plan p;
+    if (!make_plan(u, request, &p)) return TLA_INVALID_ARGUMENT;
+    const room all = room_in_all(&p);
+    *free = all.free;
+    *largest_free = all.largest;
+    return TLA_OK;
 }
 
 tla_status tla_units_get_stats(const tla_units *u, uint32_t unit, tla_units_stats *stats) {
     if (unit >= u->config.units && unit != TLA_UNITS_ALL) return TLA_OUT_OF_RANGE;
     const tla_free_list *list = list_of(u, unit);
-    *stats = (tla_units_stats){.largest_free = tla_free_list_largest(list), .free_blocks = tla_free_list_count(list)};
-    tla_free_spot spot;
-    for (uint64_t at = 0; tla_free_list_first_from(list, at, 1, &spot); at = end_of(spot.block))
-        stats->free += spot.block.nbytes;
-    stats->used = u->config.bytes - stats->free;
+    const uint64_t used = u->used[unit == TLA_UNITS_ALL ? u->config.units : unit];
+    *stats = (tla_units_stats){.used = used,
+                               .free = u->config.bytes - used,
+                               .largest_free = tla_free_list_largest(list),
+                               .free_blocks = tla_free_list_count(list)};
     return TLA_OK;
 }
 

@@ -87,6 +87,7 @@
 #include "tlmalloc/base/memory_kind.h"
 #include "tlmalloc/cache/objects.h"
 #include "tlmalloc/stack/stack.h"
+#include "tlmalloc/stack/units.h"
 #include "tlmalloc/vm/page_table.h"
 
 #ifdef __cplusplus
@@ -234,16 +235,18 @@ typedef struct tla_command {
     bool busy;       /* EVICT: TLA_BUSY when nothing can be evicted now */
     uint64_t key;    /* PUT, GET, REMOVE */
     tla_mem_object_meta meta; /* PUT */
-    uint64_t nbytes;     /* ALLOC and similar commands, VA_ALLOC, PE_DMA; FREE, VA_FREE, PLACE: the size of the block */
-    tla_paddr pa;        /* FREE, PLACE, REF, UNREF, PIN, UNPIN, MOVE, PE_DMA */
-    bool elsewhere;      /* MOVE: to a block at another controller */
-    tla_paddr to;        /* that block, below 2^63; memory has no meaning then */
-    uint64_t timeout_ps; /* PIN; 0: none */
-    tla_vaddr va;        /* VA_FREE */
-    tla_scope scope;     /* commands with entries (tla_opcode_has_entries) */
+    uint64_t nbytes; /* ALLOC and similar commands, VA_ALLOC, PE_DMA; FREE, VA_FREE, PLACE: the size of the block */
+    tla_paddr pa;    /* FREE, PLACE, REF, UNREF, PIN, UNPIN, MOVE, PE_DMA */
+    bool elsewhere;  /* MOVE: to a block at another controller */
+    tla_paddr to;    /* that block, below 2^63; memory has no meaning then */
+    bool of_units;   /* ALLOC, FREE, for an IO_CPU or M_CPU that owns slices: some of them; else all in lockstep */
+    tla_units_mode units;               /* of_units: single, range or common (units.h) */
+    uint64_t timeout_ps;                /* PIN; 0: none */
+    tla_vaddr va;                       /* VA_FREE */
+    tla_scope scope;                    /* commands with entries (tla_opcode_has_entries) */
     uint32_t kernel, program, programs; /* LAUNCH */
     uint64_t target_start_ps;           /* LAUNCH, PE_DMA */
-    tla_pe_set pes;                     /* LAUNCH, PE_DMA */
+    tla_pe_set pes;                     /* LAUNCH, PE_DMA; with of_units: the slices of the block */
     bool write;                         /* PE_DMA */
     uint8_t pattern;                    /* PE_DMA */
     uint32_t count;                     /* commands with entries: entries; LAUNCH: arguments; batches, PUT: blocks */
@@ -287,7 +290,8 @@ typedef struct tla_completion {
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size. TLA_INVALID_ARGUMENT for an unknown opcode,
- * target, memory or format, too large a stream, or invalid programs. The same error reports a command with entries that
+ * target, memory or format, too large a stream, invalid programs, or an invalid mode or target with of_units. The same
+ * error reports a command with entries that
  * has none, too many entries or arguments, and too small a capacity. After an error nothing is written. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 

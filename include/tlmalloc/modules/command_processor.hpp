@@ -34,8 +34,9 @@ using dispatch_route = tla_dispatch_route;
 // route or an unknown kernel; TLA_BUSY if a PE still runs a kernel of this processor. If a PE runs a kernel of another
 // sender, the LAUNCH can fail after other kernels have begun.
 //
-// With `slices` the processor owns their free list (lockstep.h), and accepts ALLOC and FREE of HBM for all slices. A
-// reset (resettable.hpp) ends every command at once, and waits for the answers from below.
+// With `slices` the processor owns their free lists (units.h), and accepts ALLOC and FREE of HBM: for all slices in
+// lockstep, or for those of named PEs. A reset (resettable.hpp) ends every command at once, and waits for the answers
+// from below.
 //
 // Parameters, sockets, statistics, figures, errors and behaviour: model/modules/platform/COMMAND_PROCESSOR.md.
 class command_processor : public instrumented, public resettable, private command_handler {
@@ -68,7 +69,7 @@ class command_processor : public instrumented, public resettable, private comman
         std::uint64_t not_restored = 0; // routes along which the processor could not take a command back, and slices in
                                         // which it could not undo a command
         std::uint64_t allocs = 0, frees = 0; // among `commands`: for all slices, failed commands included
-        tla_bank_stats list{};               // list of every owned slice
+        tla_bank_stats list{};               // of every owned slice: free are the bytes that are free in all of them
     };
 
     tlm_utils::simple_initiator_socket<command_processor> out{"out"};
@@ -92,6 +93,10 @@ class command_processor : public instrumented, public resettable, private comman
     std::uint64_t way_ps(const tla_pe_set &pes) const;
 
     statistics get_statistics() const;
+
+    // Returns the bytes that a block of an owned slice alone can still get. `slice` is an index into config::slices;
+    // another index is a configuration error.
+    tla_bank_stats slice_statistics(std::size_t slice) const;
     std::vector<statistics_group> list_statistics() const override;
 
   private:

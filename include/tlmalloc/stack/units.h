@@ -15,9 +15,11 @@
  * uses either range or single buffers, never both; here both are allowed.
  *
  * The lowest address wins, or with TLA_TOP_DOWN the highest. The modelled engine walks all lists of a request in step,
- * from below or from above. Its receipt counts in each list the nodes up to the block that holds the range; when
- * nothing fits, all nodes. list_length is the sum over these lists. A common buffer takes a range from each list of its
- * units, and a FREE returns as many. Not thread safe; one owner at a time. */
+ * from below or from above, and passes over the lists of units without a buffer, unless it takes the range from there.
+ * Its receipt counts in each list the nodes up to the block that holds the range; when nothing fits, all nodes.
+ * list_length is the sum over these lists. With lockstep buffers only, the receipts are those of a single list. A
+ * common buffer takes a range from each list of its units, and a FREE returns as many. Not thread safe; one owner at a
+ * time. */
 #ifndef TLMALLOC_STACK_UNITS_H
 #define TLMALLOC_STACK_UNITS_H
 
@@ -32,7 +34,7 @@ typedef struct tla_units tla_units;
 typedef struct tla_units_config {
     uint32_t units;     /* at least 1 */
     uint64_t base;      /* first address in every unit; a multiple of alignment */
-    uint64_t bytes;     /* bytes of every unit, a multiple of alignment, at least 1; base + bytes at most 2^63 */
+    uint64_t bytes;     /* bytes of every unit, at least 1; base + bytes at most 2^63 */
     uint64_t alignment; /* addresses are multiples of it, and sizes are rounded up to it; a power of two, 0 = 1 */
 } tla_units_config;
 
@@ -41,7 +43,7 @@ typedef enum tla_units_mode { TLA_UNITS_SINGLE, TLA_UNITS_LOCKSTEP, TLA_UNITS_RA
 /* A buffer without its address. */
 typedef struct tla_units_request {
     tla_units_mode mode;
-    tla_fill fill;           /* of an allocation */
+    tla_fill fill;           /* of the engine's walk; where a buffer is freed, it changes the receipt only */
     uint64_t nbytes;         /* in each of its units, 1 .. 2^63; unused with extents */
     const uint32_t *units;   /* its units in ascending order; of lockstep: unused */
     size_t count;            /* of them, at least 1; of single: 1; of lockstep: unused */
@@ -85,6 +87,11 @@ tla_status tla_units_free(tla_units *units, const tla_units_request *request, ui
  * Returns the status; total_free and largest_free of *error (may be NULL) are those of all its lists at once. */
 tla_status tla_units_explain(const tla_units *units, const char *what, const tla_units_request *request,
                              tla_error *error);
+
+/* Bytes that are free in all lists of a request at once, and the largest such range. TLA_INVALID_ARGUMENT as
+ * tla_units_alloc. */
+tla_status tla_units_get_room(const tla_units *units, const tla_units_request *request, uint64_t *free,
+                              uint64_t *largest_free);
 
 /* Statistics of a unit's list, or of lockstep's (TLA_UNITS_ALL). TLA_OUT_OF_RANGE for a unit that does not exist. */
 tla_status tla_units_get_stats(const tla_units *units, uint32_t unit, tla_units_stats *stats);

@@ -116,7 +116,7 @@ static std::uint64_t next_cycle(std::uint64_t ps, std::uint64_t clock_ps) {
     return tla_command_queue_look(&idle, ps).start_ps;
 }
 
-// One decision for all slices; a FREE is on the list when all of them have given the block back.
+// One decision for all its slices; a FREE is on the lists when all of them have given the block back.
 std::uint64_t command_processor::execute_for_slices(unsigned port, const tla_command &command,
                                                     std::uint64_t arrival_ps) {
     tla_work work{};
@@ -139,7 +139,7 @@ std::uint64_t command_processor::execute_for_slices(unsigned port, const tla_com
         work.nodes_visited += told.work.nodes_visited;
         done_ps = told.done_ps;
     }
-    const tla_bank_stats list = tla_slice_owner_get_stats(owner_.get());
+    const tla_bank_stats list = tla_slice_owner_get_room(owner_.get());
     completion.nbytes = command.nbytes;
     completion.total_free = list.free;
     completion.largest_free = list.largest_free;
@@ -207,6 +207,13 @@ command_processor::statistics command_processor::get_statistics() const {
     result.not_restored += tla_slice_owner_not_restored(owner_.get());
     result.list = tla_slice_owner_get_stats(owner_.get());
     return result;
+}
+
+tla_bank_stats command_processor::slice_statistics(std::size_t slice) const {
+    if (slice >= config_.slices.size())
+        refuse_config("slice_statistics: slice " + std::to_string(slice) + " must be below " +
+                      std::to_string(config_.slices.size()));
+    return tla_slice_owner_get_slice_stats(owner_.get(), static_cast<std::uint32_t>(slice));
 }
 
 std::vector<statistics_group> command_processor::list_statistics() const {
