@@ -48,6 +48,7 @@ class runtime {
         bool read_only = false; // PEs may not write it: a store by a virtual address fails with TLA_PERMISSION of the
                                 // MMU
         bool fixed = false;     // its blocks never move: somebody reaches them by physical addresses
+        placing slices = placing::lockstep; // another requires HBM with controller.lockstep: else TLA_UNSUPPORTED
     };
 
     // Throws std::bad_alloc without host memory.
@@ -354,14 +355,7 @@ class runtime {
         pe_location where; // with an owner: the first PE of its slices
         std::uint64_t total_free, largest_free;
     };
-    using owned_place = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>; // SIP and cube of the owner, offset
-    struct slice_move {                                                          // of a part of a tensor
-        std::size_t part;
-        bool sent;
-        tla_completion completion;
-        bool has_moved() const { return sent && !completion.status; }
-    };
-    class slices_moving;
+    class owned_slices;
 
     tla_status try_to_dispatch(tla_command &command, const std::vector<pe_location> &pes, const char *what,
                                tla_error *error, launched *result);
@@ -394,23 +388,7 @@ class runtime {
     void tell_shortage(tla_memory_kind memory, const std::vector<shard> &wanted,
                        const std::vector<tla_completion> &completions, tla_error *error) const;
     bool in_lockstep(tla_memory_kind kind) const { return kind == TLA_HBM && settings_.lockstep != TLA_LOCKSTEP_OFF; }
-    std::vector<tla_completion> allocate_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
-                                                     std::uint32_t correlation_id);
-    std::vector<tla_completion> free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id);
-    addressed_command to_owner(const pe_location &where, tla_command command) const;
-    addressed_command alloc_of_owner(const pe_location &where, std::uint64_t nbytes, std::uint32_t object,
-                                     std::uint32_t correlation_id) const;
     std::uint64_t memory_base(const pe_location &where, tla_memory_kind memory) const;
-    pe_location first_of_owner(const pe_location &where) const;
-    owned_place place_in_slices(const pe_location &where, std::uint64_t offset) const;
-    owned_place place_in_slices(const shard &s) const;
-    std::size_t count_parts(const tensor &t, const owned_place &place) const;
-    tla_status free_place(const tensor &t, const shard &s, std::uint32_t correlation_id, const std::string &what,
-                          tla_error *error);
-    void move_in_slices(tensor &t, std::vector<slice_move> &moves, std::uint64_t offset, std::uint32_t correlation_id);
-    void move_back(tensor &t, std::vector<slice_move> moves, std::uint64_t offset, std::uint32_t correlation_id);
-    tla_status move_in_lockstep(tensor &t, std::size_t part, const std::string &what, tla_completion &done,
-                                tla_error *error);
     tla_status free_shards(tensor &t, std::uint32_t correlation_id, tla_error *error);
     tla_status free_owed(tla_error *error);
     std::vector<tla_completion> allocate_blocks(const tensor &t, const std::vector<shard> &wanted,
@@ -456,14 +434,13 @@ class runtime {
     class launch_under_way;
     class pool;
     class pager;
-    std::unique_ptr<pool> pool_;         // host.pool; or null
-    std::unique_ptr<pager> pager_;       // mmu.eviction; or null
-    std::unique_ptr<launch_pads> pads_;  // launches in flight
-    std::uint64_t faults_served_ps_ = 0; // time of the last page fault's answer
+    std::unique_ptr<pool> pool_;           // host.pool; or null
+    std::unique_ptr<pager> pager_;         // mmu.eviction; or null
+    std::unique_ptr<launch_pads> pads_;    // launches in flight
+    std::unique_ptr<owned_slices> slices_; // with controller.lockstep: blocks that owners have placed
+    std::uint64_t faults_served_ps_ = 0;   // time of the last page fault's answer
     std::vector<refused_page> refused_pages_;
     bool many_free_blocks_ = false;
-    std::map<owned_place, std::uint64_t> owned_blocks_; // blocks that owners have placed: bytes in every slice
-    std::set<owned_place> moving_places_;               // from and to which such a block moves
     std::vector<shard> owed_;        // blocks whose FREE failed in spite of all retries, or for lack of a list node
     std::list<tensor> still_mapped_; // shards whose UNMAP failed in spite of all retries, or for lack of memory
 };

@@ -22,6 +22,11 @@ enum class spread {
     matrix = TLA_SPREAD_MATRIX
 };
 
+// The ways in which the owner of slices (controller.lockstep) places the parts of a tensor (units.h): at one offset of
+// all its slices (lockstep), of the slices with a part (range, common), or each part alone (single). Lockstep avoids
+// all that lies in any slice, range and common what lies in theirs. Later blocks avoid a range in every slice.
+enum class placing { lockstep, single, range, common };
+
 struct tensor {
     std::string name;
     tla_vaddr va;
@@ -38,6 +43,7 @@ struct tensor {
     shard home{};                       // mmu.eviction, on demand: place of all pages in the host's memory, or 0 bytes
     std::vector<bool> at_home{};        // of each page: its bytes there are valid
     unsigned leaving = 0;               // blocks on their way to another controller
+    placing slices = placing::lockstep;
 };
 
 // A tensor of a plan (plan.h): `nbytes` in every PE's slice, `offset` above the plan's start in that slice.

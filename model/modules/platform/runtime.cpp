@@ -5,6 +5,7 @@
 #include "modules/memory/owed_frees.hpp"
 #include "modules/pe/launch_pads.hpp"
 #include "runtime_pager.hpp"
+#include "runtime_slices.hpp"
 #include "runtime_text.hpp"
 
 #include <algorithm>
@@ -16,7 +17,9 @@ static std::uint32_t bit(std::uint32_t number) {
     return number < 32 ? 1u << number : 0;
 }
 
-runtime::runtime(config settings) : settings_(std::move(settings)), pads_(std::make_unique<launch_pads>(settings_)) {
+runtime::runtime(config settings)
+    : settings_(std::move(settings)), pads_(std::make_unique<launch_pads>(settings_)),
+      slices_(std::make_unique<owned_slices>(*this)) {
     for (const pe_location &pe : settings_.pes) {
         scope_.sip_mask |= bit(pe.sip);
         scope_.die_mask |= bit(pe.cube);
@@ -55,11 +58,16 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     tla_error why{};
     if (const tla_status status = check_memory(where.memory, &why))
         return tla_error_set(error, status, "tensor %s: %s", name.c_str(), why.text);
+    if (where.slices != placing::lockstep && !in_lockstep(where.memory))
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "tensor %s: no owner places blocks for slices: set controller.lockstep, in the HBM",
+                             name.c_str());
     std::vector<shard> wanted(where.pes.size());
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
-    return make_tensor({name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory, where.read_only, where.fixed},
-                       wanted, made, error);
+    tensor wished{name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory, where.read_only, where.fixed};
+    wished.slices = where.slices;
+    return make_tensor(std::move(wished), wanted, made, error);
 }
 
 tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layout &where, tensor **made,

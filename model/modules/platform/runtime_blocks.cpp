@@ -2,6 +2,7 @@
 #include "host_pool.hpp"
 #include "modules/memory/owed_frees.hpp"
 #include "runtime_places.hpp"
+#include "runtime_slices.hpp"
 #include "runtime_text.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ tla_status runtime::check_memory(tla_memory_kind memory, tla_error *error) const
 }
 
 void runtime::remember(tla_memory_kind memory, const pe_location &pe, const tla_completion &completion) {
-    const pe_location where = in_lockstep(memory) ? first_of_owner(pe) : tla_memory_of_pe(memory, pe);
+    const pe_location where = in_lockstep(memory) ? slices_->first_of_owner(pe) : tla_memory_of_pe(memory, pe);
     const free_list now{memory, where, completion.total_free, completion.largest_free};
     const auto known = std::find_if(free_lists_.begin(), free_lists_.end(), [&](const free_list &list) {
         return list.memory == memory && same(list.where, where);
@@ -39,7 +40,7 @@ void runtime::remember(tla_memory_kind memory, const pe_location &pe, const tla_
 // One after the other by way of the driver and the pool; where there is neither, all at once.
 std::vector<tla_completion> runtime::allocate_blocks(const tensor &t, const std::vector<shard> &wanted,
                                                      std::uint32_t correlation_id) {
-    if (in_lockstep(t.memory)) return allocate_in_lockstep(t, wanted, correlation_id);
+    if (in_lockstep(t.memory)) return slices_->allocate(t, wanted, correlation_id);
     std::vector<tla_completion> completions;
     std::vector<addressed_command> at_once;
     for (const shard &s : wanted) {
@@ -71,7 +72,7 @@ std::vector<tla_completion> runtime::free_blocks(const tensor &t, std::uint32_t 
             at_once.push_back(to_controller(settings_.control_port, TLA_OP_FREE, memory_of(s), s, correlation_id));
     if (one_by_one) return completions;
     const std::vector<tla_completion> alone = send_commands(way::fabric, std::move(at_once)),
-                                      together = free_in_lockstep(placed, correlation_id);
+                                      together = slices_->free(placed, correlation_id);
     auto next_alone = alone.begin(), next_together = together.begin();
     for (const shard &s : t.shards)
         completions.push_back(in_lockstep(memory_of(s)) ? *next_together++ : *next_alone++);

@@ -1,6 +1,7 @@
 // Calls of the runtime, which a reset of the host ends, and what one leaves of all that it knows.
 #include "host_pool.hpp"
 #include "runtime_pager.hpp"
+#include "runtime_slices.hpp"
 
 namespace tlmalloc {
 
@@ -27,7 +28,7 @@ void runtime::forget_all() {
         list->clear();
     free_lists_.clear();
     owed_.clear();
-    owned_blocks_.clear();
+    slices_->forget_all();
     refused_pages_.clear();
     if (pool_) pool_ = std::make_unique<pool>(*this);
     if (pager_) pager_->forget_all();

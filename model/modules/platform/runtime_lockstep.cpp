@@ -1,7 +1,8 @@
 // Tensors in slices that have one owner: which parts of a tensor are one decision, and where the parts lie then.
 #include "modules/memory/owed_frees.hpp"
+#include "runtime_places.hpp"
+#include "runtime_slices.hpp"
 #include "tlmalloc/command/control_port.h"
-#include "tlmalloc/modules/runtime.hpp"
 
 #include <algorithm>
 
@@ -19,7 +20,19 @@ void join(decision &d, std::size_t part, std::uint64_t nbytes) {
     d.parts.push_back(part);
 }
 
+void add(tla_pe_set &pes, const pe_location &pe) {
+    pes.cubes[pe.cube] = static_cast<std::uint16_t>(pes.cubes[pe.cube] | 1u << pe.pe);
+}
+
+tla_units_mode mode_of(placing how) {
+    return how == placing::single ? TLA_UNITS_SINGLE : how == placing::range ? TLA_UNITS_RANGE : TLA_UNITS_COMMON;
+}
+
 } // namespace
+
+bool runtime::owned_slices::place::operator<(const place &other) const {
+    return std::tie(first.sip, first.cube, offset) < std::tie(other.first.sip, other.first.cube, other.offset);
+}
 
 std::uint64_t runtime::memory_base(const pe_location &where, tla_memory_kind kind) const {
     tla_paddr pa{};
@@ -33,88 +46,106 @@ std::uint64_t runtime::memory_base(const pe_location &where, tla_memory_kind kin
     return pa.value;
 }
 
-// A command about all slices of a PE's cube or SIP goes to the processor that owns them.
-runtime::addressed_command runtime::to_owner(const pe_location &where, tla_command command) const {
-    const std::uint64_t port = settings_.control_port * std::uint64_t{TLA_PORT_BYTES};
-    const bool of_cube = settings_.lockstep == TLA_LOCKSTEP_CUBE;
+// A command about slices of a PE's cube or SIP goes to the processor that owns them.
+runtime::addressed_command runtime::owned_slices::to_owner(const pe_location &where, tla_opcode opcode,
+                                                           const block &which, std::uint32_t correlation_id) const {
+    const std::uint64_t port = of_.settings_.control_port * std::uint64_t{TLA_PORT_BYTES};
+    const bool of_cube = of_.settings_.lockstep == TLA_LOCKSTEP_CUBE;
     tla_paddr pa{};
     if (of_cube)
         tla_paddr_m_cpu_control(where.sip, where.cube, port, &pa);
     else
         tla_paddr_io_cpu_control(where.sip, port, &pa);
-    command.target = of_cube ? TLA_TARGET_M_CPU : TLA_TARGET_IO_CPU;
+    tla_command command = new_command(opcode, of_cube ? TLA_TARGET_M_CPU : TLA_TARGET_IO_CPU, correlation_id);
     command.memory = TLA_HBM;
+    command.nbytes = which.nbytes;
+    command.of_units = which.how != placing::lockstep;
+    command.units = mode_of(which.how);
+    command.pes = which.pes;
     return {pa.value, command, where.sip};
 }
 
-runtime::addressed_command runtime::alloc_of_owner(const pe_location &where, std::uint64_t nbytes, std::uint32_t object,
-                                                   std::uint32_t correlation_id) const {
-    tla_command command = new_command(TLA_OP_ALLOC, TLA_TARGET_M_CPU, correlation_id);
-    command.object = object;
-    command.nbytes = nbytes;
-    return to_owner(where, command);
+pe_location runtime::owned_slices::first_of_owner(const pe_location &where) const {
+    return {where.sip, of_.settings_.lockstep == TLA_LOCKSTEP_CUBE ? where.cube : 0, 0};
 }
 
-pe_location runtime::first_of_owner(const pe_location &where) const {
-    return {where.sip, settings_.lockstep == TLA_LOCKSTEP_CUBE ? where.cube : 0, 0};
+runtime::owned_slices::place runtime::owned_slices::place_of(const pe_location &where, std::uint64_t offset) const {
+    return {first_of_owner(where), offset};
 }
 
-runtime::owned_place runtime::place_in_slices(const pe_location &where, std::uint64_t offset) const {
-    const pe_location first = first_of_owner(where);
-    return {first.sip, first.cube, offset};
+runtime::owned_slices::place runtime::owned_slices::place_of(const shard &s) const {
+    return place_of(s.where, s.pa.value - of_.memory_base(s.where, TLA_HBM));
 }
 
-runtime::owned_place runtime::place_in_slices(const shard &s) const {
-    return place_in_slices(s.where, s.pa.value - memory_base(s.where, TLA_HBM));
+// A slice has one block at an offset: the one that names it.
+runtime::owned_slices::blocks::iterator runtime::owned_slices::find(const shard &s) {
+    const auto [first, end] = blocks_.equal_range(place_of(s));
+    const auto found = std::find_if(first, end, [&s](const blocks::value_type &b) {
+        return b.second.how == placing::lockstep || (b.second.pes.cubes[s.where.cube] >> s.where.pe & 1);
+    });
+    return found == end ? blocks_.end() : found;
 }
 
-// The first parts of all PEs of an owner are one block in every slice, their second parts another.
-std::vector<tla_completion> runtime::allocate_in_lockstep(const tensor &t, const std::vector<shard> &wanted,
-                                                          std::uint32_t correlation_id) {
-    std::map<owned_place, decision> decisions; // with a number instead of the offset
+// The first parts of all PEs of an owner are one block in their slices, their second parts another. A single block is a
+// decision of its own.
+std::vector<tla_completion> runtime::owned_slices::allocate(const tensor &t, const std::vector<shard> &wanted,
+                                                            std::uint32_t correlation_id) {
+    std::map<std::pair<place, std::size_t>, decision> decisions; // place: with a number instead of the offset
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> parts_of; // by PE
     for (std::size_t i = 0; i < wanted.size(); i++) {
         const pe_location &at = wanted[i].where;
         const std::uint64_t which = parts_of[{at.sip, at.cube, at.pe}]++;
-        join(decisions[place_in_slices(at, which)], i, wanted[i].nbytes);
+        join(decisions[{place_of(at, which), t.slices == placing::single ? i : 0}], i, wanted[i].nbytes);
     }
     std::vector<addressed_command> commands;
-    for (const auto &[place, d] : decisions)
-        commands.push_back(alloc_of_owner(wanted[d.parts.front()].where, d.nbytes, t.object, correlation_id));
-    const std::vector<tla_completion> answers = send_commands(way::fabric, std::move(commands));
+    std::vector<block> made;
+    for (const auto &[key, d] : decisions) {
+        made.push_back({t.slices, {}, d.nbytes, next_number_++});
+        for (const std::size_t part : d.parts)
+            add(made.back().pes, wanted[part].where);
+        commands.push_back(to_owner(wanted[d.parts.front()].where, TLA_OP_ALLOC, made.back(), correlation_id));
+        commands.back().command.object = t.object;
+    }
+    const std::vector<tla_completion> answers = of_.send_commands(way::fabric, std::move(commands));
     std::vector<tla_completion> completions(wanted.size());
     auto answer = answers.begin();
-    for (const auto &[place, d] : decisions) {
+    for (const auto &[key, d] : decisions) {
         const pe_location &owner = wanted[d.parts.front()].where;
-        if (!answer->status) owned_blocks_[place_in_slices(owner, answer->value)] = d.nbytes;
+        if (!answer->status)
+            blocks_.emplace(place_of(owner, answer->value), made[static_cast<std::size_t>(answer - answers.begin())]);
         for (const std::size_t part : d.parts) {
             completions[part] = *answer;
-            if (!answer->status) completions[part].value += memory_base(wanted[part].where, TLA_HBM);
+            if (!answer->status) completions[part].value += of_.memory_base(wanted[part].where, TLA_HBM);
         }
         ++answer;
     }
     return completions;
 }
 
-std::vector<tla_completion> runtime::free_in_lockstep(const std::vector<shard> &shards, std::uint32_t correlation_id) {
-    std::map<owned_place, decision> decisions;
-    for (std::size_t i = 0; i < shards.size(); i++)
-        join(decisions[place_in_slices(shards[i])], i, shards[i].nbytes);
-    std::vector<addressed_command> commands;
-    for (const auto &[place, d] : decisions) {
-        const auto known = owned_blocks_.find(place); // a move may have left its largest part elsewhere
-        tla_command command = new_command(TLA_OP_FREE, TLA_TARGET_M_CPU, correlation_id);
-        command.pa = {std::get<2>(place)};
-        command.nbytes = known == owned_blocks_.end() ? d.nbytes : known->second;
-        commands.push_back(to_owner(shards[d.parts.front()].where, command));
+std::vector<tla_completion> runtime::owned_slices::free(const std::vector<shard> &shards,
+                                                        std::uint32_t correlation_id) {
+    std::map<std::pair<place, std::uint64_t>, decision> decisions; // by place and number of the block
+    for (std::size_t i = 0; i < shards.size(); i++) {
+        const auto known = find(shards[i]);
+        join(decisions[{place_of(shards[i]), known == blocks_.end() ? UINT64_MAX : known->second.number}], i,
+             shards[i].nbytes);
     }
-    const std::vector<tla_completion> answers = send_commands(way::fabric, std::move(commands));
+    std::vector<addressed_command> commands;
+    for (const auto &[key, d] : decisions) {
+        const shard &first = shards[d.parts.front()];
+        const auto known = find(first); // a move may have left its largest part elsewhere
+        const block which = known == blocks_.end() ? block{placing::lockstep, {}, d.nbytes, 0} : known->second;
+        commands.push_back(to_owner(first.where, TLA_OP_FREE, which, correlation_id));
+        commands.back().command.pa = {key.first.offset};
+    }
+    const std::vector<tla_completion> answers = of_.send_commands(way::fabric, std::move(commands));
     std::vector<tla_completion> completions(shards.size());
     auto answer = answers.begin();
-    for (const auto &[place, d] : decisions) {
+    for (const auto &[key, d] : decisions) {
         for (const std::size_t part : d.parts)
             completions[part] = *answer;
-        if (!stays_owed(static_cast<tla_status>(answer->status))) owned_blocks_.erase(place);
+        const auto known = find(shards[d.parts.front()]);
+        if (known != blocks_.end() && !stays_owed(static_cast<tla_status>(answer->status))) blocks_.erase(known);
         ++answer;
     }
     return completions;

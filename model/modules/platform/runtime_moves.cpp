@@ -1,6 +1,7 @@
 // Blocks of tensors that move: their controllers learn the mappings, and lead them elsewhere by command.
 #include "modules/memory/owed_frees.hpp"
 #include "runtime_places.hpp"
+#include "runtime_slices.hpp"
 #include "runtime_text.hpp"
 
 #include <algorithm>
@@ -122,7 +123,7 @@ tla_status runtime::move(tensor *which, std::size_t part, tla_memory_kind memory
     if (in_lockstep(memory)) {
         tla_completion completion{};
         const tla_status status =
-            move_in_lockstep(*which, part, what + " to the " + place_of(memory, s.where), completion, error);
+            slices_->move(*which, part, what + " to the " + place_of(memory, s.where), completion, error);
         if (done) *done = completion;
         return here.result(status);
     }
