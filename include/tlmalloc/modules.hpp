@@ -31,6 +31,7 @@
 #include "tlmalloc/modules/systemc.hpp"
 #include "tlmalloc/modules/target_socket.hpp"
 #include "tlmalloc/modules/tcm.hpp"
+#include "tlmalloc/modules/tensor.hpp"
 #include "tlmalloc/modules/time.hpp"
 #include "tlmalloc/modules/va_manager.hpp"
 #include "tlmalloc/modules/width_adapter.hpp"

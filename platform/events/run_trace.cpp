@@ -1,62 +1,12 @@
 // A run on a timeline: a process for each cube, in it a thread for what its PEs, engines and MMUs do.
 #include "events/run_trace.hpp"
 
+#include "events/trace_names.hpp"
 #include "tlmalloc/version.h"
 
 #include <algorithm>
 
 namespace tlmalloc {
-
-namespace {
-
-bool ends_with(const std::string &text, const std::string &end) {
-    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-// Returns the place of "sip0.cube1.pe2.mmu", "sip0_cube1_m_cpu", "sip0_io_cpu", "va_manager": "sip0.cube1",
-// "sip0.cube1", "sip0", "host".
-std::string place_of_module(const std::string &name) {
-    if (name.compare(0, 3, "sip") != 0) return "host";
-    const std::size_t end_of_sip = name.find_first_of("._");
-    const std::string sip = name.substr(0, end_of_sip);
-    if (end_of_sip == std::string::npos || name.compare(end_of_sip + 1, 4, "cube") != 0) return sip;
-    const std::size_t end_of_cube = name.find_first_of("._", end_of_sip + 1);
-    return sip + "." + name.substr(end_of_sip + 1, end_of_cube - end_of_sip - 1);
-}
-
-// "sip0.cube0.pe0.hbm", "sip0.cube0.sram", "va_manager"
-std::string name_of_memory(const std::string &module, std::optional<tla_memory_kind> memory) {
-    static const std::string controller = ".controller";
-    std::string place = ends_with(module, controller) ? module.substr(0, module.size() - controller.size()) : module;
-    const std::string kind = memory ? tla_memory_kind_name(*memory) : "";
-    return kind.empty() || ends_with(place, kind) ? place : place + "." + kind;
-}
-
-std::string hexadecimal(std::uint64_t address) {
-    char text[19];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-    return text;
-}
-
-const char *name_of(pe_mmu::trouble what) {
-    switch (what) {
-    case pe_mmu::trouble::stale:
-        return "stale access";
-    case pe_mmu::trouble::fault:
-        return "fault";
-    case pe_mmu::trouble::fallback:
-        return "taken as physical";
-    default:
-        return "page on demand";
-    }
-}
-
-// "ALLOC", "ALLOC: TLA_EXHAUSTED"
-std::string with_status(const std::string &name, tla_status status) {
-    return status ? name + ": " + tla_status_name(status) : name;
-}
-
-} // namespace
 
 run_trace::run_trace(std::FILE *out, bool compressed, const char *kernel, const char *config)
     : file_(out, compressed), kernel_(kernel), config_(config) {}

@@ -282,8 +282,12 @@ class random_settings {
         case 1: // an engine beside the core
             set("controller.engine", dice_.pick(engines()));
             maybe("controller.engine_node_cycles", {"2"});
-            of_hbm = stacks = {"first_fit", "buddy", "caching_pool", "segment_cache", "growing_pool/buddy"};
-            profiles = {"rtl_list_2c", "ideal", "fw_list"}; // without a price of calls
+            of_hbm = {"first_fit", "buddy", "caching_pool", "segment_cache", "growing_pool/buddy"};
+            if (is("controller.engine", "rtl"))
+                for (const char *bins : {"offset_bins", "offset_bins_rounded", "caching_pool/offset_bins"})
+                    of_hbm.push_back(bins);
+            stacks = of_hbm;
+            profiles = {"rtl_list_2c", "ideal", "fw_list", "rtl_offset_bins"}; // without a price of calls
             break;
         case 2: // so many nodes
             set("controller.engine_nodes", dice_.of_any_size(4, 1024));
