@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(lockstep_costs_what_it_costs_without_other_modes) {
     bench b(4);
     std::vector<tla_work> receipts[2];
     for (auto &list : receipts) {
-        for (const std::uint64_t nbytes : {100, 1000, 300}) {
+        for (const std::uint64_t nbytes : {100u, 1000u, 300u}) {
             b.alloc(nbytes);
             list.push_back(b.work);
         }

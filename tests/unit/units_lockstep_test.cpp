@@ -24,7 +24,7 @@ void check_same(const tla_work &ours, const tla_work &theirs) {
 
 void check_random(tla_fill fill, std::uint64_t bytes, std::uint64_t alignment) {
     constexpr std::uint32_t banks = 3;
-    seeded_random random(bytes + fill);
+    seeded_random random(bytes + std::uint64_t{fill});
     const tla_units_config of_units{banks, 0, bytes, alignment};
     const tla_lockstep_config of_lockstep{banks, 0, bytes, alignment, fill};
     tla_units *made = nullptr;
