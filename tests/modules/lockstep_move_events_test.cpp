@@ -42,6 +42,8 @@ struct follower : event_sink {
         check_addresses(event.in_exchange);
     }
     void add(const move_stop &) override {}
+    void add(const fault_service &) override {}
+    void add(const page_exit &) override {}
     void add(const mapping_command &) override {}
     void add(const launch_command &) override {}
     void add(const troubled_access &) override {}

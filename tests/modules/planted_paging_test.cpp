@@ -158,7 +158,7 @@ struct program {
             payload.set_streaming_width(static_cast<unsigned>(bytes.size()));
             sc_core::sc_time delay;
             b.pe->b_transport(payload, delay);
-            sc_core::wait(delay + sc_core::sc_time(random() % 300, sc_core::SC_NS));
+            sc_core::wait(delay + from_ps(random() % 300 * 1000));
             if (!payload.is_response_ok()) break; // a wrong platform may have no way to go on
             if (is_store)
                 std::copy(bytes.begin(), bytes.end(), expected.begin() + static_cast<std::ptrdiff_t>(at));
