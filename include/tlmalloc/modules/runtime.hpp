@@ -74,9 +74,9 @@ class runtime {
 
     // Allocates memory for a plan of `height` bytes: a single block in each PE's slice, which is mapped once. The
     // plan's tensors have fixed addresses, virtual and physical, until the arena is freed, and cost no command. The
-    // plan decides whether tensors overlap (tla_plan_check). TLA_INVALID_ARGUMENT: a plan without height or tensors, a
-    // tensor of 0 bytes, or another spread than spread::split. TLA_OUT_OF_RANGE: a tensor that ends above the height.
-    // Other errors as create_tensor. After a failure *made is empty.
+    // plan decides whether tensors overlap (tla_plan_check of plan.h). TLA_INVALID_ARGUMENT: a plan without height or
+    // tensors, a tensor of 0 bytes, or another spread than spread::split. TLA_OUT_OF_RANGE: a tensor that ends above
+    // the height. Other errors as create_tensor. After a failure *made is empty.
     tla_status deploy(const std::string &name, std::uint64_t height, const std::vector<planned_tensor> &tensors,
                       const sharding &where, deployment *made, tla_error *error);
 
