@@ -203,9 +203,9 @@ tla_status processing_element::finish_operations(tla_status status) {
     const tla_status late = end_operations();
     if (!status && in_time && is_over_time() && late)
         return problem(TLA_TIMEOUT,
-                       "has returned, but its operations do not end: more than pe.time_limit, %" PRIu64
-                       " ns of simulated time",
-                       config_.time_limit_ps / 1000);
+                       "has returned, but its operations do not end: more than pe.time_limit, %.16g ns of simulated "
+                       "time",
+                       static_cast<double>(config_.time_limit_ps) / 1000);
     if (!status) return late;
     run_.problem = why;
     return status;

@@ -372,9 +372,8 @@ tla_status kernel_program::say(const kernel_stack::outcome &outcome) {
             return element_.problem(TLA_TIMEOUT,
                                     "waits without progress, %s: more than pe.host_limit, %" PRIu64 " ms of real time",
                                     where.c_str(), limits.host_limit_ps / 1'000'000'000);
-        return element_.problem(TLA_TIMEOUT,
-                                "does not return, %s: more than pe.time_limit, %" PRIu64 " ns of simulated time",
-                                where.c_str(), limits.time_limit_ps / 1000);
+        return element_.problem(TLA_TIMEOUT, "does not return, %s: more than pe.time_limit, %.16g ns of simulated time",
+                                where.c_str(), static_cast<double>(limits.time_limit_ps) / 1000);
     default:
         break;
     }
