@@ -291,8 +291,8 @@ typedef struct tla_completion {
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size. TLA_INVALID_ARGUMENT for an unknown opcode,
  * target, memory or format, too large a stream, invalid programs, or an invalid mode or target with of_units. The same
- * error reports a command with entries that
- * has none, too many entries or arguments, and too small a capacity. After an error nothing is written. */
+ * error reports a command with entries that has none, too many entries or arguments, and too small a capacity. After an
+ * error nothing is written. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Explains why tla_command_encode rejects a command: *error has the command's name, the found and the expected
