@@ -109,8 +109,8 @@ class clocked {
         rtl_.command_free = request.give_back;
         rtl_.command_size = request.size;
         if constexpr (frees_by_node<Rtl>) {
-            const std::size_t node = nodes_.find(request.offset, request.size);
-            if (request.give_back && node == nodes_.size()) {
+            const std::size_t node = request.give_back ? nodes_.find(request.offset, request.size) : 0;
+            if (node == nodes_.size()) {
                 answer = {TLA_ENGINE_NOT_TAKEN, 0, 1, 0};
                 return TLA_OK;
             }

@@ -172,7 +172,7 @@ void host::serve(unsigned pe, tlm::tlm_generic_payload &payload, sc_core::sc_tim
     const turnstile::turn turn(fault_turn_, [&order] { order.reset(); });
     const std::uint64_t begin_ps = at_ps;
     at_ps = std::max(at_ps, now_ps());
-    const paging_counts before = paging_statistics();
+    const paging_counts before = fault_ended ? paging_statistics() : paging_counts{};
     const bool again = asked.access & page_fault::again;
     if (in_reset() || (asked.asid == config_.asid && !bring_page(config_.pes[pe], asked.va, again, at_ps)))
         payload.set_response_status(in_reset() ? tlm::TLM_GENERIC_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
