@@ -82,6 +82,9 @@ void lifetimes_clear(lifetime_list *list) {
     free(list->alignments);
     free(list->fixed);
     free(list->gaps);
+    free(list->views);
+    free(list->sources);
+    free(list->io);
     free(list->header);
     free(list->texts);
     free(list->ids);

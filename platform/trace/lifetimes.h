@@ -2,7 +2,7 @@
 #ifndef TLMALLOC_PLATFORM_TRACE_LIFETIMES_H
 #define TLMALLOC_PLATFORM_TRACE_LIFETIMES_H
 
-#include "tlmalloc/plan/plan.h"
+#include "tlmalloc/plan/views.h"
 #include "trace/trace.h"
 
 #include <stdio.h>
@@ -18,18 +18,24 @@ typedef struct lifetime_list {
     uint64_t *fixed; /* offsets; TLA_PLAN_ANYWHERE */
     tla_plan_gap *gaps;
     size_t gap_count;
+    tla_plan_view *views;                    /* of a program (tlmalloc/plan/views.h); NULL: this is none */
+    size_t *sources, source_count;           /* likewise */
+    tla_plan_io *io;                         /* likewise */
+    uint64_t first_line;                     /* of a program in its file: row i is line first_line + i */
     char *header;                            /* of the table */
     int columns;                             /* of it */
     int offset_column;                       /* which one; as many as there are columns: none */
     char *texts;                             /* ids and lines, each with a 0 at its end */
     size_t *ids, *lines;                     /* where in texts, for each buffer; lines NULL: not kept */
     size_t gap_room, text_length, text_room; /* of the arrays; for the readers */
+    size_t source_room;                      /* likewise */
     size_t *slots, slot_count;               /* ids by hash, likewise */
 } lifetime_list;
 
 /* Reads MiniMalloc's table, or any other trace with its actual lifetimes: the table is id,lower,upper,size then, ids
  * count the allocations, and times count the events, so that everything keeps its order. An allocation that is never
- * freed lives to the end. Errors as trace_load_device; *list is empty then. */
+ * freed lives to the end. A table with the column operands is a program (platform/plan/README.md): row i lives from time i
+ * to its last use. Errors as trace_load_device; *list is empty then. */
 tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla_error *error);
 void lifetimes_clear(lifetime_list *list);
 

@@ -2,12 +2,7 @@
  * upper); begin and start are other names of lower, and end is the last time at which it lives. */
 #include "trace/lifetime_readers.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { ID_MAX = 255 };
 
 typedef enum column { ID, LOWER, UPPER, END, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMN_COUNT } column;
 
@@ -33,36 +28,14 @@ static int find_name(table_field field) {
     return -1;
 }
 
-/* The text between quotes, as spreadsheets write it; commas and quotes inside it are not read. */
-static table_field without_quotes(table_field field) {
-    const bool quoted = field.end - field.begin >= 2 && field.begin[0] == '"' && field.end[-1] == '"';
-    return quoted ? (table_field){field.begin + 1, field.end - 1} : field;
-}
-
 bool minimalloc_begins(const char *first, size_t length) {
-    const char *at = first, *const last = first + length;
-    while (at < last && *at == '#') { /* lines of comments before the header */
-        at = memchr(at, '\n', (size_t)(last - at));
-        at = at ? at + 1 : last;
-    }
-    const char *end = at;
-    while (end < last && *end != ',' && *end != '\n' && *end != '\r')
-        end++;
-    return end < last && *end == ',' && find_name(without_quotes((table_field){at, end})) >= 0;
-}
-
-/* The header line, behind lines of comments; the fields without quotes. */
-static tla_status begin_table(trace_table *table, trace_file *file, tla_error *error) {
-    tla_status status = table_begin_any(table, file, error);
-    while (!status && table->line.begin < table->line.end && *table->line.begin == '#')
-        status = table_begin_any(table, file, error);
-    for (int i = 0; i < table->columns && !status; i++)
-        table->fields[i] = without_quotes(table->fields[i]);
-    return status;
+    const table_field header = lifetimes_header(first, length);
+    const char *comma = memchr(header.begin, ',', (size_t)(header.end - header.begin));
+    return comma && find_name(lifetimes_unquoted((table_field){header.begin, comma})) >= 0;
 }
 
 static tla_status read_header(reader *r, trace_file *file, tla_error *error) {
-    tla_status status = begin_table(&r->table, file, error);
+    tla_status status = lifetimes_begin_table(&r->table, file, error);
     if (status) return status;
     r->header_line = r->table.line_number;
     for (int i = 0; i < COLUMN_COUNT; i++)
@@ -95,23 +68,6 @@ static table_field field_of(const reader *r, column c) {
     return r->at[c] < 0 ? (table_field){none, none} : r->table.fields[r->at[c]];
 }
 
-static bool is_empty(table_field field) {
-    return field.begin == field.end;
-}
-
-static tla_status read_id(const reader *r, tla_error *error) {
-    const table_field id = field_of(r, ID);
-    if (is_empty(id)) return table_found(&r->table, id, "an id", error);
-    if (id.end - id.begin > ID_MAX) return table_found(&r->table, id, "an id of at most 255 bytes", error);
-    if (memchr(id.begin, '"', (size_t)(id.end - id.begin)))
-        return table_found(&r->table, id, "an id in quotes or without any", error);
-    const size_t first = lifetimes_find(r->list, id);
-    if (first == SIZE_MAX) return TLA_OK;
-    char expected[64];
-    snprintf(expected, sizeof expected, "another id than in line %" PRIu64, first + 1 + r->header_line);
-    return table_found(&r->table, id, expected, error);
-}
-
 static tla_status read_buffer(const reader *r, tla_lifetime *buffer, tla_error *error) {
     const table_field lower = field_of(r, LOWER), upper = field_of(r, UPPER), end = field_of(r, END);
     if (!table_number(lower, &buffer->lower)) return table_found(&r->table, lower, "a time, 0 .. 2^64 - 1", error);
@@ -134,9 +90,10 @@ static tla_status read_place(const reader *r, uint64_t *alignment, uint64_t *off
     const uint64_t nbytes = r->list->buffers[r->list->count - 1].nbytes;
     *alignment = 1;
     *offset = TLA_PLAN_ANYWHERE;
-    if (!is_empty(aligned) && (!table_number(aligned, alignment) || *alignment == 0 || (*alignment & (*alignment - 1))))
+    if (!lifetimes_is_empty(aligned) &&
+        (!table_number(aligned, alignment) || *alignment == 0 || (*alignment & (*alignment - 1))))
         return table_found(&r->table, aligned, "an alignment, a power of two", error);
-    if (is_empty(fixed)) return TLA_OK;
+    if (lifetimes_is_empty(fixed)) return TLA_OK;
     if (!table_number(fixed, offset) || *offset > TLA_PLAN_HEIGHT_MAX - nbytes)
         return table_found(&r->table, fixed, "an offset at which the buffer ends by 2^63, or nothing", error);
     if (*offset % *alignment) return table_found(&r->table, fixed, "a multiple of the alignment", error);
@@ -147,8 +104,8 @@ static tla_status read_place(const reader *r, uint64_t *alignment, uint64_t *off
 static tla_status read_hint(const reader *r, tla_error *error) {
     table_field hint = field_of(r, HINT);
     uint64_t number;
-    if (!is_empty(hint) && *hint.begin == '-') hint.begin++;
-    return is_empty(hint) || table_number(hint, &number)
+    if (!lifetimes_is_empty(hint) && *hint.begin == '-') hint.begin++;
+    return lifetimes_is_empty(hint) || table_number(hint, &number)
                ? TLA_OK
                : table_found(&r->table, field_of(r, HINT), "a number as hint, or nothing", error);
 }
@@ -163,7 +120,7 @@ static tla_status read_gaps(const reader *r, tla_error *error) {
         while (gap.end < gaps.end && *gap.end != ' ')
             gap.end++;
         p = gap.end < gaps.end ? gap.end + 1 : gap.end;
-        if (is_empty(gap)) continue;
+        if (lifetimes_is_empty(gap)) continue;
         uint64_t lower, upper;
         const char *dash = memchr(gap.begin, '-', (size_t)(gap.end - gap.begin));
         if (memchr(gap.begin, '@', (size_t)(gap.end - gap.begin)))
@@ -188,7 +145,7 @@ static tla_status read_line(const reader *r, bool lines, tla_error *error) {
     tla_lifetime buffer;
     if (memchr(line.begin, 0, (size_t)(line.end - line.begin)))
         return table_found(&r->table, line, "text without zero bytes", error);
-    tla_status status = read_id(r, error);
+    tla_status status = lifetimes_check_id(list, &r->table, field_of(r, ID), r->header_line, error);
     if (!status) status = read_buffer(r, &buffer, error);
     if (!status && list->count == TRACE_EVENTS_MAX / 2)
         status = table_fail(&r->table, field_of(r, ID), TLA_LIMIT, "more buffers than the limit of 2^25", error);
@@ -204,9 +161,7 @@ tla_status minimalloc_read(trace_file *file, bool lines, lifetime_list *list, tl
     bool more = true;
     tla_status status = read_header(&r, file, error);
     while (!status && more) {
-        status = table_next(&r.table, &more, error);
-        for (int i = 0; i < r.table.columns && !status && more; i++)
-            r.table.fields[i] = without_quotes(r.table.fields[i]);
+        status = lifetimes_next_line(&r.table, &more, error);
         if (!status && more) status = read_line(&r, lines, error);
     }
     return status == TLA_NO_HOST_MEMORY

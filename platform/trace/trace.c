@@ -106,7 +106,8 @@ tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla
     const bool has_events =
         !status && (is_recording(first, length) || trace_csv_begins(first, length) || rmm_log_begins(first, length));
     if (!status && device == TRACE_FIRST_DEVICE && !has_events) {
-        status = minimalloc_read(file, true, list, error);
+        status = program_table_begins(first, length) ? program_table_read(file, list, error)
+                                                     : minimalloc_read(file, true, list, error);
         if (status) status = trace_file_blame(file, status, error);
     } else if (!status) {
         status = read_lifetimes(file, device, list, error);
