@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "model/base/suggest.h"
 #include "model/config/value.h"
+#include "plan/plan_program.h"
 #include "replay/occupancy_map.h"
 
 #include <stdlib.h>
@@ -40,6 +41,21 @@ static void read_method(const struct argp_state *state, const option_row *option
     request->best = index == TLA_PLAN_METHOD_COUNT;
     request->exact = index == TLA_PLAN_METHOD_COUNT + 1;
     if (index < TLA_PLAN_METHOD_COUNT) request->method = (tla_plan_method)index;
+}
+
+static const char *mode_name(uint64_t index) {
+    return tla_address_mode_name((tla_address_mode)index);
+}
+
+static void read_mode(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    plan_request *request = member;
+    uint64_t index = 0;
+    while (mode_name(index) && strcmp(mode_name(index), text) != 0)
+        index++;
+    if (!mode_name(index))
+        argument_error(state, "--%s: found '%s', expected one of: %s%s", option->name, text,
+                       tla_all_names(mode_name).text, tla_did_you_mean(text, mode_name).text);
+    request->mode = (tla_address_mode)index;
 }
 
 static void read_limit(const struct argp_state *state, const option_row *option, const char *text, void *member) {
@@ -80,6 +96,12 @@ static const option_row option_table[] = {
      "time limit of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)"},
     {"device", 0, "N", option_device, AT(device),
      "device of PyTorch's recording (default: the first with recorded entries)"},
+    {"address-mode", 0, "NAME", read_mode, AT(request),
+     "of a program: where its inputs and outputs lie: basic (the default), io_tag, io_tag_fuse, io_alone, io_reloc"},
+    {"literal", 0, NULL, option_flag, AT(request.literal),
+     "of a program: keep values as long as TPU-MLIR does, with its faults"},
+    {"align", 0, "SIZE", option_align, AT(request.alignment),
+     "of a program: sizes are rounded up to a multiple, a power of two (default 1)"},
     {"output", 'o', "OUT.csv", option_text, AT(csv_path), "write the table with the offset of every buffer"},
     {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the occupied addresses over time"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
@@ -88,7 +110,8 @@ static const option_row option_table[] = {
 static const char description[] =
     "Plans offsets for buffers with known lifetimes. FILE is MiniMalloc's table: id,lower,upper,size and, optionally, "
     "alignment, hint, gaps, offset. A given offset stays. FILE may also be any trace that `replay' reads, with its "
-    "recorded lifetimes.\v"
+    "recorded lifetimes. Or it is a program whose values share bytes: id,operands,size and, optionally, view, from, "
+    "io.\v"
     "A plan that is found is the same for every limit. Every plan is checked and fits the capacity.\n"
     "Exit status: 0 a plan was found, 1 no plan exists (proved), or a file cannot be read or written, 2 bad usage or a "
     "bad file, 3 neither the heuristic nor the search within its time found a plan.";
@@ -131,43 +154,78 @@ static tla_status draw(const plan_options *options, const lifetime_list *list, c
     return status;
 }
 
-static tla_status write_files(const plan_options *options, const lifetime_list *list, const plan_result *result,
-                              plan_files *files, tla_error *error) {
+/* A plan of buffers, which may be those of a program. */
+typedef struct made_plan {
+    lifetime_list list;
+    plan_program program;
+    plan_result result;
+} made_plan;
+
+/* The buffers that are planned. */
+static const lifetime_list *planned_of(const made_plan *made) {
+    return made->list.views ? &made->program.planned : &made->list;
+}
+
+static tla_status write_files(const plan_options *options, const made_plan *made, plan_files *files, tla_error *error) {
+    const plan_result *result = &made->result;
     tla_status status = TLA_OK;
     if (result->verdict == PLAN_FOUND) {
-        if (files->csv) lifetimes_write(list, result->offsets, files->csv);
-        if (files->map) status = draw(options, list, result, files->map, error);
+        if (files->csv)
+            lifetimes_write(&made->list, made->list.views ? made->program.addresses : result->offsets, files->csv);
+        if (files->map) status = draw(options, planned_of(made), result, files->map, error);
     } else {
         output_drop(files->csv);
         output_drop(files->map);
     }
     if (status) return status;
-    json_t *report = plan_to_json(&options->request, list, result);
+    json_t *report = plan_to_json(&options->request, planned_of(made), result);
+    if (made->list.views)
+        json_object_set_new(report, "program", plan_program_to_json(&made->program, result->verdict == PLAN_FOUND));
     status = json_write(report, 0, files->json, error);
     json_decref(report);
     return status;
 }
 
+static tla_status load(const plan_options *options, made_plan *made, tla_error *error) {
+    const plan_request *request = &options->request;
+    progress_begin("reading the file", NULL);
+    const tla_status status = lifetimes_load(request->trace_path, options->device, &made->list, error);
+    if (status || made->list.views)
+        return status ? status : plan_program_reduce(request, &made->list, &made->program, error);
+    return request->mode || request->literal || request->alignment
+               ? tla_error_set(
+                     error, TLA_UNSUPPORTED,
+                     "%s: --address-mode, --literal and --align need a program, a table with the column operands",
+                     request->trace_path)
+               : TLA_OK;
+}
+
+static tla_status find(const plan_options *options, made_plan *made, tla_error *error) {
+    progress_begin("the search for a plan", NULL);
+    const tla_status status = plan_find(&options->request, planned_of(made), &made->result, error);
+    if (status || !made->list.views || made->result.verdict != PLAN_FOUND) return status;
+    return plan_program_complete(&made->program, &made->result, error);
+}
+
 static tla_status plan(const char *command, const plan_options *options, plan_verdict *verdict, tla_error *error) {
     plan_files files = {NULL, NULL, NULL};
-    lifetime_list list = {0};
-    plan_result result = {.verdict = PLAN_NOT_FOUND};
+    made_plan made = {.result.verdict = PLAN_NOT_FOUND};
     tla_status status = open_files(options, &files, error);
     FILE *table = output_table();
-    progress_begin("reading the file", NULL);
-    if (!status) status = lifetimes_load(options->request.trace_path, options->device, &list, error);
-    progress_begin("the search for a plan", NULL);
-    if (!status) status = plan_find(&options->request, &list, &result, error);
-    if (!status) status = write_files(options, &list, &result, &files, error);
-    if (!status) plan_print(table, &options->request, &list, &result);
+    if (!status) status = load(options, &made, error);
+    if (!status) status = find(options, &made, error);
+    if (!status) status = write_files(options, &made, &files, error);
+    *verdict = made.result.verdict;
+    if (!status) plan_print(table, &options->request, planned_of(&made), &made.result);
+    if (!status && made.list.views) plan_program_print(table, &made.program, *verdict == PLAN_FOUND);
     if (!status) status = output_commit(error);
-    if (!status && result.verdict != PLAN_FOUND) {
+    if (!status && *verdict != PLAN_FOUND) {
         fprintf(stderr, "%s: ", command);
-        plan_print_refusal(stderr, &options->request, &list, &result);
+        plan_print_refusal(stderr, &options->request, planned_of(&made), &made.result);
     }
-    *verdict = result.verdict;
-    plan_result_clear(&result);
-    lifetimes_clear(&list);
+    plan_result_clear(&made.result);
+    plan_program_clear(&made.program);
+    lifetimes_clear(&made.list);
     return status;
 }
 

@@ -19,6 +19,10 @@ typedef struct plan_request {
     bool minimize, best, exact;
     tla_plan_method method; /* without best and exact */
     double limit_s;
+    /* Of programs: */
+    tla_address_mode mode;
+    bool literal;
+    uint64_t alignment;
 } plan_request;
 
 /* The heights of the dynamic policies, which serve the same lifetimes one by one. */

@@ -34,8 +34,8 @@ typedef struct lifetime_list {
 
 /* Reads MiniMalloc's table, or any other trace with its actual lifetimes: the table is id,lower,upper,size then, ids
  * count the allocations, and times count the events, so that everything keeps its order. An allocation that is never
- * freed lives to the end. A table with the column operands is a program (platform/plan/README.md): row i lives from time i
- * to its last use. Errors as trace_load_device; *list is empty then. */
+ * freed lives to the end. A table with the column operands is a program (platform/plan/README.md): row i lives from
+ * time i to its last use. Errors as trace_load_device; *list is empty then. */
 tla_status lifetimes_load(const char *path, int device, lifetime_list *list, tla_error *error);
 void lifetimes_clear(lifetime_list *list);
 

@@ -98,7 +98,8 @@ static tla_status read_words(const reader *r, value_row *row, tla_error *error) 
     row->from = 0;
     if (lifetimes_is_empty(from)) return TLA_OK;
     if (view != SLICE) return found(r, FROM, "nothing, because this is no slice", error);
-    return table_number(from, &row->from) ? TLA_OK : found(r, FROM, "the first byte of the slice in its operand", error);
+    return table_number(from, &row->from) ? TLA_OK
+                                          : found(r, FROM, "the first byte of the slice in its operand", error);
 }
 
 static tla_status read_operand(const reader *r, const value_row *row, table_field id, tla_error *error) {
@@ -159,7 +160,8 @@ static tla_status check_view(reader *r, const value_row *row, tla_error *error) 
                      error);
     case TLA_VIEW_JOINED:
         return found(r, OPERANDS, "operands that are no slices or concats, each in one concat and once", error);
-    default: return TLA_OK;
+    default:
+        return TLA_OK;
     }
 }
 

@@ -1,0 +1,181 @@
+/* Programs: what is planned of them, and what their plan means for all values. */
+#include "plan/plan_program.h"
+
+#include "cli/config_json.h"
+#include "cli/message.h"
+#include "trace/lifetime_readers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Addresses of the modes with tags. */
+#define TAG_DISTANCE ((uint64_t)1 << 36)
+
+void plan_program_clear(plan_program *made) {
+    lifetimes_clear(&made->planned);
+    free(made->values);
+    free(made->addresses);
+    *made = (plan_program){.list = NULL};
+}
+
+/* What is planned */
+
+static tla_status no_memory(tla_error *error) {
+    return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for the program");
+}
+
+/* Tags lie behind the plan, and tensors do not reach from one to the next. */
+static tla_status check_tags(const plan_request *request, const lifetime_list *list, tla_error *error) {
+    const uint64_t mask = request->alignment ? request->alignment - 1 : 0;
+    uint64_t sum = 0;
+    if (request->mode != TLA_ADDRESS_IO_TAG && request->mode != TLA_ADDRESS_IO_TAG_FUSE) return TLA_OK;
+    for (size_t i = 0; i < list->count; i++) {
+        const uint64_t nbytes = (list->buffers[i].nbytes + mask) & ~mask;
+        if (nbytes > TAG_DISTANCE - sum)
+            return tla_error_set(
+                error, TLA_INVALID_ARGUMENT,
+                "%s:%" PRIu64 ": the values up to '%s' have more than 64 GiB together, the distance of "
+                "two tags of --address-mode %s",
+                request->trace_path, list->first_line + i, lifetimes_id(list, i), tla_address_mode_name(request->mode));
+        sum += nbytes;
+    }
+    return TLA_OK;
+}
+
+static bool add_planned(plan_program *made, size_t value, tla_lifetime live) {
+    const char *id = lifetimes_id(made->list, value);
+    const size_t index = made->planned.count;
+    if (!lifetimes_add(&made->planned, live, (table_field){id, id + strlen(id)}, NULL)) return false;
+    made->planned.alignments[index] = made->program.alignment;
+    made->values[index] = value;
+    return true;
+}
+
+static tla_status reduce(plan_program *made, const char *path, tla_error *error) {
+    const size_t n = made->list->count;
+    tla_lifetime *live = malloc((n + 1) * sizeof *live);
+    made->values = malloc((n + 1) * sizeof *made->values);
+    made->addresses = calloc(n + 1, sizeof *made->addresses);
+    tla_status status =
+        live && made->values && made->addresses ? tla_plan_live(&made->program, live) : TLA_NO_HOST_MEMORY;
+    for (size_t i = 0; i < n && !status; i++)
+        if (live[i].nbytes && !add_planned(made, i, live[i])) status = TLA_NO_HOST_MEMORY;
+    free(live);
+    if (status == TLA_NO_HOST_MEMORY) return no_memory(error);
+    return status ? tla_error_set(error, status,
+                                  "%s: the sizes, rounded up to --align, are more than 2^62 bytes together", path)
+                  : TLA_OK;
+}
+
+tla_status plan_program_reduce(const plan_request *request, const lifetime_list *list, plan_program *made,
+                               tla_error *error) {
+    *made = (plan_program){.list = list};
+    made->program = (tla_plan_program){.tensors = list->buffers,
+                                       .views = list->views,
+                                       .sources = list->sources,
+                                       .io = list->io,
+                                       .n = list->count,
+                                       .alignment = request->alignment,
+                                       .literal = request->literal,
+                                       .mode = request->mode,
+                                       .io_start = TLA_PLAN_ANYWHERE};
+    for (uint64_t i = 0; i < TLA_ADDRESS_TAGS; i++)
+        made->program.tags[i] = (i + 1) * TAG_DISTANCE;
+    const tla_status status = check_tags(request, list, error);
+    return status ? status : reduce(made, request->trace_path, error);
+}
+
+/* What the plan means */
+
+static bool is_source(const plan_program *made, size_t source, size_t view) {
+    const tla_plan_view *v = &made->program.views[view];
+    for (size_t i = 0; i < v->count; i++)
+        if (made->program.sources[v->first + i] == source) return true;
+    return false;
+}
+
+/* Two values, the first in a line above the other. Inputs are there before all others. */
+static void blame(plan_program *made, size_t first, size_t second) {
+    const bool input_second = made->program.io[second] == TLA_PLAN_INPUT && made->program.io[first] != TLA_PLAN_INPUT;
+    made->is_wrong = true;
+    made->overwritten = input_second ? second : first;
+    made->overwriter = input_second ? first : second;
+    if (is_source(made, first, second)) return;
+    const uint64_t a = made->addresses[first], b = made->addresses[second];
+    const uint64_t a_end = a + made->program.tensors[first].nbytes, b_end = b + made->program.tensors[second].nbytes;
+    made->lost_address = a > b ? a : b;
+    made->lost_bytes = (a_end < b_end ? a_end : b_end) - made->lost_address;
+}
+
+tla_status plan_program_complete(plan_program *made, const plan_result *result, tla_error *error) {
+    size_t first = 0, second = 0;
+    for (size_t i = 0; i < made->planned.count; i++)
+        made->addresses[made->values[i]] = result->offsets[i];
+    tla_status status = tla_plan_addresses(&made->program, result->height, made->addresses, &made->regions);
+    if (!status) status = tla_plan_check_program(&made->program, made->addresses, &first, &second);
+    if (status == TLA_OVERLAP) {
+        blame(made, first, second);
+        if (made->program.literal) return TLA_OK;
+    }
+    if (status == TLA_NO_HOST_MEMORY) return no_memory(error);
+    return status ? tla_error_set(error, status, "cannot plan the program: %s", tla_status_text(status)) : TLA_OK;
+}
+
+/* The report */
+
+static uint64_t line_of(const plan_program *made, size_t value) {
+    return made->list->first_line + value;
+}
+
+static void print_fault(FILE *out, const plan_program *made) {
+    const char *lost = lifetimes_id(made->list, made->overwritten), *by = lifetimes_id(made->list, made->overwriter);
+    const uint64_t line = line_of(made, made->overwritten), by_line = line_of(made, made->overwriter);
+    if (made->lost_bytes == 0)
+        print_escaped(out, "wrong            %s (line %" PRIu64 ") does not have the bytes of %s (line %" PRIu64 ")",
+                      by, by_line, lost, line);
+    else
+        print_escaped(
+            out, "overwritten      %" PRIu64 " bytes of %s (line %" PRIu64 ") at %" PRIu64 ", by %s (line %" PRIu64 ")",
+            made->lost_bytes, lost, line, made->lost_address, by, by_line);
+    fputc('\n', out);
+}
+
+static const char *rule_name(const plan_program *made) {
+    return made->program.literal ? "literal" : "repaired";
+}
+
+void plan_program_print(FILE *out, const plan_program *made, bool found) {
+    const tla_plan_regions *r = &made->regions;
+    fprintf(out, "program          %zu value%s, %s rule, address mode %s\n", made->list->count,
+            made->list->count == 1 ? "" : "s", rule_name(made), tla_address_mode_name(made->program.mode));
+    if (!found) return;
+    if (r->io_nbytes) fprintf(out, "inputs, outputs  %" PRIu64 " bytes at %" PRIu64 "\n", r->io_nbytes, r->io_start);
+    fprintf(out, "other values     %" PRIu64 " bytes at %" PRIu64 "\n", r->neuron_nbytes, r->neuron_start);
+    if (made->is_wrong) print_fault(out, made);
+}
+
+static json_t *fault_to_json(const plan_program *made) {
+    json_t *fault = json_object();
+    json_object_set_new(fault, "id", json_from_text(lifetimes_id(made->list, made->overwritten)));
+    json_object_set_new(fault, "line", json_from_u64(line_of(made, made->overwritten)));
+    json_object_set_new(fault, "by", json_from_text(lifetimes_id(made->list, made->overwriter)));
+    json_object_set_new(fault, "by_line", json_from_u64(line_of(made, made->overwriter)));
+    json_object_set_new(fault, "address", made->lost_bytes ? json_from_u64(made->lost_address) : json_null());
+    json_object_set_new(fault, "bytes", json_from_u64(made->lost_bytes));
+    return fault;
+}
+
+json_t *plan_program_to_json(const plan_program *made, bool found) {
+    const tla_plan_regions *r = &made->regions;
+    json_t *part = json_object();
+    json_object_set_new(part, "values", json_from_u64(made->list->count));
+    json_object_set_new(part, "rule", json_string(rule_name(made)));
+    json_object_set_new(part, "address_mode", json_string(tla_address_mode_name(made->program.mode)));
+    json_object_set_new(part, "io_start", found && r->io_nbytes ? json_from_u64(r->io_start) : json_null());
+    json_object_set_new(part, "io_bytes", found ? json_from_u64(r->io_nbytes) : json_null());
+    json_object_set_new(part, "start", found ? json_from_u64(r->neuron_start) : json_null());
+    json_object_set_new(part, "bytes", found ? json_from_u64(r->neuron_nbytes) : json_null());
+    json_object_set_new(part, "overwritten", made->is_wrong ? fault_to_json(made) : json_null());
+    return part;
+}

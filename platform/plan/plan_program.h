@@ -1,0 +1,33 @@
+/* Plans of programs, whose values may share bytes (tlmalloc/plan/views.h). */
+#ifndef TLMALLOC_PLATFORM_PLAN_PLAN_PROGRAM_H
+#define TLMALLOC_PLATFORM_PLAN_PLAN_PROGRAM_H
+
+#include "plan/plan.h"
+
+/* The values of a program, and those among them that are planned. */
+typedef struct plan_program {
+    const lifetime_list *list; /* all values */
+    tla_plan_program program;  /* theirs */
+    lifetime_list planned;
+    size_t *values;      /* of the planned buffers: indices in the list */
+    uint64_t *addresses; /* of all values */
+    tla_plan_regions regions;
+    bool is_wrong;                     /* two values destroy each other */
+    size_t overwritten, overwriter;    /* or a source, and a view that does not lie in it: then 0 bytes */
+    uint64_t lost_address, lost_bytes; /* of the overwritten value */
+} plan_program;
+
+/* Finds what is to be planned of a list with views, which stays the caller's. TLA_INVALID_ARGUMENT for sizes that the
+ * mode does not support, TLA_NO_HOST_MEMORY; *made is to be cleared in any case. */
+tla_status plan_program_reduce(const plan_request *request, const lifetime_list *list, plan_program *made,
+                               tla_error *error);
+
+/* Completes the addresses from the plan, and checks them. TLA_OVERLAP for a repaired plan that is wrong. */
+tla_status plan_program_complete(plan_program *made, const plan_result *result, tla_error *error);
+void plan_program_clear(plan_program *made);
+
+/* The part of the report, for a person and as JSON; `found`: a plan, with addresses. */
+void plan_program_print(FILE *out, const plan_program *made, bool found);
+json_t *plan_program_to_json(const plan_program *made, bool found);
+
+#endif
