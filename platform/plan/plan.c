@@ -30,32 +30,32 @@ static const char *method_name(uint64_t index) {
     return index == TLA_PLAN_METHOD_COUNT ? "best" : index == TLA_PLAN_METHOD_COUNT + 1 ? "exact" : NULL;
 }
 
+static const char *mode_name(uint64_t index) {
+    return tla_address_mode_name((tla_address_mode)index);
+}
+
+/* The index of a name. */
+static uint64_t read_name(const struct argp_state *state, const option_row *option, const char *text,
+                          const char *(*name)(uint64_t index)) {
+    uint64_t index = 0;
+    while (name(index) && strcmp(name(index), text) != 0)
+        index++;
+    if (!name(index))
+        argument_error(state, "--%s: found '%s', expected one of: %s%s", option->name, text, tla_all_names(name).text,
+                       tla_did_you_mean(text, name).text);
+    return index;
+}
+
 static void read_method(const struct argp_state *state, const option_row *option, const char *text, void *member) {
     plan_request *request = member;
-    uint64_t index = 0;
-    while (method_name(index) && strcmp(method_name(index), text) != 0)
-        index++;
-    if (!method_name(index))
-        argument_error(state, "--%s: found '%s', expected one of: %s%s", option->name, text,
-                       tla_all_names(method_name).text, tla_did_you_mean(text, method_name).text);
+    const uint64_t index = read_name(state, option, text, method_name);
     request->best = index == TLA_PLAN_METHOD_COUNT;
     request->exact = index == TLA_PLAN_METHOD_COUNT + 1;
     if (index < TLA_PLAN_METHOD_COUNT) request->method = (tla_plan_method)index;
 }
 
-static const char *mode_name(uint64_t index) {
-    return tla_address_mode_name((tla_address_mode)index);
-}
-
 static void read_mode(const struct argp_state *state, const option_row *option, const char *text, void *member) {
-    plan_request *request = member;
-    uint64_t index = 0;
-    while (mode_name(index) && strcmp(mode_name(index), text) != 0)
-        index++;
-    if (!mode_name(index))
-        argument_error(state, "--%s: found '%s', expected one of: %s%s", option->name, text,
-                       tla_all_names(mode_name).text, tla_did_you_mean(text, mode_name).text);
-    request->mode = (tla_address_mode)index;
+    *(tla_address_mode *)member = (tla_address_mode)read_name(state, option, text, mode_name);
 }
 
 static void read_limit(const struct argp_state *state, const option_row *option, const char *text, void *member) {
@@ -96,7 +96,7 @@ static const option_row option_table[] = {
      "time limit of the search, in seconds or with a unit (\"500 ms\"); 0: the heuristics only (default 60)"},
     {"device", 0, "N", option_device, AT(device),
      "device of PyTorch's recording (default: the first with recorded entries)"},
-    {"address-mode", 0, "NAME", read_mode, AT(request),
+    {"address-mode", 0, "NAME", read_mode, AT(request.mode),
      "of a program: where its inputs and outputs lie: basic (the default), io_tag, io_tag_fuse, io_alone, io_reloc"},
     {"literal", 0, NULL, option_flag, AT(request.literal),
      "of a program: keep values as long as TPU-MLIR does, with its faults"},
@@ -204,7 +204,7 @@ static tla_status find(const plan_options *options, made_plan *made, tla_error *
     progress_begin("the search for a plan", NULL);
     const tla_status status = plan_find(&options->request, planned_of(made), &made->result, error);
     if (status || !made->list.views || made->result.verdict != PLAN_FOUND) return status;
-    return plan_program_complete(&made->program, &made->result, error);
+    return plan_program_complete(&options->request, &made->result, &made->program, error);
 }
 
 static tla_status plan(const char *command, const plan_options *options, plan_verdict *verdict, tla_error *error) {

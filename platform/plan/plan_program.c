@@ -108,7 +108,31 @@ static void blame(plan_program *made, size_t first, size_t second) {
     made->lost_bytes = (a_end < b_end ? a_end : b_end) - made->lost_address;
 }
 
-tla_status plan_program_complete(plan_program *made, const plan_result *result, tla_error *error) {
+static uint64_t line_of(const plan_program *made, size_t value) {
+    return made->list->first_line + value;
+}
+
+typedef struct fault_text {
+    char text[700];
+} fault_text;
+
+static fault_text tell_fault(const plan_program *made) {
+    const char *by = lifetimes_id(made->list, made->overwriter), *lost = lifetimes_id(made->list, made->overwritten);
+    const uint64_t by_line = line_of(made, made->overwriter), line = line_of(made, made->overwritten);
+    fault_text told;
+    if (made->lost_bytes == 0)
+        snprintf(told.text, sizeof told.text,
+                 "%s (line %" PRIu64 ") does not have the bytes of its operand %s (line %" PRIu64 ")", by, by_line,
+                 lost, line);
+    else
+        snprintf(told.text, sizeof told.text,
+                 "%s (line %" PRIu64 ") overwrites %" PRIu64 " bytes of %s (line %" PRIu64 ") at %" PRIu64, by, by_line,
+                 made->lost_bytes, lost, line, made->lost_address);
+    return told;
+}
+
+tla_status plan_program_complete(const plan_request *request, const plan_result *result, plan_program *made,
+                                 tla_error *error) {
     size_t first = 0, second = 0;
     for (size_t i = 0; i < made->planned.count; i++)
         made->addresses[made->values[i]] = result->offsets[i];
@@ -117,29 +141,16 @@ tla_status plan_program_complete(plan_program *made, const plan_result *result, 
     if (status == TLA_OVERLAP) {
         blame(made, first, second);
         if (made->program.literal) return TLA_OK;
+        return tla_error_set(error, TLA_UNSUPPORTED,
+                             "%s:%" PRIu64 ": --address-mode %s has no place for this value: %s", request->trace_path,
+                             line_of(made, made->overwriter), tla_address_mode_name(made->program.mode),
+                             tell_fault(made).text);
     }
     if (status == TLA_NO_HOST_MEMORY) return no_memory(error);
     return status ? tla_error_set(error, status, "cannot plan the program: %s", tla_status_text(status)) : TLA_OK;
 }
 
 /* The report */
-
-static uint64_t line_of(const plan_program *made, size_t value) {
-    return made->list->first_line + value;
-}
-
-static void print_fault(FILE *out, const plan_program *made) {
-    const char *lost = lifetimes_id(made->list, made->overwritten), *by = lifetimes_id(made->list, made->overwriter);
-    const uint64_t line = line_of(made, made->overwritten), by_line = line_of(made, made->overwriter);
-    if (made->lost_bytes == 0)
-        print_escaped(out, "wrong            %s (line %" PRIu64 ") does not have the bytes of %s (line %" PRIu64 ")",
-                      by, by_line, lost, line);
-    else
-        print_escaped(
-            out, "overwritten      %" PRIu64 " bytes of %s (line %" PRIu64 ") at %" PRIu64 ", by %s (line %" PRIu64 ")",
-            made->lost_bytes, lost, line, made->lost_address, by, by_line);
-    fputc('\n', out);
-}
 
 static const char *rule_name(const plan_program *made) {
     return made->program.literal ? "literal" : "repaired";
@@ -152,7 +163,9 @@ void plan_program_print(FILE *out, const plan_program *made, bool found) {
     if (!found) return;
     if (r->io_nbytes) fprintf(out, "inputs, outputs  %" PRIu64 " bytes at %" PRIu64 "\n", r->io_nbytes, r->io_start);
     fprintf(out, "other values     %" PRIu64 " bytes at %" PRIu64 "\n", r->neuron_nbytes, r->neuron_start);
-    if (made->is_wrong) print_fault(out, made);
+    if (!made->is_wrong) return;
+    print_escaped(out, "wrong            %s", tell_fault(made).text);
+    fputc('\n', out);
 }
 
 static json_t *fault_to_json(const plan_program *made) {

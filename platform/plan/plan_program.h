@@ -22,8 +22,10 @@ typedef struct plan_program {
 tla_status plan_program_reduce(const plan_request *request, const lifetime_list *list, plan_program *made,
                                tla_error *error);
 
-/* Completes the addresses from the plan, and checks them. TLA_OVERLAP for a repaired plan that is wrong. */
-tla_status plan_program_complete(plan_program *made, const plan_result *result, tla_error *error);
+/* Completes the addresses from the plan, and checks them. TLA_UNSUPPORTED for a program whose inputs and outputs cannot
+ * lie where the mode puts them, TLA_NO_HOST_MEMORY. */
+tla_status plan_program_complete(const plan_request *request, const plan_result *result, plan_program *made,
+                                 tla_error *error);
 void plan_program_clear(plan_program *made);
 
 /* The part of the report, for a person and as JSON; `found`: a plan, with addresses. */
