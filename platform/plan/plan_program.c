@@ -131,6 +131,26 @@ static fault_text tell_fault(const plan_program *made) {
     return told;
 }
 
+/* The first input or output that a view has moved from its place behind a tag; as many as there are values: none. */
+static size_t find_unfused(const plan_program *made) {
+    const tla_plan_program *p = &made->program;
+    uint64_t next[] = {[TLA_PLAN_INPUT] = p->tags[0], [TLA_PLAN_OUTPUT] = p->tags[1]};
+    if (p->mode != TLA_ADDRESS_IO_TAG_FUSE || p->literal) return p->n;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->io[i] == TLA_PLAN_INNER) continue;
+        if (made->addresses[i] != next[p->io[i]]) return i;
+        next[p->io[i]] += p->tensors[i].nbytes;
+    }
+    return p->n;
+}
+
+static tla_status refuse(const plan_request *request, const plan_program *made, size_t value, const char *reason,
+                         tla_error *error) {
+    return tla_error_set(error, TLA_UNSUPPORTED, "%s:%" PRIu64 ": --address-mode %s has no place for '%s': %s",
+                         request->trace_path, line_of(made, value), tla_address_mode_name(made->program.mode),
+                         lifetimes_id(made->list, value), reason);
+}
+
 tla_status plan_program_complete(const plan_request *request, const plan_result *result, plan_program *made,
                                  tla_error *error) {
     size_t first = 0, second = 0;
@@ -140,14 +160,13 @@ tla_status plan_program_complete(const plan_request *request, const plan_result 
     if (!status) status = tla_plan_check_program(&made->program, made->addresses, &first, &second);
     if (status == TLA_OVERLAP) {
         blame(made, first, second);
-        if (made->program.literal) return TLA_OK;
-        return tla_error_set(error, TLA_UNSUPPORTED,
-                             "%s:%" PRIu64 ": --address-mode %s has no place for this value: %s", request->trace_path,
-                             line_of(made, made->overwriter), tla_address_mode_name(made->program.mode),
-                             tell_fault(made).text);
+        return made->program.literal ? TLA_OK : refuse(request, made, made->overwriter, tell_fault(made).text, error);
     }
     if (status == TLA_NO_HOST_MEMORY) return no_memory(error);
-    return status ? tla_error_set(error, status, "cannot plan the program: %s", tla_status_text(status)) : TLA_OK;
+    if (status) return tla_error_set(error, status, "cannot plan the program: %s", tla_status_text(status));
+    const size_t unfused = find_unfused(made);
+    return unfused < made->program.n ? refuse(request, made, unfused, "its bytes are those of another value", error)
+                                     : TLA_OK;
 }
 
 /* The report */
