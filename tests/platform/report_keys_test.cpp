@@ -134,6 +134,9 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("explain REPORT", {"explain", ran}, found);
     play("explain --request", {"explain", aged, "--request", "1 TiB"}, found);
     play("plan", {"plan", trace, "--method", "best"}, found);
+    const std::string program = scratch.write("program.csv", "id,operands,size,view\nx,,1,\na,x,2,\nb,x,4,\n"
+                                                             "s,b,4,slice\nk,a b,6,concat\ny,k,3,\nz,y,5,\nw,z s,7,\n");
+    play("plan", {"plan", program, "--method", "size_order", "--literal"}, found);
     play("traffic", {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000"}, found);
     play("traffic", {"traffic", platform, bursts}, found);
     play("serve",
