@@ -9,6 +9,7 @@
 #include "tlmalloc/cache/driver_pools.h"
 #include "tlmalloc/cache/objects.h"
 #include "tlmalloc/cache/regions.h"
+#include "tlmalloc/cache/replicas.h"
 #include "tlmalloc/cache/segmented_memory.h"
 #include "tlmalloc/cache/upstream.h"
 #include "tlmalloc/cache/victims.h"
