@@ -58,6 +58,7 @@ experiment_workload oversubscription();         // experiment_oversubscription.c
 experiment_workload transformer();              // experiment_transformer.cpp
 experiment_workload transformer_beside_moves(); // experiment_transformer_moves.cpp
 experiment_workload transformer_heaps();        // experiment_transformer.cpp
+experiment_workload segments_with_replicas();   // experiment_segments.cpp
 experiment_workload training();                 // experiment_training.cpp
 experiment_workload transfers();                // experiment_transfers.cpp
 

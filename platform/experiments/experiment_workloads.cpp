@@ -226,6 +226,7 @@ static std::vector<experiment_workload> &all_workloads() {
         composites(),
         first_touches(),
         oversubscription(),
+        segments_with_replicas(),
         transformer(),
         transformer_beside_moves(),
         transformer_heaps(),

@@ -130,7 +130,9 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
         BOOST_CHECK_MESSAGE(contains(counts.standings, standing), counts.standings);
     BOOST_CHECK(contains(run.out, "fitted input"));
     BOOST_CHECK(contains(run.out, "the published window ends at random"));
-    BOOST_CHECK(contains(run.out, "\nLong experiments, which run only when named: serving_hour serving_platform\n"));
+    BOOST_CHECK(contains(run.out,
+                         "\nLong experiments, which run only when named: mooncake_allocator_segments serving_hour "
+                         "serving_platform\n"));
 }
 
 BOOST_AUTO_TEST_CASE(one_of_the_two_longest_experiments_meets_its_bounds_every_day) {
@@ -467,7 +469,8 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
                   "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-                  "transfers, all_reduce, compaction, composite, first_touch, oversubscription, transformer_block, "
+                  "transfers, all_reduce, compaction, composite, first_touch, oversubscription, segments, "
+                  "transformer_block, "
                   "transformer_beside_moves, "
                   "transformer_heaps, training, network, "
                   "prefix_cache, prefix_eviction, kv_memory, layer_types, serving, serving_rules, measured_run, "
