@@ -6,13 +6,15 @@
 #include "timing.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAP_MAX = 64 };
+enum { MAP_MAX = 64, ROW_HITS_MAX = 12 };
 
 struct profile {
     tla_hbm_config timing;
     char map[MAP_MAX]; /* as tla_hbm_map_parse reads it: what "m1" is depends on the other keys */
+    char row_hits[ROW_HITS_MAX];
 };
 
 #define CYCLES_MAX (UINT64_C(1) << 24)
@@ -25,11 +27,27 @@ struct profile {
 NAMES_OF(tla_hbm_model)
 NAMES_OF(tla_hbm_refresh)
 NAMES_OF(tla_hbm_page_policy)
+NAMES_OF(tla_hbm_before_refresh)
 
 static tla_status check_map(const char *text, tla_error *wrong) {
     tla_hbm_config any = {0};
     return strlen(text) < MAP_MAX ? tla_hbm_map_parse(text, &any, wrong) : TLA_SYNTAX;
 }
+
+/* "older" is 1: a row serves the burst that it was opened for in any case. 0: the text is none of these. */
+static uint32_t parse_row_hits(const char *text) {
+    if (strcmp(text, "all") == 0) return TLA_HBM_ROW_HITS_ALL;
+    if (strcmp(text, "older") == 0) return 1;
+    const size_t digits = strspn(text, "0123456789");
+    return text[digits] == '\0' && digits <= 4 ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+static tla_status check_row_hits(const char *text, tla_error *wrong) {
+    (void)wrong;
+    return parse_row_hits(text) != 0 ? TLA_OK : TLA_SYNTAX;
+}
+
+#define ROW_HITS .check = check_row_hits, .expected = "all, older, or a number of bursts, 1 .. 9999"
 
 #define ADDRESS_MAP                                                                                                    \
     .check = check_map, .expected = "an address map: m1, m2, m3, or fields from the least significant bit, such as "   \
@@ -74,8 +92,15 @@ static const tla_schema_key keys[] = {
     PART(rfc, "all-bank refresh: until the banks can be used again"),
     PART(rfc_pb, "per-bank refresh: until the bank can be used again"),
     PART(rrefd, "per-bank refresh to ACT or refresh of another bank"),
+    {NAMED(before_refresh, timing.before_refresh, tla_hbm_before_refresh), "as DRAMsim3", "close",
+     "when an all-bank refresh is due, rows that have not served the burst they were opened for: close: are closed; "
+     "use: "
+     "serve it first, as in Ramulator"},
     {NAMED(page_policy, timing.page_policy, tla_hbm_page_policy), REFERENCE, "open",
      "open: a row stays open until another row is needed; closed: a row is precharged with its last queued burst"},
+    {TEXT(row_hits, row_hits, ROW_HITS), REFERENCE, "all",
+     "bursts that a row serves before an older burst of its bank closes it: all that are queued; older: one, as in "
+     "Ramulator; a number (4 in DRAMsim3)"},
     {COUNT(read_queue, timing.read_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32", "reads that may wait for a command"},
     {COUNT(write_queue, timing.write_queue, 1, TLA_HBM_QUEUE_MAX), REFERENCE, "32",
      "writes that may wait for a command"},
@@ -105,6 +130,7 @@ static void check_timing(tla_loader *l) {
     if (l->incomplete || l->findings > 0) return;
     struct profile *p = l->config;
     tla_hbm_map_parse(p->map, &p->timing, NULL); /* its syntax has been checked */
+    p->timing.row_hits = parse_row_hits(p->row_hits);
     tla_error error;
     if (tla_hbm_check(&p->timing, &error) == TLA_OK) return;
     const size_t key = key_named(l->schema, error.text);

@@ -19,6 +19,11 @@ const char *tla_hbm_page_policy_name(tla_hbm_page_policy policy) {
     return (unsigned)policy < TLA_HBM_PAGE_POLICY_COUNT ? names[policy] : NULL;
 }
 
+const char *tla_hbm_before_refresh_name(tla_hbm_before_refresh rule) {
+    static const char *const names[] = {"close", "use"};
+    return (unsigned)rule < TLA_HBM_BEFORE_REFRESH_COUNT ? names[rule] : NULL;
+}
+
 static tla_status check_map(const tla_hbm_config *c, tla_error *error) {
     static const char *const names[TLA_HBM_FIELD_COUNT] = {"pseudo-channel", "bank-group", "bank", "column", "row"};
     const uint32_t counts[TLA_HBM_FIELD_COUNT] = {c->row_bus_sharers, c->bank_groups, c->banks_per_group,
@@ -114,6 +119,8 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
                 "refi %u leaves %u cycles a bank, but closing and refreshing a bank can take %u", c->refi,
                 c->refi / banks, needed);
     }
+    REQUIRE(c->before_refresh < TLA_HBM_BEFORE_REFRESH_COUNT, "unknown before_refresh %u", c->before_refresh);
+    REQUIRE(c->row_hits >= 1, "row_hits is 0: must be at least 1");
     REQUIRE(c->page_policy < TLA_HBM_PAGE_POLICY_COUNT, "unknown page_policy %u", c->page_policy);
     REQUIRE_RANGE(read_queue, 1, TLA_HBM_QUEUE_MAX);
     REQUIRE_RANGE(write_queue, 1, TLA_HBM_QUEUE_MAX);

@@ -38,6 +38,7 @@ struct bank_queue {
 struct bank {
     uint64_t act_ok, pre_ok, column_ok[OPS]; /* no earlier because of this bank's own commands */
     uint32_t open_row;
+    uint32_t served; /* bursts, since the ACT */
     uint8_t group;
     bool closed_by_conflict; /* and not activated or refreshed since */
     struct bank_queue queues[OPS];
@@ -51,6 +52,7 @@ struct bank_group {
 struct candidate {
     uint64_t at, age; /* NEVER = none */
     uint32_t bank;
+    tla_hbm_op op; /* direction of the burst */
     tla_hbm_command command;
     bool valid;
 };
@@ -61,6 +63,7 @@ struct pseudo_channel {
     struct candidate column, row;
     uint64_t queued_banks[OPS], hit_banks[OPS]; /* bit masks */
     uint64_t open_banks;
+    uint64_t opened_banks[OPS]; /* of these, the ones whose row was opened for a burst that still waits */
     uint32_t queued[OPS];
     tla_hbm_op direction; /* whose bursts are being served */
 

@@ -100,6 +100,7 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
     struct pseudo_channel *pc = &hbm->pcs[0];
     const uint64_t last = first + count - 1;
     if (hbm->pc_count != 1 || c->page_policy != TLA_HBM_PAGE_OPEN || hbm->listener.command != NULL) return false;
+    if (c->row_hits != 1 && c->row_hits != TLA_HBM_ROW_HITS_ALL) return false; /* the bursts of each bank count */
     if (first >> hbm->decoder.row_shift != last >> hbm->decoder.row_shift) return false;
     const uint64_t spacing = run_spacing(hbm, first, last);
     if (spacing == 0) return false;

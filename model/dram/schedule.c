@@ -6,9 +6,8 @@
 #include "base/numbers.h"
 #include "hbm_internal.h"
 
-static uint64_t column_time(const struct pseudo_channel *pc, uint32_t index) {
+static uint64_t column_time(const struct pseudo_channel *pc, uint32_t index, tla_hbm_op op) {
     const struct bank *bank = &pc->banks[index];
-    const tla_hbm_op op = pc->direction;
     const uint64_t own = later(bank->column_ok[op], pc->groups[bank->group].column_ok[op]);
     return later(later(own, pc->column_ok[op]), pc->now);
 }
@@ -24,22 +23,37 @@ static uint64_t row_time(const tla_hbm *hbm, const struct pseudo_channel *pc, ui
     return collides ? later(at, pc->refresh_at + hbm->config.rrefd - hbm->act_extra) : at;
 }
 
-static void consider(struct candidate *best, uint64_t at, uint64_t age, uint32_t bank) {
+static void consider(struct candidate *best, uint64_t at, uint64_t age, uint32_t bank, tla_hbm_op op) {
     if (at < best->at || (at == best->at && age < best->age)) {
         best->at = at;
         best->age = age;
         best->bank = bank;
+        best->op = op;
     }
 }
 
-static void consider_column(struct pseudo_channel *pc, uint32_t bank) {
-    const struct bank_queue *queue = &pc->banks[bank].queues[pc->direction];
-    consider(&pc->column, column_time(pc, bank), pc->requests[queue->hit].age, bank);
+static void consider_column(struct pseudo_channel *pc, uint32_t bank, tla_hbm_op op) {
+    const struct bank_queue *queue = &pc->banks[bank].queues[op];
+    consider(&pc->column, column_time(pc, bank, op), pc->requests[queue->hit].age, bank, op);
+}
+
+/* Banks whose row was opened for a burst that still waits: nothing but a refresh closes them. */
+static uint64_t opened_banks(const struct pseudo_channel *pc) {
+    return pc->opened_banks[TLA_HBM_READ] | pc->opened_banks[TLA_HBM_WRITE];
+}
+
+/* The oldest burst of the bank needs a row command, and may have it. */
+static bool wants_row(const tla_hbm *hbm, const struct pseudo_channel *pc, uint32_t index) {
+    const struct bank *bank = &pc->banks[index];
+    const struct bank_queue *queue = &bank->queues[pc->direction];
+    if (queue->head == NO_REQUEST || (opened_banks(pc) >> index & 1) != 0) return false;
+    return queue->hit == NO_REQUEST || (queue->head != queue->hit && bank->served >= hbm->config.row_hits);
 }
 
 static void consider_row(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t bank) {
+    if (!wants_row(hbm, pc, bank)) return;
     const struct bank_queue *queue = &pc->banks[bank].queues[pc->direction];
-    consider(&pc->row, row_time(hbm, pc, bank), pc->requests[queue->head].age, bank);
+    consider(&pc->row, row_time(hbm, pc, bank), pc->requests[queue->head].age, bank, pc->direction);
 }
 
 /* Banks that a refresh in progress takes away from the bursts. */
@@ -48,10 +62,21 @@ static uint64_t refreshing_banks(const tla_hbm *hbm, const struct pseudo_channel
     return hbm->config.refresh == TLA_HBM_REFRESH_ALL_BANK ? UINT64_MAX : UINT64_C(1) << pc->refresh_bank;
 }
 
+/* Banks that an all-bank refresh leaves open until they have served the burst that they were opened for. */
+static uint64_t used_before_refresh(const tla_hbm *hbm, const struct pseudo_channel *pc) {
+    const tla_hbm_config *c = &hbm->config;
+    const bool use = c->before_refresh == TLA_HBM_BEFORE_REFRESH_USE && c->refresh == TLA_HBM_REFRESH_ALL_BANK;
+    return use && pc->refreshing ? opened_banks(pc) : 0;
+}
+
 static void find_column(const tla_hbm *hbm, struct pseudo_channel *pc) {
+    const tla_hbm_op op = pc->direction, other = op == TLA_HBM_READ ? TLA_HBM_WRITE : TLA_HBM_READ;
+    const uint64_t barred = refreshing_banks(hbm, pc), used = used_before_refresh(hbm, pc);
     pc->column = (struct candidate){.at = NEVER, .age = NEVER, .valid = true};
-    for (uint64_t m = pc->hit_banks[pc->direction] & ~refreshing_banks(hbm, pc); m != 0; m &= m - 1)
-        consider_column(pc, (uint32_t)__builtin_ctzll(m));
+    for (uint64_t m = pc->hit_banks[op] & (~barred | (used & pc->opened_banks[op])); m != 0; m &= m - 1)
+        consider_column(pc, (uint32_t)__builtin_ctzll(m), op);
+    for (uint64_t m = pc->opened_banks[other] & (~barred | used); m != 0; m &= m - 1)
+        consider_column(pc, (uint32_t)__builtin_ctzll(m), other);
 }
 
 static void find_refresh(const tla_hbm *hbm, struct pseudo_channel *pc) {
@@ -60,7 +85,10 @@ static void find_refresh(const tla_hbm *hbm, struct pseudo_channel *pc) {
     const uint64_t closing = pc->open_banks & refreshing_banks(hbm, pc);
     uint64_t at = floor;
     tla_hbm_command command;
-    if (closing != 0) {
+    if (used_before_refresh(hbm, pc) != 0) {
+        command = TLA_HBM_PRE_ALL;
+        at = NEVER;
+    } else if (closing != 0) {
         command = all ? TLA_HBM_PRE_ALL : TLA_HBM_PRE;
         /* a precharge of all banks also waits for those that precharge by themselves */
         for (uint32_t i = 0; i < hbm->bank_count; i++)
@@ -85,8 +113,9 @@ static void find_row(const tla_hbm *hbm, struct pseudo_channel *pc) {
         find_refresh(hbm, pc);
     else
         pc->row = (struct candidate){.at = NEVER, .age = NEVER, .valid = true};
-    const uint64_t candidates = pc->queued_banks[pc->direction] & ~pc->hit_banks[pc->direction];
-    for (uint64_t m = candidates & ~refreshing_banks(hbm, pc); m != 0; m &= m - 1)
+    uint64_t candidates = pc->queued_banks[pc->direction] & ~refreshing_banks(hbm, pc);
+    if (hbm->config.row_hits == TLA_HBM_ROW_HITS_ALL) candidates &= ~pc->hit_banks[pc->direction];
+    for (uint64_t m = candidates; m != 0; m &= m - 1)
         consider_row(hbm, pc, (uint32_t)__builtin_ctzll(m));
 }
 
@@ -155,6 +184,7 @@ static void close_bank(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t i
     for (int op = 0; op < OPS; op++) {
         bank->queues[op].hit = NO_REQUEST;
         pc->hit_banks[op] &= ~(UINT64_C(1) << index);
+        pc->opened_banks[op] &= ~(UINT64_C(1) << index);
     }
     bank->act_ok = later(bank->act_ok, at + hbm->config.rp - hbm->act_extra);
 }
@@ -173,7 +203,9 @@ static void activate(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint3
     request->row_state = bank->closed_by_conflict ? ROW_CONFLICT : ROW_MISS;
     bank->closed_by_conflict = false;
     bank->open_row = request->row;
+    bank->served = 0;
     pc->open_banks |= UINT64_C(1) << index;
+    pc->opened_banks[pc->direction] |= UINT64_C(1) << index;
     const uint64_t effect = at + hbm->act_extra;
     bank->column_ok[TLA_HBM_READ] = effect + c->rcd_rd;
     bank->column_ok[TLA_HBM_WRITE] = effect + c->rcd_wr;
@@ -213,12 +245,13 @@ static void issue_row(tla_hbm *hbm, struct pseudo_channel *pc) {
     take_row_bus(hbm, pc, at, is_act ? c->act_cycles : 1);
     if (is_act) {
         activate(hbm, pc, at, chosen.bank);
-        if (pc->column.valid) consider_column(pc, chosen.bank);
+        if (pc->column.valid) consider_column(pc, chosen.bank, pc->direction);
         return;
     }
     if (!for_refresh) {
         close_bank(hbm, pc, chosen.bank, at);
         bank->closed_by_conflict = true;
+        if (pc->column.bank == chosen.bank) pc->column.valid = false; /* its hits wait for the row again */
         tell(hbm, pc, TLA_HBM_PRE, at, chosen.bank, 0);
         return;
     }
@@ -296,7 +329,7 @@ static void issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
     const uint64_t at = pc->column.at;
     const uint32_t index = pc->column.bank;
     const uint64_t bit = UINT64_C(1) << index;
-    const tla_hbm_op op = pc->direction;
+    const tla_hbm_op op = pc->column.op;
     struct bank *bank = &pc->banks[index];
     struct bank_queue *queue = &bank->queues[op];
     const uint16_t slot = queue->hit;
@@ -318,6 +351,8 @@ static void issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
     pc->queued[op]--;
     if (queue->head == NO_REQUEST) pc->queued_banks[op] &= ~bit;
     find_hit(pc, index, op, next);
+    pc->opened_banks[op] &= ~bit;
+    bank->served++;
 
     const bool close = hbm->config.page_policy == TLA_HBM_PAGE_CLOSED &&
                        ((pc->hit_banks[TLA_HBM_READ] | pc->hit_banks[TLA_HBM_WRITE]) & bit) == 0;
@@ -325,8 +360,9 @@ static void issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
          index, request->row);
     if (close) close_bank(hbm, pc, index, bank->pre_ok); /* the device itself waits until it may */
     choose_direction(hbm, pc);
-    const uint64_t row_candidates = pc->queued_banks[pc->direction] & ~pc->hit_banks[pc->direction];
-    if (pc->row.valid && (row_candidates & ~refreshing_banks(hbm, pc) & bit) != 0) consider_row(hbm, pc, index);
+    /* the precharge of this bank, or of all for a refresh, became later */
+    if (pc->row.bank == index || refreshing_banks(hbm, pc) == UINT64_MAX) pc->row.valid = false;
+    if (pc->row.valid && (refreshing_banks(hbm, pc) & bit) == 0) consider_row(hbm, pc, index);
     finish(hbm, request, op, end);
 }
 
@@ -376,11 +412,17 @@ void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint6
     choose_direction(hbm, pc);
     if (op != pc->direction || (refreshing_banks(hbm, pc) & bit) != 0) return;
     if (new_hit) {
-        if (pc->column.valid) consider_column(pc, index);
+        if (pc->column.valid) consider_column(pc, index, op);
         if (pc->row.bank == index) pc->row.valid = false; /* this bank is not to be closed now */
     } else if (!had_queue && pc->row.valid) {
         consider_row(hbm, pc, index);
     }
+}
+
+/* Both are legal now: a burst that waits longer than the hits of its bank closes their row first. */
+static bool closes_before_hit(const struct pseudo_channel *pc) {
+    return pc->row.at == pc->column.at && pc->row.bank == pc->column.bank && pc->row.age != 0 &&
+           pc->row.age < pc->column.age;
 }
 
 static void process(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at) {
@@ -388,7 +430,7 @@ static void process(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at) {
         pc->refreshing = true;
         pc->now = at;
         refind(pc);
-    } else if (pc->column.at == at) {
+    } else if (pc->column.at == at && !closes_before_hit(pc)) {
         issue_column(hbm, pc);
     } else {
         issue_row(hbm, pc);

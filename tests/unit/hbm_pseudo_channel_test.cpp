@@ -122,6 +122,9 @@ tla_hbm_config random_config(std::mt19937_64 &random) {
     c.write_queue = 1 + (uint32_t)(random() % 64);
     c.window = random() % 3 == 0 ? 0 : 1 + (uint32_t)(random() % 80);
     c.page_policy = random() % 3 == 0 ? TLA_HBM_PAGE_CLOSED : TLA_HBM_PAGE_OPEN;
+    static const uint32_t row_hits[] = {TLA_HBM_ROW_HITS_ALL, 1, 2, 4};
+    c.row_hits = row_hits[random() % 4];
+    c.before_refresh = random() % 2 ? TLA_HBM_BEFORE_REFRESH_USE : TLA_HBM_BEFORE_REFRESH_CLOSE;
     c.refresh = random() % 3 == 0 ? TLA_HBM_REFRESH_NONE : TLA_HBM_REFRESH_ALL_BANK;
     set_map(c, maps[random() % (sizeof maps / sizeof maps[0])]);
     return c;
@@ -257,6 +260,67 @@ BOOST_AUTO_TEST_CASE(keeps_every_spacing_with_per_bank_refresh_and_a_shared_row_
                 BOOST_CHECK_GT(result->stats.row_misses, 0u);
         }
     }
+}
+
+// Rows that were closed before a column command used them.
+uint64_t rows_opened_in_vain(const recorder &seen) {
+    std::map<uint32_t, bool> unused; // of the open banks
+    uint64_t count = 0;
+    for (const auto &k : seen.commands[0]) {
+        if (k.what == TLA_HBM_PRE) count += unused[k.bank];
+        if (k.what == TLA_HBM_PRE_ALL)
+            for (const auto &bank : unused)
+                count += bank.second;
+        if (k.what == TLA_HBM_PRE_ALL) unused.clear();
+        unused[k.bank] = k.what == TLA_HBM_ACT;
+    }
+    return count;
+}
+
+BOOST_AUTO_TEST_CASE(only_a_refresh_that_closes_rows_at_once_closes_a_row_opened_in_vain) {
+    for (const char *name : {"hbm2", "hbm3"}) {
+        tla_hbm_config config = profile(name);
+        std::mt19937_64 random(9);
+        std::vector<offered> trace;
+        for (int i = 0; i < 20000; i++)
+            trace.push_back({random() % 3 == 0 ? TLA_HBM_WRITE : TLA_HBM_READ, random() % (1u << 23), 0});
+        for (uint32_t row_hits : {TLA_HBM_ROW_HITS_ALL, 1u, 4u}) {
+            config.row_hits = row_hits;
+            config.before_refresh = TLA_HBM_BEFORE_REFRESH_CLOSE;
+            const auto closed = play(config, trace);
+            BOOST_CHECK_GT(rows_opened_in_vain(closed->seen), 0u);
+            BOOST_CHECK_LE(rows_opened_in_vain(closed->seen),
+                           closed->stats.refreshes * config.bank_groups * config.banks_per_group);
+            config.before_refresh = TLA_HBM_BEFORE_REFRESH_USE;
+            const auto used = play(config, trace);
+            check_commands(config, used->seen);
+            BOOST_CHECK_EQUAL(rows_opened_in_vain(used->seen), 0u);
+            config.refresh = TLA_HBM_REFRESH_NONE;
+            BOOST_CHECK_EQUAL(rows_opened_in_vain(play(config, trace)->seen), 0u);
+            config.refresh = TLA_HBM_REFRESH_ALL_BANK;
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(fewer_hits_hold_a_row_against_an_older_burst_when_fewer_are_allowed) {
+    // four streams of reads in the same banks, at other places of rows of their own
+    tla_hbm_config config = profile("hbm2");
+    config.refresh = TLA_HBM_REFRESH_NONE;
+    std::mt19937_64 random(3);
+    std::vector<offered> trace;
+    uint64_t at[4] = {0, 5 << 20, 2 << 20 | 40, 3 << 20 | 300};
+    for (int i = 0; i < 8192; i++)
+        trace.push_back({TLA_HBM_READ, at[random() % 4]++, 0});
+    std::vector<uint64_t> activates;
+    for (uint32_t row_hits : {1u, 2u, 4u, 8u, TLA_HBM_ROW_HITS_ALL}) {
+        config.row_hits = row_hits;
+        const auto result = play(config, trace);
+        const auto &commands = result->seen.commands[0];
+        activates.push_back((uint64_t)std::count_if(commands.begin(), commands.end(),
+                                                    [](const auto &k) { return k.what == TLA_HBM_ACT; }));
+    }
+    BOOST_CHECK_MESSAGE(std::is_sorted(activates.rbegin(), activates.rend()), "more hits, more ACTs");
+    BOOST_CHECK_GT(activates.front(), activates.back());
 }
 
 BOOST_AUTO_TEST_CASE(per_bank_refresh_is_not_pushed_away_by_random_traffic) {
@@ -520,6 +584,8 @@ BOOST_AUTO_TEST_CASE(contradicting_parameters_are_named) {
         {"act_cycles", [](tla_hbm_config &c) { c.act_cycles = 5; }},
         {"rows is 10000", [](tla_hbm_config &c) { c.rows = 10000; }},
         {"write_low", [](tla_hbm_config &c) { c.write_low_percent = 90; }},
+        {"row_hits", [](tla_hbm_config &c) { c.row_hits = 0; }},
+        {"before_refresh", [](tla_hbm_config &c) { c.before_refresh = TLA_HBM_BEFORE_REFRESH_COUNT; }},
         {"read_queue", [](tla_hbm_config &c) { c.read_queue = 0; }},
         {"row_bus_sharers", [](tla_hbm_config &c) { c.row_bus_sharers = 3; }},
         {"map bg2,co5,ba2,ro13 loses a bit: it has 13 row bits",
@@ -550,6 +616,31 @@ BOOST_AUTO_TEST_CASE(impossible_accesses_are_rejected) {
     BOOST_CHECK_EQUAL(tla_hbm_submit(hbm.get(), &past, &accepted), TLA_OUT_OF_RANGE);
     BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, (1u << 28) - 32, 32, &t), TLA_OK);
     BOOST_CHECK_EQUAL(tla_hbm_get_stats(hbm.get()).reads, 1u);
+}
+
+BOOST_AUTO_TEST_CASE(row_hits_are_all_older_or_a_number) {
+    const std::string text = text_of(TLMALLOC_SOURCE_DIR "/configs/timing/hbm2.yaml");
+    const auto row_hits = [&](const std::string &value, std::string &found) {
+        const std::string line = "row_hits=" + value;
+        const char *const overrides[] = {line.c_str()};
+        tla_hbm_config config{};
+        const tla_status status =
+            tla_timing_parse(text.data(), text.size(), "t.yaml", overrides, 1, &config, report_finding, &found);
+        BOOST_CHECK_EQUAL(status == TLA_OK, found.empty());
+        return config.row_hits;
+    };
+    std::string found;
+    BOOST_CHECK_EQUAL(row_hits("all", found), TLA_HBM_ROW_HITS_ALL);
+    BOOST_CHECK_EQUAL(row_hits("older", found), 1u);
+    BOOST_CHECK_EQUAL(row_hits("4", found), 4u);
+    BOOST_CHECK_EQUAL(row_hits("9999", found), 9999u);
+    BOOST_CHECK_EQUAL(profile("hbm2").row_hits, TLA_HBM_ROW_HITS_ALL); // as without the key
+    for (const char *wrong : {"0", "10000", "-1", "4x", "younger", "99999999999999999999"}) {
+        found.clear();
+        BOOST_CHECK_EQUAL(row_hits(wrong, found), 0u);
+        BOOST_CHECK_MESSAGE(found.find("expected all, older, or a number of bursts, 1 .. 9999") != std::string::npos,
+                            wrong << ": " << found);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(an_inconsistent_timing_profile_is_reported_with_its_place) {

@@ -162,7 +162,8 @@ struct request {
 class controller {
   public:
     controller(const tla_hbm_config &config, std::vector<request> requests)
-        : c(config), dram(config), trace(std::move(requests)), accepted(trace.size()), end(trace.size()) {}
+        : c(config), dram(config), trace(std::move(requests)), opened(config.bank_groups * config.banks_per_group),
+          served(opened.size()), accepted(trace.size()), end(trace.size()) {}
 
     void run() {
         uint64_t due = c.refresh == TLA_HBM_REFRESH_ALL_BANK ? c.refi : UINT64_MAX, row_bus_free = 0;
@@ -172,10 +173,21 @@ class controller {
             if (next < trace.size() && trace[next].at <= t && has_room(trace[next].op, t)) accept(next++, t);
             choose_direction();
             if (!refreshing && due <= t) refreshing = true;
-            if (!refreshing) column(t);
+            const auto first = refreshing || row_bus_free > t ? std::nullopt : row(t);
+            const auto hit = column_choice(t, refreshing);
+            // an older burst of the bank closes the row of the hit
+            if (first && hit && first->bank == trace[*hit].bank && first->what == TLA_HBM_PRE &&
+                oldest(first->bank) < *hit) {
+                issue(*first);
+                row_bus_free = t + 1;
+            }
+            if (const auto i = column_choice(t, refreshing)) column(*i, t);
             choose_direction();
             if (row_bus_free > t) continue;
             if (refreshing) {
+                if (c.before_refresh == TLA_HBM_BEFORE_REFRESH_USE &&
+                    std::any_of(opened.begin(), opened.end(), [](auto &i) { return i.has_value(); }))
+                    continue;
                 const command k{dram.any_open() ? TLA_HBM_PRE_ALL : TLA_HBM_REF_ALL, t, 0, 0};
                 if (t < dram.earliest(k)) continue;
                 issue(k);
@@ -226,26 +238,40 @@ class controller {
 
     bool hits(size_t i) const { return dram.row_of(trace[i].bank) == std::optional<uint32_t>(trace[i].row); }
 
-    void column(uint64_t t) {
-        for (auto it = queue.begin(); it != queue.end(); ++it) { // oldest first
-            const request &r = trace[*it];
-            if (r.op != direction || !hits(*it)) continue;
-            command k{r.op == TLA_HBM_READ ? TLA_HBM_RD : TLA_HBM_WR, t, r.bank, r.row};
-            if (t < dram.earliest(k)) continue;
-            const size_t i = *it;
-            queue.erase(it);
-            const bool more = std::any_of(queue.begin(), queue.end(),
-                                          [&](size_t q) { return trace[q].bank == r.bank && trace[q].row == r.row; });
-            if (c.page_policy == TLA_HBM_PAGE_CLOSED && !more)
-                k.what = r.op == TLA_HBM_READ ? TLA_HBM_RDA : TLA_HBM_WRA;
-            issue(k);
-            end[i] = t + (r.op == TLA_HBM_READ ? c.cl : c.cwl) + c.burst_cycles;
-            if (r.op == TLA_HBM_READ) flight.push_back(end[i]);
-            return;
+    // The oldest hit that may go: of the direction, or the one that its row was opened for.
+    std::optional<size_t> column_choice(uint64_t t, bool refreshing) const {
+        if (refreshing && c.before_refresh == TLA_HBM_BEFORE_REFRESH_CLOSE) return std::nullopt;
+        for (size_t i : queue) { // oldest first
+            const request &r = trace[i];
+            const bool opener = opened[r.bank] == std::optional<size_t>(i);
+            if (!hits(i) || !(opener || (r.op == direction && !refreshing))) continue;
+            if (t >= dram.earliest({r.op == TLA_HBM_READ ? TLA_HBM_RD : TLA_HBM_WR, t, r.bank, r.row})) return i;
         }
+        return std::nullopt;
     }
 
-    // For the oldest request possible: the row command that its bank needs, when none of its bank's requests hits.
+    void column(size_t i, uint64_t t) {
+        const request &r = trace[i];
+        queue.erase(std::find(queue.begin(), queue.end(), i));
+        const bool more = std::any_of(queue.begin(), queue.end(),
+                                      [&](size_t q) { return trace[q].bank == r.bank && trace[q].row == r.row; });
+        command k{r.op == TLA_HBM_READ ? TLA_HBM_RD : TLA_HBM_WR, t, r.bank, r.row};
+        if (c.page_policy == TLA_HBM_PAGE_CLOSED && !more) k.what = r.op == TLA_HBM_READ ? TLA_HBM_RDA : TLA_HBM_WRA;
+        issue(k);
+        served[r.bank]++;
+        if (opened[r.bank] == std::optional<size_t>(i)) opened[r.bank].reset();
+        end[i] = t + (r.op == TLA_HBM_READ ? c.cl : c.cwl) + c.burst_cycles;
+        if (r.op == TLA_HBM_READ) flight.push_back(end[i]);
+    }
+
+    // The oldest request of the direction that waits for the bank.
+    size_t oldest(uint32_t bank) const {
+        return *std::find_if(queue.begin(), queue.end(),
+                             [&](size_t q) { return trace[q].op == direction && trace[q].bank == bank; });
+    }
+
+    // For the oldest request possible: the row command that its bank needs. No request that the row was opened for may
+    // wait, and none may hit, unless the row has served enough of them.
     std::optional<command> row(uint64_t t) const {
         for (size_t i : queue) {
             const request &r = trace[i];
@@ -253,10 +279,8 @@ class controller {
             const bool bank_hits = std::any_of(queue.begin(), queue.end(), [&](size_t q) {
                 return trace[q].op == direction && trace[q].bank == r.bank && hits(q);
             });
-            const bool oldest = *std::find_if(queue.begin(), queue.end(), [&](size_t q) {
-                return trace[q].op == direction && trace[q].bank == r.bank;
-            }) == i;
-            if (bank_hits || !oldest) continue;
+            if (i != oldest(r.bank) || hits(i) || opened[r.bank]) continue;
+            if (bank_hits && served[r.bank] < c.row_hits) continue;
             const command k =
                 dram.row_of(r.bank) ? command{TLA_HBM_PRE, t, r.bank, 0} : command{TLA_HBM_ACT, t, r.bank, r.row};
             if (t >= dram.earliest(k)) return k;
@@ -267,12 +291,19 @@ class controller {
     void issue(const command &k) {
         dram.issue(k);
         issued.push_back(k);
+        if (k.what == TLA_HBM_ACT) {
+            opened[k.bank] = oldest(k.bank);
+            served[k.bank] = 0;
+        }
+        if (k.what == TLA_HBM_PRE_ALL) std::fill(opened.begin(), opened.end(), std::nullopt);
     }
 
     tla_hbm_config c;
     device dram;
     std::vector<request> trace;
-    std::vector<size_t> queue; // by age
+    std::vector<size_t> queue;                 // by age
+    std::vector<std::optional<size_t>> opened; // the request that a row was opened for, until it goes
+    std::vector<uint32_t> served;              // requests, since the ACT
     std::vector<uint64_t> flight;
     tla_hbm_op direction = TLA_HBM_READ;
 

@@ -27,6 +27,7 @@ extern "C" {
  * - A read lasts from acceptance to the end of its data; a write is done when it is accepted.
  * - Reads have priority until the writes exceed the high watermark or no read is left. Writes then have priority until
  *   they fall below the low watermark.
+ * - A row that was opened for a burst serves it before another burst closes the row, even after a change of direction.
  * - Row and column commands have separate buses. An ACT takes two row-command cycles and takes effect in the second.
  * - A read of a line that waits in the write buffer is served from there in the next cycle. */
 
@@ -51,11 +52,22 @@ typedef enum tla_hbm_page_policy {
     TLA_HBM_PAGE_POLICY_COUNT
 } tla_hbm_page_policy;
 
-/* Names as in configuration files: "banks", "channel"; "none", "all_bank", "per_bank"; "open", "closed". NULL for an
- * unknown value. */
+/* Rows that were opened for a burst, and have not served it, when an all-bank refresh is due. */
+typedef enum tla_hbm_before_refresh {
+    TLA_HBM_BEFORE_REFRESH_CLOSE, /* are closed */
+    TLA_HBM_BEFORE_REFRESH_USE,   /* serve that burst first */
+    TLA_HBM_BEFORE_REFRESH_COUNT
+} tla_hbm_before_refresh;
+
+/* A row may be closed for an older burst of its bank only when no queued burst hits it. */
+#define TLA_HBM_ROW_HITS_ALL UINT32_MAX
+
+/* Names as in configuration files: "banks", "channel"; "none", "all_bank", "per_bank"; "open", "closed"; "close",
+ * "use". NULL for an unknown value. */
 const char *tla_hbm_model_name(tla_hbm_model model);
 const char *tla_hbm_refresh_name(tla_hbm_refresh refresh);
 const char *tla_hbm_page_policy_name(tla_hbm_page_policy policy);
+const char *tla_hbm_before_refresh_name(tla_hbm_before_refresh rule);
 
 /* The field that an address bit selects. */
 typedef enum tla_hbm_field {
@@ -103,7 +115,10 @@ typedef struct tla_hbm_config {
     uint32_t refi, rfc;
     uint32_t rfc_pb, rrefd; /* per-bank refresh: busy time of the bank; refresh to ACT or refresh of another bank */
 
+    tla_hbm_before_refresh before_refresh;
+
     tla_hbm_page_policy page_policy;
+    uint32_t row_hits; /* a row that served so many bursts is closed for a burst older than its hits, >= 1 */
     uint32_t read_queue, write_queue;               /* entries, 1 .. TLA_HBM_QUEUE_MAX */
     uint32_t write_high_percent, write_low_percent; /* watermarks, of write_queue */
     uint32_t window;          /* reads accepted and not yet answered; 0 = limited only by the queue */
