@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
         BOOST_CHECK(tla_config_equal(&back, &c));
     }
     tla_hbm_config none{};
-    BOOST_CHECK_EQUAL(tla_timing_named("hbm4", &none), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_timing_named("hbm5", &none), TLA_INVALID_ARGUMENT);
     // A file is found beside the file that names it, and from here when the command line names it.
     scratch_here scratch;
     const string platform = scratch.write("a_platform.yaml", "hbm:\n  timing: ./a_profile.yaml\n");
@@ -47,11 +47,11 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_named) {
-    const string names =
-        "expected channels, hbm2, hbm3, kernbench, or the file of a timing profile (with a / or ending "
-        "in .yaml)";
-    check_findings("hbm:\n  timing: hbm4\n",
-                   {"f:2:11: hbm.timing: found \"hbm4\", " + names + ", did you mean \"hbm2\"?"});
+    const string names = "expected channels, hbm2, hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or the file of a "
+                         "timing profile (with a / or ending "
+                         "in .yaml)";
+    check_findings("hbm:\n  timing: hbm5\n",
+                   {"f:2:11: hbm.timing: found \"hbm5\", " + names + ", did you mean \"hbm2\"?"});
     check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});
     check_findings("hbm:\n  timing: no/such.yaml\n",
                    {"no/such.yaml:0:0: cannot be read: No such file or directory",

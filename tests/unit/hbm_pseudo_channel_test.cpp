@@ -262,6 +262,34 @@ BOOST_AUTO_TEST_CASE(keeps_every_spacing_with_per_bank_refresh_and_a_shared_row_
     }
 }
 
+BOOST_AUTO_TEST_CASE(profiles_of_hbm4_and_lpddr_have_the_peak_of_their_standard_and_keep_every_spacing) {
+    const std::pair<const char *, double> peaks[] = {
+        {"hbm4", 32}, {"hbm4_16g", 64}, {"lpddr6", 14.222}, {"lpddr5", 12.8}};
+    for (const auto &[name, gb_s] : peaks) {
+        BOOST_TEST_CONTEXT(name) {
+            const tla_hbm_config config = profile(name);
+            BOOST_CHECK_CLOSE(1000. * config.burst_bytes / (config.tck_ps * config.burst_cycles), gb_s, 0.01);
+            std::mt19937_64 random(5);
+            const auto trace = random_trace(random, config, 4000);
+            check_commands(config, play(config, trace)->seen);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_taller_stacks_of_hbm4_have_more_banks_and_longer_refreshes) {
+    // the settings that configs/timing/hbm4.yaml names
+    const std::string text = text_of(TLMALLOC_SOURCE_DIR "/configs/timing/hbm4.yaml");
+    for (const auto &settings : {std::vector<const char *>{"rfc=900 tCK", "bank_groups=4", "map=bg1,co5,ba3,bg1,ro14"},
+                                 {"rfc=1060 tCK", "bank_groups=8", "map=bg1,co5,ba3,bg2,ro14"}}) {
+        tla_hbm_config config{};
+        std::string found;
+        BOOST_CHECK_EQUAL(tla_timing_parse(text.data(), text.size(), "hbm4.yaml", settings.data(), settings.size(),
+                                           &config, report_finding, &found),
+                          TLA_OK);
+        BOOST_CHECK_EQUAL(found, "");
+    }
+}
+
 // Rows that were closed before a column command used them.
 uint64_t rows_opened_in_vain(const recorder &seen) {
     std::map<uint32_t, bool> unused; // of the open banks
