@@ -56,6 +56,13 @@ static bool compaction_is_refused(const tla_config *c, tla_phrase *text) {
     return expected;
 }
 
+/* The watermark looks at a whole memory, but a victim would come from one tenant. */
+static bool watermark_is_refused(const tla_config *c, tla_phrase *text) {
+    *text = tla_phrase_of("controller.watermark with controller.object_eviction tenant_lru: set "
+                          "controller.object_eviction to lru or arc");
+    return c->controller.watermark.permille > 0 && c->controller.object_eviction == TLA_VICTIM_TENANT_LRU;
+}
+
 static bool has_lists_of_its_own(tla_front front) {
     return front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED || front == TLA_FRONT_LAZY;
 }
@@ -302,6 +309,7 @@ const tla_platform_rule tla_controller_rules[] = {
       "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "controller.free_list",
       "controller.lockstep", "controller.engine", "controller.engine_nodes"},
      compaction_is_refused},
+    {{"controller.watermark", "controller.object_eviction"}, watermark_is_refused},
     {{"controller.engine", "controller.alignment", "controller.hbm_policy", "controller.tcm_policy",
       "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "hbm.capacity_per_cube",
       "system.pes_per_cube", "tcm.capacity", "tcm.scheduler_reserve", "sram.capacity", "m_cpu_memory.capacity",

@@ -82,6 +82,10 @@ static bool moves_concurrently(const tla_config *c) {
     return c->controller.move.mode == TLA_MOVE_CONCURRENT;
 }
 
+static bool has_watermark(const tla_config *c) {
+    return c->controller.watermark.permille > 0;
+}
+
 static bool is_rtl(const tla_config *c) {
     return c->controller.engine == TLA_ENGINE_RTL;
 }
@@ -306,6 +310,11 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.move_rounds", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.move_buffers", never_in_a_run, {KERNEL}, "a program of your own that moves blocks"},
     {"controller.object_eviction", never_in_a_run, {KERNEL}, "a program of your own that sends PUT and EVICT"},
+    {"controller.watermark", never_in_a_run, {KERNEL}, "a program of your own that sends PUT"},
+    {"controller.watermark_share", has_watermark, {"controller.watermark"}, "above 0"},
+    {"controller.watermark_share", never_in_a_run, {KERNEL}, "a program of your own that sends PUT"},
+    {"controller.watermark_interval", has_watermark, {"controller.watermark"}, "above 0"},
+    {"controller.watermark_interval", never_in_a_run, {KERNEL}, "a program of your own that sends PUT"},
     {"controller.compaction_threshold", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", never_in_a_run, {KERNEL}, "a program of your own that frees tensors in the run"},

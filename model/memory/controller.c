@@ -89,6 +89,9 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     if (!status && c->move.mode != TLA_MOVE_OFF && (c->move.chunk == 0 || c->move.chunk > UINT32_MAX))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "move.chunk: %" PRIu64 " bytes: must be 1 .. %" PRIu32,
                              c->move.chunk, UINT32_MAX);
+    if (!status && !tla_victim_rule_name(c->object_eviction))
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "object_eviction: unknown rule %d", (int)c->object_eviction);
+    if (!status) status = tla_controller_check_watermark(c, error);
     if (!status) status = check_owner(c, error);
     return status ? status : tla_controller_check_compaction(c, error);
 }
@@ -117,6 +120,8 @@ static void drop_memories(tla_controller *c) {
     tla_pe_memory_destroy(c->memory);
     c->objects = NULL;
     c->memory = NULL;
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
+        c->passes[i].is_due = false;
 }
 
 void tla_controller_destroy(tla_controller *c) {
@@ -249,6 +254,7 @@ tla_status tla_controller_end_pins(tla_controller *c, uint64_t until_ps, uint64_
     outcome->memory = left.at.memory;
     outcome->offset = left.at.offset;
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
+    tla_controller_compare(c, outcome->memory, *at_ps - 1); /* so that a pass at this very time is not missed */
     c->counts[outcome->memory].driver_calls += outcome->work.driver_calls;
     return TLA_OK;
 }

@@ -425,6 +425,7 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
     e.counts->not_owner += e.answer->status == TLA_NOT_OWNER;
     tell_difference(&e);
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
+    tla_controller_compare(c, outcome->memory, at_ps);
     outcome->completion.total_free = outcome->arena.free;
     outcome->completion.largest_free = outcome->arena.largest_free;
     outcome->completion.nodes_visited = outcome->work.nodes_visited;

@@ -46,6 +46,12 @@ typedef struct tla_compaction {
     size_t free_room;
 } tla_compaction;
 
+/* What a memory has to do about the watermark. */
+typedef struct tla_pass_state {
+    bool is_due;       /* a pass, at the next multiple of the interval */
+    uint64_t after_ps; /* the pass comes later than this time */
+} tla_pass_state;
+
 struct tla_controller {
     tla_controller_config config;
     tla_pe_memory *memory; /* NULL before the first command */
@@ -56,6 +62,7 @@ struct tla_controller {
     bool uses_objects;
     tla_memory_kind first; /* of the memories that there are */
     tla_controller_counts counts[TLA_MEMORY_KIND_COUNT];
+    tla_pass_state passes[TLA_MEMORY_KIND_COUNT];
     tla_arena_stats beginning[TLA_MEMORY_KIND_COUNT];
     tla_stack_stats untouched[TLA_MEMORY_KIND_COUNT];
     tla_controller_watch watch;
@@ -99,6 +106,13 @@ tla_move_step_kind tla_controller_go_on(tla_controller *c, uint64_t at_ps, tla_m
 void tla_controller_end_planned(tla_controller *c, bool moved);
 
 void tla_controller_drop_plan(tla_controller *c);
+
+/* ---- eviction ahead of need (controller_watermark.c) ---- */
+
+tla_status tla_controller_check_watermark(const tla_controller_config *config, tla_error *error);
+
+/* Bytes or objects of a memory have changed, or what holds them: a pass may be due later than after_ps. */
+void tla_controller_compare(tla_controller *c, tla_memory_kind memory, uint64_t after_ps);
 
 /* Tries again to free the places that moves have left. */
 void tla_controller_free_owed(tla_controller *c, uint64_t at_ps, tla_work *work);

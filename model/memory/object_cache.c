@@ -127,3 +127,16 @@ tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const
     tla_object_sweep(store);
     return status;
 }
+
+tla_status tla_object_evict_share(tla_object_store *store, tla_memory_kind kind, uint32_t permille, uint64_t *evicted,
+                                  tla_work *work) {
+    tla_hot_cache *cache = store->caches[kind];
+    const uint64_t before = tla_hot_cache_get_stats(cache).evicted;
+    store->refused.status = TLA_OK;
+    store->cache_gives_up = true;
+    const tla_status status = tla_hot_cache_evict(cache, TLA_WHO_UNKNOWN, permille, work);
+    store->cache_gives_up = false;
+    tla_object_sweep(store);
+    *evicted = tla_hot_cache_get_stats(cache).evicted - before;
+    return status;
+}

@@ -309,6 +309,8 @@ class random_settings {
         default:
             break;
         }
+        maybe("controller.object_eviction", {"tenant_lru", "arc"});
+        if (is("controller.object_eviction", "tenant_lru")) leave("controller.watermark");
         maybe("controller.cost.profile", profiles);
         const bool engine = !is("controller.engine", "model");
         for (std::size_t i = 0; i < tla_platform_key_count; i++) // prices of instructions are those of a processor

@@ -8,7 +8,7 @@
 struct commander {
     explicit commander(const tla_pe_memory_config &settings = object_memory(), tla_move_config move = {},
                        const tla_compaction_config &compaction = {}, std::uint32_t owner_port = TLA_CONTROLLER_NO_OWNER,
-                       tla_victim_rule rule = TLA_VICTIM_LRU)
+                       tla_victim_rule rule = TLA_VICTIM_LRU, const tla_watermark_config &watermark = {})
         : config(settings) {
         tla_controller_config c{};
         c.memory = settings;
@@ -16,6 +16,7 @@ struct commander {
         c.move = move;
         c.compaction = compaction;
         c.object_eviction = rule;
+        c.watermark = watermark;
         tla_error error{};
         BOOST_REQUIRE_MESSAGE(tla_controller_check_config(&c, &error) == TLA_OK, error.text);
         BOOST_REQUIRE_EQUAL(tla_controller_create(&c, &controller), TLA_OK);

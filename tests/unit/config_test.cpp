@@ -240,6 +240,7 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
         if (c.controller.move.mode == TLA_MOVE_OFF || c.controller.free_list != TLA_LIST_REGISTERS ||
             c.controller.engine_nodes > 0 || c.controller.lockstep != TLA_LOCKSTEP_OFF)
             c.controller.compaction.mode = TLA_COMPACTION_OFF;
+        if (c.controller.object_eviction == TLA_VICTIM_TENANT_LRU) c.controller.watermark.permille = 0;
         if (c.va.map_ack == TLA_MAP_ACK_POSTED || c.mmu.allow_remap || c.controller.move.mode != TLA_MOVE_OFF)
             c.mmu.fault_handler = TLA_FAULT_HANDLER_HOST;
         if (c.mmu.unmapped != TLA_UNMAPPED_DEMAND || c.host_memory.capacity == 0 ||

@@ -89,7 +89,8 @@ typedef struct tla_controller_parameters {
     bool object_signals;   /* controller.object_signals: waveforms show references, pins, objects */
     tla_move_config move;  /* controller.move, .move_chunk, .move_rounds: how blocks move */
     uint32_t move_buffers; /* controller.move_buffers: chunks of a move that are in flight */
-    tla_victim_rule object_eviction;  /* controller.object_eviction: object under a key that leaves for an EVICT */
+    tla_victim_rule object_eviction;  /* controller.object_eviction: object under a key that leaves */
+    tla_watermark_config watermark;   /* controller.watermark, .watermark_share, .watermark_interval */
     tla_compaction_config compaction; /* controller.compaction, .compaction_threshold; planner: exact */
     uint64_t compaction_budget;       /* controller.compaction_budget: bytes/s */
     tla_engine_kind engine;           /* controller.engine */

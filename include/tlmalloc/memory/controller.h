@@ -67,11 +67,19 @@ typedef struct tla_compaction_config {
     uint64_t nodes;      /* limit of a search for moves; 0: TLA_COMPACTION_NODES */
 } tla_compaction_config;
 
+/* When the controller evicts objects under keys ahead of need (controller.watermark): LMCache's pass. */
+typedef struct tla_watermark_config {
+    uint32_t permille;    /* of a memory's bytes, 0 .. 1000: a pass is due while so many are used; 0: never */
+    uint32_t share;       /* of its objects, in permille, 1 .. 1000: a pass evicts so many, at least one */
+    uint64_t interval_ps; /* passes are at multiples of it after the creation or the reset; 1 .. 1000 s */
+} tla_watermark_config;
+
 typedef struct tla_controller_config {
     tla_pe_memory_config memory;
     tla_move_config move;
     tla_compaction_config compaction; /* needs moves, and placements without a front and without an engine */
-    tla_victim_rule object_eviction;  /* which object under a key leaves for an EVICT */
+    tla_victim_rule object_eviction;  /* which object under a key leaves */
+    tla_watermark_config watermark;   /* not with TLA_VICTIM_TENANT_LRU: quotas of tenants are the host's */
     tla_free_list_place free_list;
     uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
@@ -94,6 +102,7 @@ typedef struct tla_controller_counts {
     uint64_t not_owner;          /* rejected because of the sender's address space */
     uint64_t engine_differences; /* the answer of the engine differs from the core's */
     uint64_t commits;            /* commits of a memory that grows (front `lazy`) */
+    uint64_t passes;             /* over objects under keys, because of the watermark */
     uint64_t nodes_visited, driver_calls;
 } tla_controller_counts;
 
@@ -160,9 +169,18 @@ tla_status tla_controller_commit(tla_controller *controller, uint64_t until_ps, 
 tla_status tla_controller_end_pins(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
                                    tla_controller_outcome *outcome);
 
-/* Return the time of the next commit, and the last time at which the next pins to end hold; false: never. */
+/* The third executes a pass over the objects of a memory that has reached the watermark, due at until_ps at the latest.
+ * It evicts a share of them in the order of object_eviction, but none that a pin or another reference holds. The
+ * controller compares after each command about the memory, after the end of pins, and after a pass. If a pass evicts
+ * nothing, the next one follows only after such a command. A pass due when a command arrives comes before it. */
+tla_status tla_controller_evict_ahead(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
+                                      tla_controller_outcome *outcome);
+
+/* Return the time of the next commit, the last time at which the next pins to end hold, and the time of the next pass;
+ * false: never. */
 bool tla_controller_next_commit(const tla_controller *controller, uint64_t *at_ps);
 bool tla_controller_next_timeout(const tla_controller *controller, uint64_t *until_ps);
+bool tla_controller_next_pass(const tla_controller *controller, uint64_t *at_ps);
 
 /* Returns whether the fault plan rejects a command that arrives at at_ps. Call it once for each command, before
  * tla_controller_execute. */

@@ -129,6 +129,11 @@ tla_status tla_object_remove(tla_object_store *store, tla_memory_kind kind, uint
 tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request, bool busy,
                             uint64_t who, tla_site *at, tla_work *work);
 
+/* Evicts a share of the entries of the memory's cache, in permille (tla_hot_cache_evict). Their number is written to
+ * *evicted. If the memory does not accept a block back, see tla_object_remove. */
+tla_status tla_object_evict_share(tla_object_store *store, tla_memory_kind kind, uint32_t permille, uint64_t *evicted,
+                                  tla_work *work);
+
 /* Returns the references and pins of the block that begins there. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED. */
 tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_object_counts *counts);
 

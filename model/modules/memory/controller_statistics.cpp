@@ -58,7 +58,7 @@ static std::vector<statistic> object_statistics(const memory_controller::statist
         {"cached_objects", of.objects.cache.entries, "objects", "under a key now"},
         {"cache_hits", of.objects.hits, "commands", "GET of a cached key"},
         {"cache_misses", of.objects.misses, "commands", "GET of a missing key"},
-        {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT"},
+        {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT or a pass"},
         {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found no block to evict and must be retried"}};
 }
 
@@ -124,6 +124,8 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
         if (tla_controller_uses_objects(core_.get())) {
             const std::vector<statistic> of_objects = object_statistics(s);
             parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
+            if (config_.watermark.permille > 0)
+                parts.back().statistics.push_back({"passes", s.passes, "passes", "over objects, at the watermark"});
         }
         if (moves_) {
             const std::vector<statistic> of_moves = move_statistics(s);

@@ -80,11 +80,11 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
         of_.control.complete(port, completion, arrival_ps);
         return arrival_ps;
     }
-    end_pins(arrival_ps);
+    keep_up(arrival_ps);
     tla_controller_outcome outcome;
     tla_controller_execute(core, port, of_.control.sender(), &command, arrival_ps, &outcome);
     tell(command, arrival_ps, outcome);
-    if (counts_references(command.opcode)) watch_pins();
+    if (counts_references(command.opcode) || of_.config_.watermark.permille > 0) watch_due_work();
     if (outcome.begun) {
         const tla_service service = charge(outcome, arrival_ps);
         of_.moves_->begin(port, arrival_ps, service.done_ps);
@@ -198,45 +198,61 @@ void memory_controller::work::grow_by_itself() {
         sc_core::next_trigger(from_ps(next_ps - now_ps), grows_anew_);
 }
 
-// Ends the pins that have timed out before at_ps; a block that the memory does not accept back stays pinned.
-void memory_controller::work::end_pins(std::uint64_t at_ps) {
+// When the next pins end or the next pass is due; UINT64_MAX: never.
+static std::uint64_t next_due(const tla_controller *core, bool *of_pins) {
+    std::uint64_t held_ps = 0, pass_ps = 0;
+    const std::uint64_t end_ps = tla_controller_next_timeout(core, &held_ps) ? held_ps + 1 : UINT64_MAX;
+    if (!tla_controller_next_pass(core, &pass_ps)) pass_ps = UINT64_MAX;
+    *of_pins = end_ps <= pass_ps;
+    return *of_pins ? end_ps : pass_ps;
+}
+
+// Ends pins that have timed out, and makes passes that are due, in the order of their times. A block that the memory
+// does not accept back stays pinned, and the work after it waits for the next command.
+void memory_controller::work::keep_up(std::uint64_t until_ps) {
+    tla_controller *const core = of_.core_.get();
     tla_controller_outcome outcome;
-    std::uint64_t ended_ps = 0;
-    while (!tla_controller_end_pins(of_.core_.get(), at_ps, &ended_ps, &outcome)) {
-        charge(outcome, ended_ps);
-        if (watches_pins_) pins_changed_.notify(sc_core::SC_ZERO_TIME);
+    std::uint64_t at_ps = 0;
+    bool of_pins = false;
+    for (std::uint64_t due_ps; (due_ps = next_due(core, &of_pins)) <= until_ps && due_ps < UINT64_MAX;) {
+        if (of_pins ? tla_controller_end_pins(core, due_ps, &at_ps, &outcome)
+                    : tla_controller_evict_ahead(core, due_ps, &at_ps, &outcome))
+            return;
+        charge(outcome, at_ps);
+        if (watches_) due_changed_.notify(sc_core::SC_ZERO_TIME);
     }
 }
 
-// A process, from the first pin on, that looks when the next one times out.
-void memory_controller::work::watch_pins() {
+// A process, from the first pin or reached watermark on, that looks when work is due.
+void memory_controller::work::watch_due_work() {
     tla_controller *const core = of_.core_.get();
-    std::uint64_t until = 0;
-    if (watches_pins_) {
-        pins_changed_.notify(sc_core::SC_ZERO_TIME);
+    bool of_pins = false;
+    if (watches_) {
+        due_changed_.notify(sc_core::SC_ZERO_TIME);
         return;
     }
-    if (!tla_controller_next_timeout(core, &until)) return;
-    watches_pins_ = true;
+    if (next_due(core, &of_pins) == UINT64_MAX) return;
+    watches_ = true;
     sc_core::sc_spawn(
         [this, core] {
             for (;;) {
-                std::uint64_t next = 0;
-                if (!tla_controller_next_timeout(core, &next)) {
-                    sc_core::wait(pins_changed_);
+                bool pins = false;
+                const std::uint64_t due = next_due(core, &pins);
+                if (due == UINT64_MAX) {
+                    sc_core::wait(due_changed_);
                     continue;
                 }
                 const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-                if (now <= next) {
-                    sc_core::wait(from_ps(next + 1 - now), pins_changed_);
+                if (now < due) {
+                    sc_core::wait(from_ps(due - now), due_changed_);
                     continue;
                 }
-                of_.control.between_commands([this, now] { end_pins(now); });
-                std::uint64_t still = 0; // the next command tries again for blocks that the memory did not accept back
-                if (tla_controller_next_timeout(core, &still) && still == next) sc_core::wait(pins_changed_);
+                of_.control.between_commands([this, now] { keep_up(now); });
+                if (next_due(core, &pins) == due)
+                    sc_core::wait(due_changed_); // it failed; the next command tries again
             }
         },
-        sc_core::sc_gen_unique_name("pins"));
+        sc_core::sc_gen_unique_name("due_work"));
 }
 
 } // namespace tlmalloc

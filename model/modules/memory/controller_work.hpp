@@ -43,16 +43,16 @@ class memory_controller::work {
     std::uint64_t begin_alone(const tla_work &receipt, std::uint64_t arrival_ps);
     void end_alone(const tla_work &receipt, const tla_service &service);
     tla_status commit_until(std::uint64_t until_ps);
-    void end_pins(std::uint64_t at_ps);
-    void watch_pins();
+    void keep_up(std::uint64_t until_ps);
+    void watch_due_work();
     void grow_by_itself();
     std::uint64_t walk_list(tla_memory_kind kind, std::uint64_t start_ps);
     bool access_node(const tla_list_access &access, std::uint64_t &local);
 
     memory_controller &of_;
     watch watch_;
-    bool watches_pins_ = false; // there is a process that does
-    sc_core::sc_event pins_changed_, grows_anew_;
+    bool watches_ = false; // there is a process that waits for the end of pins and for passes
+    sc_core::sc_event due_changed_, grows_anew_;
     bool grows_ = false; // some memory does by itself
     command_counts counts_[TLA_MEMORY_KIND_COUNT];
     list_counts list_counts_[TLA_MEMORY_KIND_COUNT];

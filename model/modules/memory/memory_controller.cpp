@@ -34,6 +34,7 @@ static tla_controller_config core_config(const memory_controller::config &config
     tla_controller_config core{};
     core.memory = config.memory;
     core.object_eviction = config.object_eviction;
+    core.watermark = config.watermark;
     core.free_list = config.free_list;
     core.list_reserve = config.list_reserve;
     core.node_cache = config.node_cache;
