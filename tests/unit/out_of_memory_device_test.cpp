@@ -216,6 +216,28 @@ BOOST_AUTO_TEST_CASE(a_store_of_objects_counts_or_has_done_nothing) {
           [](objects &o) { return tla_object_unref(o.store.made, o.blocks[4], tla_who(1, 0), nullptr, &o.work); });
 }
 
+// The choice of all victims needs host memory. The frees behind it are those of a REMOVE.
+BOOST_AUTO_TEST_CASE(a_share_of_objects_is_evicted_later_if_victims_cannot_be_noted) {
+    objects o;
+    const tla_mem_object_meta meta{};
+    bool added = false;
+    for (std::uint64_t key = 0; key < 5; key++) {
+        const tla_site &at = o.blocks[key + 1];
+        BOOST_REQUIRE_EQUAL(tla_object_put(o.store.made, key, &meta, &at, 1, &added, &o.work), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_object_unref(o.store.made, at, tla_who(1, 0), nullptr, &o.work), TLA_OK);
+    }
+    const std::string before = o.look();
+    std::uint64_t evicted = 0;
+    fail_from(0, true);
+    const tla_status status = tla_object_evict_share(o.store.made, TLA_HBM, 400, &evicted, &o.work);
+    BOOST_CHECK_EQUAL(stop(), 1u);
+    BOOST_CHECK_EQUAL(status, TLA_NO_HOST_MEMORY);
+    BOOST_CHECK_EQUAL(evicted, 0u);
+    BOOST_CHECK_EQUAL(o.look(), before);
+    BOOST_CHECK_EQUAL(tla_object_evict_share(o.store.made, TLA_HBM, 400, &evicted, &o.work), TLA_OK);
+    BOOST_CHECK_EQUAL(evicted, 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_controller_has_all_its_memories_or_none) {
     tla_controller_config config{};
     config.memory = guarded();
