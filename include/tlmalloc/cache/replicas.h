@@ -1,7 +1,7 @@
 /* Replicas of an object, each in another segment: Mooncake's allocation strategies (its source at 3b5a594).
  *
  * A segment is an arena. Mooncake's has the policy offset_bins_rounded and max(capacity / 1024, 2^20) nodes, at most
- * 2^26 (tla_arena_drive). The used bytes of a segment are those that requests asked for, without rounding.
+ * 2^26 (tla_arena_drive in engine.h). The used bytes of a segment are those that requests asked for, without rounding.
  *
  * A request is given 1 replica up to the number that it wants; fewer is a success. First it tries the preferred
  * segments in their order. Then random tries the segments from a random start, around the end, at most 100 of them.
