@@ -310,8 +310,28 @@ tla_hbm_stats tla_banked_channels_get_stats(const tla_banked_channels *channels)
         sum.row_conflicts += s.row_conflicts;
         sum.forwarded += s.forwarded;
         sum.refreshes += s.refreshes;
+        sum.activates += s.activates;
+        sum.precharges += s.precharges;
+        sum.precharges_all += s.precharges_all;
+        sum.read_commands += s.read_commands;
+        sum.write_commands += s.write_commands;
         sum.closed_form += s.closed_form;
         if (s.last_end_ps > sum.last_end_ps) sum.last_end_ps = s.last_end_ps;
+    }
+    return sum;
+}
+
+void tla_banked_channels_idle(tla_banked_channels *channels, uint64_t until_ps) {
+    for (uint32_t i = 0; i < channels->instances; i++)
+        if (channels->groups[i].in_hbm == 0) tla_hbm_advance(channels->groups[i].hbm, until_ps);
+}
+
+tla_hbm_open_time tla_banked_channels_get_open_time(const tla_banked_channels *channels, uint64_t until_ps) {
+    tla_hbm_open_time sum = {0};
+    for (uint32_t i = 0; i < channels->instances; i++) {
+        const tla_hbm_open_time t = tla_hbm_get_open_time(channels->groups[i].hbm, until_ps);
+        sum.all_closed_ps += t.all_closed_ps;
+        sum.open_bank_ps += t.open_bank_ps;
     }
     return sum;
 }

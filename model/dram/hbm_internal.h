@@ -39,6 +39,7 @@ struct bank {
     uint64_t act_ok, pre_ok, column_ok[OPS]; /* no earlier because of this bank's own commands */
     uint32_t open_row;
     uint32_t served; /* bursts, since the ACT */
+    uint64_t opened; /* cycle of the ACT */
     uint8_t group;
     bool closed_by_conflict; /* and not activated or refreshed since */
     struct bank_queue queues[OPS];
@@ -78,6 +79,9 @@ struct pseudo_channel {
 
     uint64_t *in_flight; /* ring: cycles in which the window places of reads on their way are free again, in order */
     uint32_t in_flight_mask, in_flight_first, in_flight_count;
+
+    uint64_t open_sum, all_closed; /* cycles of banks whose row is closed again, and without an open row */
+    uint64_t last_close;           /* the latest precharge so far */
 
     struct bank_group groups[TLA_HBM_GROUPS_MAX];
     struct bank banks[TLA_HBM_BANKS_MAX];

@@ -196,3 +196,22 @@ tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm) {
     stats.last_end_ps = hbm->last_end * hbm->config.tck_ps;
     return stats;
 }
+
+/* The part of until_ps that lies behind a cycle. */
+static uint64_t since(const tla_hbm *hbm, uint64_t cycle, uint64_t until_ps) {
+    const uint64_t at_ps = cycle * hbm->config.tck_ps;
+    return until_ps > at_ps ? until_ps - at_ps : 0;
+}
+
+tla_hbm_open_time tla_hbm_get_open_time(const tla_hbm *hbm, uint64_t until_ps) {
+    tla_hbm_open_time sum = {0};
+    for (uint32_t i = 0; i < hbm->pc_count; i++) {
+        const struct pseudo_channel *pc = &hbm->pcs[i];
+        sum.all_closed_ps += pc->all_closed * hbm->config.tck_ps;
+        sum.open_bank_ps += pc->open_sum * hbm->config.tck_ps;
+        if (pc->open_banks == 0) sum.all_closed_ps += since(hbm, pc->last_close, until_ps);
+        for (uint64_t m = pc->open_banks; m != 0; m &= m - 1)
+            sum.open_bank_ps += since(hbm, pc->banks[__builtin_ctzll(m)].opened, until_ps);
+    }
+    return sum;
+}

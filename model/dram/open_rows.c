@@ -137,10 +137,13 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
     pc->column.valid = pc->row.valid = false;
     if (end > hbm->last_end) hbm->last_end = end;
     hbm->accepted += count;
-    if (op == TLA_HBM_READ)
+    if (op == TLA_HBM_READ) {
         hbm->stats.reads += count;
-    else
+        hbm->stats.read_commands += count;
+    } else {
         hbm->stats.writes += count;
+        hbm->stats.write_commands += count;
+    }
     hbm->stats.row_hits += count;
     hbm->stats.closed_form += count;
     *out = (tla_hbm_transfer){at * c->tck_ps, accepted * c->tck_ps, (at + latency) * c->tck_ps, end * c->tck_ps};

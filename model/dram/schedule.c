@@ -181,6 +181,8 @@ static void close_bank(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t i
     struct bank *bank = &pc->banks[index];
     bank->open_row = NO_ROW;
     pc->open_banks &= ~(UINT64_C(1) << index);
+    pc->open_sum += at - bank->opened;
+    pc->last_close = later(pc->last_close, at);
     for (int op = 0; op < OPS; op++) {
         bank->queues[op].hit = NO_REQUEST;
         pc->hit_banks[op] &= ~(UINT64_C(1) << index);
@@ -204,6 +206,9 @@ static void activate(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint3
     bank->closed_by_conflict = false;
     bank->open_row = request->row;
     bank->served = 0;
+    bank->opened = at;
+    if (pc->open_banks == 0 && at > pc->last_close) pc->all_closed += at - pc->last_close;
+    hbm->stats.activates++;
     pc->open_banks |= UINT64_C(1) << index;
     pc->opened_banks[pc->direction] |= UINT64_C(1) << index;
     const uint64_t effect = at + hbm->act_extra;
@@ -250,6 +255,7 @@ static void issue_row(tla_hbm *hbm, struct pseudo_channel *pc) {
     }
     if (!for_refresh) {
         close_bank(hbm, pc, chosen.bank, at);
+        hbm->stats.precharges++;
         bank->closed_by_conflict = true;
         if (pc->column.bank == chosen.bank) pc->column.valid = false; /* its hits wait for the row again */
         tell(hbm, pc, TLA_HBM_PRE, at, chosen.bank, 0);
@@ -259,8 +265,10 @@ static void issue_row(tla_hbm *hbm, struct pseudo_channel *pc) {
     switch (chosen.command) {
     case TLA_HBM_PRE:
         close_bank(hbm, pc, chosen.bank, at);
+        hbm->stats.precharges++;
         break;
     case TLA_HBM_PRE_ALL:
+        hbm->stats.precharges_all++;
         for (uint64_t m = pc->open_banks; m != 0; m &= m - 1)
             close_bank(hbm, pc, (uint32_t)__builtin_ctzll(m), at);
         break;
@@ -342,6 +350,8 @@ static void issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
         pc->in_flight[(pc->in_flight_first + pc->in_flight_count) & pc->in_flight_mask] = end + 1;
         pc->in_flight_count++;
     }
+    hbm->stats.read_commands += op == TLA_HBM_READ;
+    hbm->stats.write_commands += op == TLA_HBM_WRITE;
     hbm->stats.row_hits += request->row_state == ROW_HIT;
     hbm->stats.row_misses += request->row_state == ROW_MISS;
     hbm->stats.row_conflicts += request->row_state == ROW_CONFLICT;

@@ -21,4 +21,7 @@ uint64_t traffic_channel_drain(traffic_channel *channel);
 
 tla_hbm_stats traffic_channel_stats(const traffic_channel *channel);
 
+/* As tla_hbm_get_open_time; zeros without banks. */
+tla_hbm_open_time traffic_channel_open_time(const traffic_channel *channel, uint64_t until_ps);
+
 #endif

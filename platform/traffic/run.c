@@ -176,6 +176,7 @@ tla_status tla_traffic_run(const tla_hbm_config *timing, const tla_traffic *traf
         drive(&run, channel, config.tck_ps);
         result->end_ps = traffic_channel_drain(channel);
         result->stats = traffic_channel_stats(channel);
+        result->open_time = traffic_channel_open_time(channel, result->end_ps);
         result->nbytes = bursts * config.burst_bytes;
         if (run.too_late) {
             tla_traffic_result_free(result);

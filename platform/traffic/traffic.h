@@ -67,8 +67,9 @@ void tla_traffic_free(tla_traffic *traffic);
 
 typedef struct tla_traffic_result {
     tla_hbm_stats stats;
-    uint64_t nbytes; /* moved, in whole bursts */
-    uint64_t end_ps; /* of the last data */
+    tla_hbm_open_time open_time; /* until end_ps */
+    uint64_t nbytes;             /* moved, in whole bursts */
+    uint64_t end_ps;             /* of the last data */
     /* One for each read, in the order of their ends: from acceptance (in timed traffic from arrival) to the end of the
      * data of its last burst, in ps. */
     uint64_t *latencies_ps;

@@ -112,10 +112,22 @@ class cores {
         return done;
     }
 
-    // Buffered writes go to their banks, too.
-    void drain() {
-        for (const auto &core : cores_)
+    // Buffered writes go to their banks, too, and refreshes follow.
+    void drain(std::uint64_t until_ps) {
+        for (const auto &core : cores_) {
             tla_hbm_drain(core.get());
+            tla_hbm_advance(core.get(), until_ps);
+        }
+    }
+
+    tla_hbm_open_time open_time(std::uint64_t until_ps) const {
+        tla_hbm_open_time total{};
+        for (const auto &core : cores_) {
+            const tla_hbm_open_time time = tla_hbm_get_open_time(core.get(), until_ps);
+            total.all_closed_ps += time.all_closed_ps;
+            total.open_bank_ps += time.open_bank_ps;
+        }
+        return total;
     }
 
     std::uint64_t sum(std::uint64_t tla_hbm_stats::*figure) const {
@@ -160,7 +172,8 @@ void check_against_cores(const tla_hbm_config &timing, std::uint32_t pseudo_chan
         for (unsigned i = 0; i < 2000; i++, t += random() % 40000)
             both(random() % 3 == 0, random() % ((1u << 28) - 5000), 1 + random() % (i % 10 == 0 ? 5000 : 70));
     });
-    alone.drain();
+    const std::uint64_t now_ps = to_ps(sc_core::sc_time_stamp());
+    alone.drain(now_ps);
     const hbm_slice::statistics s = b.slice.get_statistics();
     BOOST_CHECK_GT(s.row_hits, 2000u);
     BOOST_CHECK_GT(s.row_conflicts, 500u);
@@ -169,6 +182,12 @@ void check_against_cores(const tla_hbm_config &timing, std::uint32_t pseudo_chan
     BOOST_CHECK_EQUAL(s.row_misses, alone.sum(&tla_hbm_stats::row_misses));
     BOOST_CHECK_EQUAL(s.row_conflicts, alone.sum(&tla_hbm_stats::row_conflicts));
     BOOST_CHECK_EQUAL(s.refreshes, alone.sum(&tla_hbm_stats::refreshes));
+    BOOST_CHECK_EQUAL(s.activates, alone.sum(&tla_hbm_stats::activates));
+    BOOST_CHECK_EQUAL(s.precharges, alone.sum(&tla_hbm_stats::precharges) + alone.sum(&tla_hbm_stats::precharges_all));
+    BOOST_CHECK_EQUAL(s.read_commands, alone.sum(&tla_hbm_stats::read_commands));
+    BOOST_CHECK_EQUAL(s.write_commands, alone.sum(&tla_hbm_stats::write_commands));
+    BOOST_CHECK_EQUAL(s.open_time.all_closed_ps, alone.open_time(now_ps).all_closed_ps);
+    BOOST_CHECK_EQUAL(s.open_time.open_bank_ps, alone.open_time(now_ps).open_bank_ps);
     const std::uint64_t bursts =
         alone.sum(&tla_hbm_stats::reads) + alone.sum(&tla_hbm_stats::writes) - alone.sum(&tla_hbm_stats::forwarded);
     BOOST_CHECK_EQUAL(s.busy_ps, bursts * timing.burst_cycles * timing.tck_ps);

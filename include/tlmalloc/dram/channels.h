@@ -210,17 +210,31 @@ tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t 
                           tla_hbm_transfer *transfer);
 
 typedef struct tla_hbm_stats {
-    uint64_t reads, writes; /* bursts accepted */
-    uint64_t row_hits;      /* bursts that found their row open */
-    uint64_t row_misses;    /* ... that found their bank closed */
-    uint64_t row_conflicts; /* ... that had to close another row first */
-    uint64_t forwarded;     /* reads served from the write buffer */
-    uint64_t refreshes;     /* refresh commands: all-bank, or one bank each */
-    uint64_t closed_form;   /* bursts whose time was computed without visiting them */
-    uint64_t last_end_ps;   /* end of the latest data so far */
+    uint64_t reads, writes;  /* bursts accepted */
+    uint64_t row_hits;       /* bursts that found their row open */
+    uint64_t row_misses;     /* ... that found their bank closed */
+    uint64_t row_conflicts;  /* ... that had to close another row first */
+    uint64_t forwarded;      /* reads served from the write buffer */
+    uint64_t refreshes;      /* refresh commands: all-bank, or one bank each */
+    uint64_t activates;      /* ACT commands */
+    uint64_t precharges;     /* PRE commands of one bank; a bank that precharges after its burst needs none */
+    uint64_t precharges_all; /* PRE commands of all banks, for a refresh */
+    uint64_t read_commands, write_commands; /* RD and WR; forwarded reads need none, queued bursts have had none */
+    uint64_t closed_form;                   /* bursts whose time was computed without visiting them */
+    uint64_t last_end_ps;                   /* end of the latest data so far */
 } tla_hbm_stats;
 
 tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm);
+
+/* Time that rows have been open, from each ACT to the precharge. */
+typedef struct tla_hbm_open_time {
+    uint64_t all_closed_ps; /* in which no bank had an open row, summed over the pseudo-channels */
+    uint64_t open_bank_ps;  /* in which banks had an open row, summed over the banks */
+} tla_hbm_open_time;
+
+/* Returns the times from 0 to until_ps; execute the commands before until_ps first (tla_hbm_advance). A precharge that
+ * a burst has ordered, and that comes after until_ps, is taken as done. */
+tla_hbm_open_time tla_hbm_get_open_time(const tla_hbm *hbm, uint64_t until_ps);
 
 /* Returns the bank, 0 .. bank_groups * banks_per_group - 1, of an address by the map. */
 uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address);
@@ -320,6 +334,13 @@ uint32_t tla_banked_channels_bank_of(const tla_banked_channels *channels, uint64
 /* Returns the sum over all pseudo-channels; last_end_ps is the latest. Row hits and misses are counted when a burst is
  * served, and therefore do not yet include bursts that wait in a write buffer. */
 tla_hbm_stats tla_banked_channels_get_stats(const tla_banked_channels *channels);
+
+/* Executes the commands before until_ps of the groups in which nothing is queued: their refreshes. No later time
+ * changes by that. */
+void tla_banked_channels_idle(tla_banked_channels *channels, uint64_t until_ps);
+
+/* Returns the sum of tla_hbm_get_open_time over the groups. A group with queued bursts counts as of its last run. */
+tla_hbm_open_time tla_banked_channels_get_open_time(const tla_banked_channels *channels, uint64_t until_ps);
 
 /* Returns the sum over the pseudo-channels of the time their data bus was occupied, in ps. */
 uint64_t tla_banked_channels_busy_ps(const tla_banked_channels *channels);

@@ -42,6 +42,9 @@ class hbm_slice : public memory_module {
         std::uint64_t channel_errors = 0;               // accesses to a failed pseudo-channel
         // 0 without banks. A buffered write counts when it goes to its bank.
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
+        // Commands so far; a precharge of all banks counts once.
+        std::uint64_t activates = 0, precharges = 0, read_commands = 0, write_commands = 0;
+        tla_hbm_open_time open_time{}; // from 0 to now
     };
 
     // Reports an error /tlmalloc/<kind>/config for a capacity of 0, for channels or bursts that are not powers of two,
@@ -90,7 +93,9 @@ class hbm_slice : public memory_module {
                                                                            // show
     figure active_{*this, "accesses_active", 16};
     figure row_hits_{*this, "row_hits", 64, has_banks()}, row_misses_{*this, "row_misses", 64, has_banks()},
-        row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()};
+        row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()},
+        activates_{*this, "activates", 64, has_banks()}, read_commands_{*this, "read_commands", 64, has_banks()},
+        write_commands_{*this, "write_commands", 64, has_banks()};
 };
 
 } // namespace tlmalloc

@@ -236,6 +236,9 @@ void hbm_slice::show_rows(std::uint64_t at_ps) {
     grow(row_misses_, &tla_hbm_stats::row_misses);
     grow(row_conflicts_, &tla_hbm_stats::row_conflicts);
     grow(refreshes_, &tla_hbm_stats::refreshes);
+    grow(activates_, &tla_hbm_stats::activates);
+    grow(read_commands_, &tla_hbm_stats::read_commands);
+    grow(write_commands_, &tla_hbm_stats::write_commands);
     shown_ = now;
 }
 
@@ -253,12 +256,19 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
         result.busy_ps = tla_flat_channels_busy_ps(channels_.get());
         return result;
     }
+    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
+    tla_banked_channels_idle(banks_.get(), now_ps);
     const tla_hbm_stats s = tla_banked_channels_get_stats(banks_.get());
     result.busy_ps = tla_banked_channels_busy_ps(banks_.get());
     result.row_hits = s.row_hits;
     result.row_misses = s.row_misses;
     result.row_conflicts = s.row_conflicts;
     result.refreshes = s.refreshes;
+    result.activates = s.activates;
+    result.precharges = s.precharges + s.precharges_all;
+    result.read_commands = s.read_commands;
+    result.write_commands = s.write_commands;
+    result.open_time = tla_banked_channels_get_open_time(banks_.get(), now_ps);
     return result;
 }
 
@@ -275,6 +285,12 @@ std::vector<statistics_group> hbm_slice::list_statistics() const {
     add({"row_misses", s.row_misses, "bursts", "to a bank without an open row"});
     add({"row_conflicts", s.row_conflicts, "bursts", "to a bank with another row open"});
     add({"refreshes", s.refreshes, "commands", "refreshes"});
+    add({"activates", s.activates, "commands", "activates of a row"});
+    add({"precharges", s.precharges, "commands", "precharges of a bank or of all"});
+    add({"read_commands", s.read_commands, "commands", "reads of a burst"});
+    add({"write_commands", s.write_commands, "commands", "writes of a burst"});
+    add({"all_closed_ps", s.open_time.all_closed_ps, "ps", "without an open row, summed over the pseudo-channels"});
+    add({"open_bank_ps", s.open_time.open_bank_ps, "ps", "with an open row, summed over the banks"});
     return {all};
 }
 

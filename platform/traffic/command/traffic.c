@@ -263,6 +263,17 @@ static double processor_seconds(void) {
 
 /* The report */
 
+static void add_commands(json_t *json, const traffic_report *r) {
+    const tla_hbm_stats *stats = &r->result.stats;
+    json_object_set_new(json, "activates", json_from_u64(stats->activates));
+    json_object_set_new(json, "precharges", json_from_u64(stats->precharges));
+    json_object_set_new(json, "precharges_all", json_from_u64(stats->precharges_all));
+    json_object_set_new(json, "read_commands", json_from_u64(stats->read_commands));
+    json_object_set_new(json, "write_commands", json_from_u64(stats->write_commands));
+    json_object_set_new(json, "all_closed_ps", json_from_u64(r->result.open_time.all_closed_ps));
+    json_object_set_new(json, "open_bank_ps", json_from_u64(r->result.open_time.open_bank_ps));
+}
+
 static json_t *report_to_json(const traffic_report *r) {
     const tla_hbm_stats *stats = &r->result.stats;
     const traffic_options *o = r->options;
@@ -289,6 +300,7 @@ static json_t *report_to_json(const traffic_report *r) {
     json_object_set_new(json, "row_conflicts", json_from_u64(stats->row_conflicts));
     json_object_set_new(json, "forwarded", json_from_u64(stats->forwarded));
     json_object_set_new(json, "refreshes", json_from_u64(stats->refreshes));
+    if (r->timing.model == TLA_HBM_BANKS) add_commands(json, r);
     json_object_set_new(json, "sim_time_ps", json_from_u64(r->result.end_ps));
     json_object_set_new(json, "requests_per_host_s", json_real(r->requests_per_host_s));
     return json;
@@ -302,10 +314,14 @@ static void print_report(FILE *out, const traffic_report *r) {
     if (r->result.latency_count > 0)
         fprintf(out, "read latency   mean %.1f ns, p50 %.1f ns, p99 %.1f ns\n", r->latency.mean_ns, r->latency.p50_ns,
                 r->latency.p99_ns);
-    if (r->timing.model == TLA_HBM_BANKS)
+    if (r->timing.model == TLA_HBM_BANKS) {
         fprintf(out,
                 "rows           %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " conflicts; %" PRIu64 " refreshes\n",
                 stats->row_hits, stats->row_misses, stats->row_conflicts, stats->refreshes);
+        fprintf(out, "commands       %" PRIu64 " ACT, %" PRIu64 " PRE, %" PRIu64 " RD, %" PRIu64 " WR\n",
+                stats->activates, stats->precharges + stats->precharges_all, stats->read_commands,
+                stats->write_commands);
+    }
     fprintf(out, "host           %.2f million requests a second\n", r->requests_per_host_s * 1e-6);
 }
 
