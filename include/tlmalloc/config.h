@@ -9,6 +9,7 @@
 
 #include "tlmalloc/config/parameters.h"
 #include "tlmalloc/config/platform.h"
+#include "tlmalloc/dram/energy.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -111,6 +112,15 @@ tla_status tla_timing_parse(const char *text, size_t length, const char *name, c
 /* Finds the built-in timing profile of configs/timing with this name ("hbm2"). TLA_INVALID_ARGUMENT for an unknown
  * name. */
 tla_status tla_timing_named(const char *name, tla_hbm_config *timing);
+
+/* Reads an energy profile (configs/energy/hbm4.yaml), as tla_config_load reads a platform; its keys are those of
+ * model/config/energy_keys.c. A constant without a standing or a source is a finding. */
+tla_status tla_dram_energy_load(const char *path, tla_dram_energy *energy, tla_config_report report, void *context);
+
+/* Finds the built-in energy profile of configs/energy with this name ("hbm4"). TLA_INVALID_ARGUMENT for an unknown
+ * name. The other returns the names, from index 0 on, and NULL after the last; do not ask behind that. */
+tla_status tla_dram_energy_named(const char *name, tla_dram_energy *energy);
+const char *tla_dram_energy_name_at(uint64_t index);
 
 /* Prints the reference of all keys of a timing profile (Markdown table). */
 tla_status tla_timing_print_reference(FILE *out);

@@ -1,4 +1,4 @@
-/* Profiles that a configuration names: those of configs/timing and configs/costs, as the build found them, so that a
+/* Profiles that a configuration names: those of configs/timing, configs/costs and configs/energy, as the build found them, so that a
  * name leads to one wherever a program runs; or files of users. Internal to the core. */
 #ifndef TLMALLOC_MODEL_CONFIG_PROFILES_H
 #define TLMALLOC_MODEL_CONFIG_PROFILES_H
@@ -13,7 +13,7 @@ typedef struct tla_built_in_profile {
     size_t length;
 } tla_built_in_profile;
 
-extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[];
+extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[], tla_energy_profiles[];
 
 /* Returns the profile of this name; NULL if none has it. */
 const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name);

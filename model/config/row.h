@@ -34,6 +34,9 @@
 /* In bytes/s, operations/s. */
 #define BANDWIDTH(key, member) ROW_LONG(key, member, TLA_VALUE_BANDWIDTH), MB_S, 1000 * TB_S, false
 #define RATE(key, member) ROW_LONG(key, member, TLA_VALUE_RATE), GFLOPS, 100000 * TFLOPS, false
+/* In fJ, uW. */
+#define ENERGY(key, member, high) ROW_LONG(key, member, TLA_VALUE_ENERGY), 0, high, false
+#define POWER(key, member, high) ROW_LONG(key, member, TLA_VALUE_POWER), 0, high, false
 #define BOOLEAN(key, member) #key, ROW_PLACE(member, bool: 1), {.type = TLA_VALUE_BOOLEAN}, 0, 1, false
 /* For an enumeration with a NAMES_OF. */
 #define NAMED(key, member, enumeration) \

@@ -49,7 +49,7 @@ bool tla_schema_suggest(const tla_schema *schema, const char *path, tla_phrase *
 }
 
 bool tla_schema_is_number(const tla_schema_key *key) {
-    return key->form.type <= TLA_VALUE_RATE;
+    return key->form.type <= TLA_VALUE_LAST_NUMBER;
 }
 
 tla_value tla_schema_get(const tla_schema_key *key, const void *config) {

@@ -60,6 +60,8 @@ static const struct {
     [TLA_VALUE_PERCENT] = {"a share", "percent", "%", {{"%", 1}}},
     [TLA_VALUE_LENGTH] = {"a length", "micrometres", "mm", {{"um", 1}, {"mm", K}}},
     [TLA_VALUE_RATE] = {"a rate", "operations per second", "GFLOPS", {{"GFLOPS", K *K *K}, {"TFLOPS", K *K *K *K}}},
+    [TLA_VALUE_ENERGY] = {"an energy", "femtojoules", "pJ", {{"fJ", 1}, {"pJ", K}, {"nJ", K *K}, {"uJ", K *K *K}}},
+    [TLA_VALUE_POWER] = {"a power", "microwatts", "mW", {{"uW", 1}, {"mW", K}, {"W", K *K}}},
 };
 
 static const char *boolean_name(uint64_t value) {

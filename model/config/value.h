@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* The first ones, up to TLA_VALUE_RATE, are numbers with a range. */
+/* The first ones, up to TLA_VALUE_LAST_NUMBER, are numbers with a range. */
 typedef enum tla_value_type {
     TLA_VALUE_COUNT,     /* an integer, no unit */
     TLA_VALUE_SIZE,      /* bytes */
@@ -19,6 +19,9 @@ typedef enum tla_value_type {
     TLA_VALUE_PERCENT,   /* whole percent */
     TLA_VALUE_LENGTH,    /* micrometres */
     TLA_VALUE_RATE,      /* operations per second */
+    TLA_VALUE_ENERGY,    /* femtojoules */
+    TLA_VALUE_POWER,     /* microwatts */
+    TLA_VALUE_LAST_NUMBER = TLA_VALUE_POWER,
     TLA_VALUE_BOOLEAN,   /* 0, 1 */
     TLA_VALUE_NAMED,     /* of an enumeration, by the names that stand beside it */
     TLA_VALUE_STACK,     /* a tla_stack_policy */

@@ -52,6 +52,7 @@ experiment_workload all_reduces();              // experiment_all_reduce.cpp
 experiment_workload allocator_traffic();        // experiment_allocator.cpp
 experiment_workload compactions();              // experiment_compaction.cpp
 experiment_workload composites();               // experiment_composite.cpp
+experiment_workload energies();                 // experiment_energy.cpp
 experiment_workload first_touches();            // experiment_first_touch.cpp
 experiment_workload networks();                 // experiment_network.cpp
 experiment_workload oversubscription();         // experiment_oversubscription.cpp

@@ -224,6 +224,7 @@ static std::vector<experiment_workload> &all_workloads() {
         all_reduces(),
         compactions(),
         composites(),
+        energies(),
         first_touches(),
         oversubscription(),
         segments_with_replicas(),

@@ -97,7 +97,7 @@ static size_t quantity(const char *at, uint64_t *number) {
         length++;
     if (!digits || !length) return 0;
     const tla_phrase text = tla_phrase_of("%.*s %.*s", (int)digits, at, (int)length, unit);
-    for (tla_value_type type = TLA_VALUE_SIZE; type <= TLA_VALUE_RATE; type++)
+    for (tla_value_type type = TLA_VALUE_SIZE; type <= TLA_VALUE_LAST_NUMBER; type++)
         if (tla_number_parse(type, text.text, number, NULL) == TLA_OK) return (size_t)(unit + length - at);
     return 0;
 }
@@ -230,7 +230,7 @@ static void take_own(values *v, int64_t point) {
         uint64_t *number = &v->items[i].number;
         v->items[i].known = true;
         v->items[i].is_number =
-            (f->type <= TLA_VALUE_RATE && tla_number_parse(f->type, text.text, number, NULL) == TLA_OK) ||
+            (f->type <= TLA_VALUE_LAST_NUMBER && tla_number_parse(f->type, text.text, number, NULL) == TLA_OK) ||
             quantity(text.text, number) == strlen(text.text);
         snprintf(v->items[i].text, sizeof v->items[i].text, "%s", text.text);
     }

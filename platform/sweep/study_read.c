@@ -147,7 +147,7 @@ tla_status study_parse_goal(const study *s, const char *text, study_goal *goal, 
 static tla_phrase canonical(const char *text, bool *is_number, double *number) {
     uint64_t whole;
     char *end;
-    for (tla_value_type type = TLA_VALUE_COUNT; type <= TLA_VALUE_RATE; type++)
+    for (tla_value_type type = TLA_VALUE_COUNT; type <= TLA_VALUE_LAST_NUMBER; type++)
         if (tla_number_parse(type, text, &whole, NULL) == TLA_OK) {
             *is_number = true;
             *number = (double)whole;

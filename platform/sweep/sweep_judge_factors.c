@@ -160,7 +160,7 @@ static void judge_range(judge *j, const sweep_row *row, sweep_factor *f) {
     uint64_t *into[] = {&f->low, &f->high};
     const sweep_written *scale = &row->texts[SWEEP_ROW_SCALE];
     f->ranged = true;
-    if (f->kind == SWEEP_KEY && f->type > TLA_VALUE_RATE) {
+    if (f->kind == SWEEP_KEY && f->type > TLA_VALUE_LAST_NUMBER) {
         FIND(j, row->at, "%s: found a range of a key without numbers, expected values", f->name);
         return;
     }

@@ -58,7 +58,7 @@ static uint64_t point_of(const tuner *t, const size_t *levels) {
 
 static bool is_number(const char *text) {
     uint64_t number;
-    for (tla_value_type type = TLA_VALUE_COUNT; type <= TLA_VALUE_RATE; type++)
+    for (tla_value_type type = TLA_VALUE_COUNT; type <= TLA_VALUE_LAST_NUMBER; type++)
         if (tla_number_parse(type, text, &number, NULL) == TLA_OK) return true;
     return false;
 }

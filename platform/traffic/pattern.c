@@ -215,3 +215,26 @@ void tla_traffic_free(tla_traffic *traffic) {
     free(traffic->accesses);
     *traffic = (tla_traffic){0};
 }
+
+double tla_traffic_peak_gb_s(const tla_hbm_config *timing) {
+    const uint32_t channels = timing->model == TLA_HBM_BANKS ? timing->row_bus_sharers : 1;
+    return channels * timing->burst_bytes * 1000.0 / ((double)timing->burst_cycles * timing->tck_ps);
+}
+
+tla_traffic_geometry tla_traffic_geometry_of(const tla_hbm_config *timing) {
+    enum { SPAN_BYTES = 1 << 28, ROW_BYTES = 1024, BANKS = 16 };
+    const bool banks = timing->model == TLA_HBM_BANKS;
+    tla_traffic_geometry geometry = {
+        .burst_bytes = timing->burst_bytes,
+        .row_bytes = banks                             ? timing->row_bytes
+                     : timing->burst_bytes > ROW_BYTES ? timing->burst_bytes
+                                                       : ROW_BYTES,
+        .span_bytes = banks ? tla_traffic_capacity(timing) : SPAN_BYTES,
+        .peak_bytes_per_s = (uint64_t)(tla_traffic_peak_gb_s(timing) * 1e9 + 0.5),
+    };
+    geometry.conflict_bytes = geometry.row_bytes * BANKS;
+    if (banks) geometry.conflict_bytes = timing->burst_bytes;
+    for (uint32_t i = 0; i < timing->map.count && timing->map.pieces[i].field != TLA_HBM_FIELD_ROW; i++)
+        geometry.conflict_bytes <<= timing->map.pieces[i].bits;
+    return geometry;
+}

@@ -58,6 +58,12 @@ typedef struct tla_traffic {
     uint32_t window; /* reads outstanding; the window that was asked for, but 1 for chase and 0 for timed patterns */
 } tla_traffic;
 
+/* The bandwidth of the data bus, or of the two of pseudo-channels that share a row-command bus, in GB/s. */
+double tla_traffic_peak_gb_s(const tla_hbm_config *timing);
+
+/* The geometry of a timing that tla_hbm_check has accepted. Without banks it is that of the reference traces. */
+tla_traffic_geometry tla_traffic_geometry_of(const tla_hbm_config *timing);
+
 /* Makes about `count` accesses of one burst (a quarter for stride_conf, an eighth for chase, half for load_rand30,
  * which are slow). TLA_INVALID_ARGUMENT for a geometry that the pattern does not fit in, TLA_NO_HOST_MEMORY; *traffic
  * is empty then. */

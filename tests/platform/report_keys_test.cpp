@@ -138,6 +138,10 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
                                                              "s,b,4,slice\nk,a b,6,concat\ny,k,3,\nz,y,5,\nw,z s,7,\n");
     play("plan", {"plan", program, "--method", "size_order", "--literal"}, found);
     play("traffic", {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000"}, found);
+    play("traffic",
+         {"traffic", source + "configs/timing/hbm2.yaml", "--pattern", "seq_rd", "--count", "1000", "--energy",
+          "hbm2_ayna"},
+         found);
     play("traffic", {"traffic", platform, bursts}, found);
     play("serve",
          {"serve", source + "configs/serving/small_requests.jsonl", "--settings", source + "configs/serving/small.yaml",

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     for (const char *name : {"compaction", "compaction_aged", "compaction_laws", "compaction_sweep", "faults",
                              "faults_oversubscription", "kernbench_kernels", "map_visibility", "serving_goldens",
                              "serving_layer_types", "serving_measured", "serving_eviction", "serving_prefix_cache",
-                             "serving_reservation", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+                             "serving_reservation", "energy", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(counts.names, name), counts.names);
     BOOST_CHECK_GE(counts.bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})
@@ -469,7 +469,7 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
                   "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-                  "transfers, all_reduce, compaction, composite, first_touch, oversubscription, segments, "
+                  "transfers, all_reduce, compaction, composite, energy, first_touch, oversubscription, segments, "
                   "transformer_block, "
                   "transformer_beside_moves, "
                   "transformer_heaps, training, network, "

@@ -20,7 +20,7 @@ std::vector<std::string> values_of(const tla_schema_key &key, const tla_config &
             all.emplace_back(key.form.name(i));
         return all;
     }
-    if (key.form.type > TLA_VALUE_RATE) return {};
+    if (key.form.type > TLA_VALUE_LAST_NUMBER) return {};
     for (const std::uint64_t number : {now * 2, now / 2, now + 1, key.min, key.max})
         all.emplace_back(tla_number_print(key.form.type, number).text);
     return all;

@@ -10,6 +10,7 @@
 #include "model/base/suggest.h"
 #include "tlmalloc/base/timeline.h"
 #include "trace/address_trace.h"
+#include "traffic/command/traffic_energy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include <time.h>
 
 typedef struct traffic_options {
-    const char *config_path, *trace_path, *map, *json_path;
+    const char *config_path, *trace_path, *map, *energy, *json_path;
     const char *pattern_name; /* NULL: not given */
     tla_traffic_pattern pattern;
     uint64_t seed, count, window;
@@ -29,6 +30,8 @@ typedef struct traffic_options {
 typedef struct traffic_report {
     const traffic_options *options;
     tla_hbm_config timing;
+    tla_phrase timing_name; /* or its path */
+    traffic_energy energy;
     tla_traffic_result result;
     tla_traffic_latency latency;
     double bandwidth_gb_s, share_of_peak, requests_per_host_s;
@@ -79,7 +82,7 @@ static void check_arguments(const struct argp_state *state, const void *read) {
     const traffic_options *o = read;
     if (o->reference) {
         if (o->config_path || o->pattern_name || o->seed_given || o->count_given || o->window_given || o->map ||
-            o->json_path || o->set.count)
+            o->energy || o->json_path || o->set.count)
             argument_error(state, "--reference excludes arguments and all other options");
         return;
     }
@@ -111,6 +114,8 @@ static const option_row option_table[] = {
     {"count", 0, "N", read_count, 0, "number of bursts (default 100000; slow patterns make a fraction of N)", 1,
      1 << 28, "a number, 1 .. 268435456"},
     {"set", 0, "KEY=VALUE", option_each, AT(set), "override a key of CONFIG (repeatable)"},
+    {"energy", 0, "PROFILE", option_text, AT(energy),
+     "add the energy of the commands by an energy profile: a name of configs/energy, or a file"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
     {"reference", 0, NULL, option_flag, AT(reference),
      "print the reference of all keys of a timing profile (Markdown) instead"},
@@ -168,7 +173,7 @@ static tla_status platform_timing(const tla_config *config, tla_hbm_config *timi
     return TLA_OK;
 }
 
-static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, tla_error *error) {
+static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, tla_phrase *name, tla_error *error) {
     enum { CONFIG_BYTES_MAX = 1 << 20 };
     char *text;
     size_t length;
@@ -176,6 +181,7 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
     tla_status status = read_text(o->config_path, CONFIG_BYTES_MAX, &text, &length, error);
     if (status != TLA_OK) return status;
     error->text[0] = '\0'; /* findings are printed one by one */
+    *name = tla_phrase_of("%s", o->config_path);
     if (is_timing_profile(text, length)) {
         status =
             tla_timing_parse(text, length, o->config_path, o->set.items, o->set.count, timing, print_finding, NULL);
@@ -183,6 +189,7 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
         tla_config config;
         status = overrides_parse(&o->set, text, length, o->config_path, &config);
         if (status == TLA_OK) status = platform_timing(&config, timing, error);
+        if (status == TLA_OK) *name = tla_phrase_of("%s", config.hbm_timing.name);
     }
     free(text);
     if (status != TLA_OK || o->map == NULL) return status;
@@ -194,31 +201,7 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
     return status == TLA_OK ? tla_hbm_check(timing, error) : status;
 }
 
-static double peak_gb_s(const tla_hbm_config *timing) {
-    const uint32_t channels = timing->model == TLA_HBM_BANKS ? timing->row_bus_sharers : 1;
-    return channels * timing->burst_bytes * 1000.0 / ((double)timing->burst_cycles * timing->tck_ps);
-}
-
 /* The traffic */
-
-/* Without a row size, patterns have the geometry of the reference traces. */
-static tla_traffic_geometry geometry_of(const tla_hbm_config *timing, uint64_t capacity) {
-    enum { SPAN_BYTES = 1 << 28, ROW_BYTES = 1024, BANKS = 16 };
-    const bool banks = timing->model == TLA_HBM_BANKS;
-    tla_traffic_geometry geometry = {
-        .burst_bytes = timing->burst_bytes,
-        .row_bytes = banks                             ? timing->row_bytes
-                     : timing->burst_bytes > ROW_BYTES ? timing->burst_bytes
-                                                       : ROW_BYTES,
-        .span_bytes = banks ? capacity : SPAN_BYTES,
-        .peak_bytes_per_s = (uint64_t)(peak_gb_s(timing) * 1e9 + 0.5),
-    };
-    geometry.conflict_bytes = geometry.row_bytes * BANKS;
-    if (banks) geometry.conflict_bytes = timing->burst_bytes;
-    for (uint32_t i = 0; i < timing->map.count && timing->map.pieces[i].field != TLA_HBM_FIELD_ROW; i++)
-        geometry.conflict_bytes <<= timing->map.pieces[i].bits;
-    return geometry;
-}
 
 static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *timing, address_trace *trace,
                                tla_error *error) {
@@ -226,7 +209,7 @@ static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *t
     if (status != TLA_OK) return status;
     const uint64_t capacity = tla_traffic_capacity(timing);
     if (o->pattern_name) {
-        const tla_traffic_geometry geometry = geometry_of(timing, capacity);
+        const tla_traffic_geometry geometry = tla_traffic_geometry_of(timing);
         status =
             tla_traffic_generate(o->pattern, o->seed_given ? o->seed : 1, o->count_given ? o->count : COUNT_DEFAULT,
                                  timing->window, &geometry, &trace->traffic);
@@ -301,6 +284,7 @@ static json_t *report_to_json(const traffic_report *r) {
     json_object_set_new(json, "forwarded", json_from_u64(stats->forwarded));
     json_object_set_new(json, "refreshes", json_from_u64(stats->refreshes));
     if (r->timing.model == TLA_HBM_BANKS) add_commands(json, r);
+    if (o->energy) json_object_set_new(json, "energy", traffic_energy_to_json(&r->energy));
     json_object_set_new(json, "sim_time_ps", json_from_u64(r->result.end_ps));
     json_object_set_new(json, "requests_per_host_s", json_real(r->requests_per_host_s));
     return json;
@@ -322,6 +306,7 @@ static void print_report(FILE *out, const traffic_report *r) {
                 stats->activates, stats->precharges + stats->precharges_all, stats->read_commands,
                 stats->write_commands);
     }
+    if (r->options->energy) traffic_energy_print(out, &r->energy);
     fprintf(out, "host           %.2f million requests a second\n", r->requests_per_host_s * 1e-6);
 }
 
@@ -329,7 +314,9 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
     traffic_report report = {.options = o};
     address_trace trace = {0};
     FILE *json = NULL;
-    tla_status status = load_timing(o, &report.timing, error);
+    tla_status status = load_timing(o, &report.timing, &report.timing_name, error);
+    if (status == TLA_OK && o->energy)
+        status = traffic_energy_load(o->energy, report.timing_name.text, &report.energy, error);
     if (status != TLA_OK) return status;
     output_protect(o->trace_path);
     status = output_open("--json", o->json_path, &json, error);
@@ -354,7 +341,10 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
     if (status == TLA_OK) {
         report.latency = tla_traffic_summarize(&report.result);
         report.bandwidth_gb_s = (double)report.result.nbytes * 1000.0 / (double)report.result.end_ps;
-        report.share_of_peak = report.bandwidth_gb_s / peak_gb_s(&report.timing);
+        report.share_of_peak = report.bandwidth_gb_s / tla_traffic_peak_gb_s(&report.timing);
+        if (o->energy) status = traffic_energy_add_up(&report.energy, &report.timing, &report.result, error);
+    }
+    if (status == TLA_OK) {
         json_t *made = report_to_json(&report);
         status = json_write(made, 0, json, error);
         json_decref(made);

@@ -1,0 +1,177 @@
+// Energy profiles, and counts times constants.
+#include "tlmalloc/config.h"
+#include "tlmalloc/dram/energy.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <string>
+
+namespace {
+
+tla_dram_energy named(const char *name) {
+    tla_dram_energy energy{};
+    BOOST_REQUIRE_EQUAL(tla_dram_energy_named(name, &energy), TLA_OK);
+    return energy;
+}
+
+tla_hbm_config timing_of(const char *name) {
+    tla_hbm_config timing{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named(name, &timing), TLA_OK);
+    return timing;
+}
+
+void keep_finding(void *list, const tla_config_finding *finding) {
+    *static_cast<std::string *>(list) +=
+        std::to_string(finding->line) + ":" + std::to_string(finding->column) + ": " + finding->text + "\n";
+}
+
+// The findings about a file of this text.
+std::string findings_of(const std::string &text) {
+    const std::string path = "energy_test.yaml";
+    std::ofstream(path) << text;
+    tla_dram_energy energy{};
+    std::string found;
+    const tla_status status = tla_dram_energy_load(path.c_str(), &energy, keep_finding, &found);
+    std::remove(path.c_str());
+    BOOST_CHECK_EQUAL(status, found.empty() ? TLA_OK : TLA_SYNTAX);
+    return found;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(energy)
+
+BOOST_AUTO_TEST_CASE(every_built_in_profile_is_for_a_timing_with_its_bursts_and_names_its_sources) {
+    int count = 0;
+    for (const char *name; (name = tla_dram_energy_name_at(static_cast<uint64_t>(count))) != nullptr; count++) {
+        BOOST_TEST_CONTEXT(name) {
+            const tla_dram_energy profile = named(name);
+            const tla_hbm_config timing = timing_of(profile.timing);
+            BOOST_CHECK_EQUAL(timing.burst_bytes, profile.burst_bytes);
+            BOOST_CHECK(tla_dram_energy_is_for(&profile, profile.timing));
+            BOOST_CHECK(!tla_dram_energy_is_for(&profile, "hbm"));
+            for (const auto &constant : profile.constants)
+                BOOST_CHECK_EQUAL(constant.standing == TLA_ENERGY_UNKNOWN, constant.source[0] == '\0');
+        }
+    }
+    BOOST_CHECK_EQUAL(count, 5);
+}
+
+// The energies of the source's formulas, from the currents that it states.
+BOOST_AUTO_TEST_CASE(profiles_of_ayna_have_the_energies_of_its_currents) {
+    const struct {
+        const char *name;
+        double vdd, vddq, idd0, idd2n, idd3n1, idd3n16, idd4r, idd4w, idd5b, tck_ns, rp, ras, burst_ns;
+    } parts[] = {
+        {"hbm2_ayna", 1.2, 1.2, 28.544, 11.756, 12.394, 14.281, 202.769, 137.406, 66.331, 1.6667, 9, 20, 3.3333},
+        {"hbm3_ayna", 1.1, 1.1, 106.1, 70.5, 71.2, 73.3, 560.7, 389.5, 164.7, 0.625, 26, 45, 1.25},
+        {"hbm4_ayna", 1.05, 0.9, 128.9, 88.1, 88.9, 91.0, 700.9, 486.9, 192.5, 0.5, 30, 66, 1.0},
+    };
+    for (const auto &p : parts) {
+        BOOST_TEST_CONTEXT(p.name) {
+            const tla_dram_energy profile = named(p.name);
+            const auto check = [&](tla_dram_constant constant, double expected) {
+                BOOST_CHECK_CLOSE(static_cast<double>(profile.constants[constant].value) / 1000, expected, 0.4);
+            };
+            const double rp = p.rp * p.tck_ns, ras = p.ras * p.tck_ns;
+            const double act = (p.idd0 * (rp + ras) - p.idd2n * rp) / ras;
+            const double random = 5.1486 / 3.1798, vdd_read = 0.101 * p.vddq + 0.899 * p.vdd;
+            check(TLA_DRAM_ACTIVATE, p.vdd * (act - p.idd3n1) * ras);
+            check(TLA_DRAM_READ, vdd_read * (p.idd4r - p.idd3n1) * random * p.burst_ns);
+            check(TLA_DRAM_WRITE, p.vdd * (p.idd4w - p.idd3n1) * random * p.burst_ns);
+            check(TLA_DRAM_REFRESH, p.vdd * (p.idd5b - p.idd2n) * 350);
+            check(TLA_DRAM_ALL_CLOSED, p.vdd * p.idd2n);
+            check(TLA_DRAM_ONE_OPEN, p.vdd * p.idd3n1);
+            check(TLA_DRAM_NEXT_OPEN, p.vdd * (p.idd3n16 - p.idd3n1) / 15);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(energies_are_counts_times_constants_and_add_up) {
+    std::mt19937_64 random(3);
+    const tla_dram_energy profile = named("hbm4_ayna");
+    for (int i = 0; i < 1000; i++) {
+        tla_hbm_config timing = timing_of("hbm4");
+        tla_dram_activity a{};
+        tla_dram_energy_sum sum{};
+        const bool each_bank = random() % 2;
+        timing.refresh = each_bank ? TLA_HBM_REFRESH_PER_BANK : TLA_HBM_REFRESH_ALL_BANK;
+        for (uint64_t *count :
+             {&a.stats.activates, &a.stats.read_commands, &a.stats.write_commands, &a.stats.refreshes})
+            *count = random() % 1000000;
+        a.pseudo_channel_ps = random() % 1000000000000;
+        a.open_time.all_closed_ps = random() % (a.pseudo_channel_ps + 1);
+        const uint64_t open_ps = a.pseudo_channel_ps - a.open_time.all_closed_ps;
+        a.open_time.open_bank_ps = open_ps * (1 + random() % 16);
+        BOOST_REQUIRE_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, nullptr), TLA_OK);
+        const auto at = [&](tla_dram_constant constant) { return profile.constants[constant].value; };
+        const uint64_t expected[TLA_DRAM_CONSTANT_COUNT] = {
+            a.stats.activates * at(TLA_DRAM_ACTIVATE),
+            a.stats.read_commands * at(TLA_DRAM_READ),
+            a.stats.write_commands * at(TLA_DRAM_WRITE),
+            each_bank ? 0 : a.stats.refreshes * at(TLA_DRAM_REFRESH),
+            each_bank ? a.stats.refreshes * at(TLA_DRAM_REFRESH_BANK) : 0,
+            a.open_time.all_closed_ps * at(TLA_DRAM_ALL_CLOSED) / 1000,
+            open_ps * at(TLA_DRAM_ONE_OPEN) / 1000,
+            (a.open_time.open_bank_ps - open_ps) * at(TLA_DRAM_NEXT_OPEN) / 1000};
+        uint64_t total = 0, by_standing = 0;
+        for (int k = 0; k < TLA_DRAM_CONSTANT_COUNT; k++) {
+            BOOST_CHECK_EQUAL(sum.by_constant_fj[k], expected[k]);
+            total += expected[k];
+        }
+        for (const uint64_t fj : sum.by_standing_fj)
+            by_standing += fj;
+        BOOST_CHECK_EQUAL(sum.total_fj, total);
+        BOOST_CHECK_EQUAL(by_standing, total);
+        BOOST_CHECK_EQUAL(sum.by_standing_fj[TLA_ENERGY_ASSUMED], expected[TLA_DRAM_REFRESH]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(energies_that_cannot_be_added_up_are_refused) {
+    tla_error error{};
+    tla_dram_energy_sum sum{};
+    tla_dram_energy profile = named("hbm4_ayna");
+    tla_hbm_config timing = timing_of("hbm4");
+    tla_dram_activity a{};
+    a.stats.activates = UINT64_MAX;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, &error), TLA_LIMIT);
+    BOOST_CHECK_EQUAL(error.text, "the energy exceeds 2^64 fJ");
+    a.stats.activates = UINT64_MAX / profile.constants[TLA_DRAM_ACTIVATE].value;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, nullptr), TLA_OK);
+    a.stats.read_commands = 2;
+    a.stats.activates--;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, nullptr), TLA_OK);
+    a.stats.read_commands = 4;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, nullptr), TLA_LIMIT);
+    BOOST_CHECK_EQUAL(sum.total_fj, 0u);
+
+    a = {};
+    profile.burst_bytes = 64;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, "the energy profile is for bursts of 64 bytes, the timing has 32");
+    timing.model = TLA_HBM_CHANNEL;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, "a timing without banks has no commands to count");
+}
+
+BOOST_AUTO_TEST_CASE(constants_need_a_standing_and_a_source) {
+    const std::string good = "timing: mine\nburst: 64 B\nread: {energy: 1.5 nJ, standing: assumed, source: me}\n";
+    BOOST_CHECK_EQUAL(findings_of(good), "");
+    BOOST_CHECK_EQUAL(findings_of("read: {energy: 3 pJ}\n"),
+                      "1:16: read.energy: a constant needs a standing: set read.standing to "
+                      "assumed, extrapolated or measured\n");
+    BOOST_CHECK_EQUAL(findings_of("read: {energy: 3 pJ, standing: assumed}\n"),
+                      "1:32: read.standing: a known constant needs a source: set "
+                      "read.source\n");
+    BOOST_CHECK_EQUAL(findings_of("all_closed: {standing: measured, source: me}\n"),
+                      "1:24: all_closed.standing: all_closed.power is not written: write it\n");
+    const std::string negative = findings_of("write: {energy: -3 pJ, standing: assumed, source: me}\n");
+    BOOST_CHECK_MESSAGE(negative.find("expected an energy that is not negative") != std::string::npos, negative);
+    const std::string unit = findings_of("all_closed: {power: 3 pJ, standing: assumed, source: me}\n");
+    BOOST_CHECK_MESSAGE(unit.find("expected a power with a unit (uW, mW, W)") != std::string::npos, unit);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
