@@ -26,11 +26,17 @@ void check_refused(const std::string &text, const std::string &finding) {
     BOOST_CHECK_EQUAL(run.err, path + finding + "\n");
 }
 
-// Experiments that take seconds: each has a case of its own here, in plan_or_allocate_test or in ranges_test, and runs
-// once.
-const std::vector<std::string> dear{
-    "allocator_felt",   "allocator_traffic", "compaction_felt",  "kernbench_kernels_all_reduce",
-    "kernbench_parity", "neummu_ladder",     "plan_or_allocate", "ranges"};
+// Experiments that take seconds: each has a case of its own here, in plan_or_allocate_test, in ranges_test or in
+// kernbench_on_hbm4_test, and runs once.
+const std::vector<std::string> dear{"allocator_felt",
+                                    "allocator_traffic",
+                                    "compaction_felt",
+                                    "kernbench_kernels_all_reduce",
+                                    "kernbench_on_hbm4",
+                                    "kernbench_parity",
+                                    "neummu_ladder",
+                                    "plan_or_allocate",
+                                    "ranges"};
 
 // What rows have, and what is far away says why.
 struct row_counts {
