@@ -1,5 +1,5 @@
-/* Profiles that a configuration names: those of configs/timing, configs/costs and configs/energy, as the build found them, so that a
- * name leads to one wherever a program runs; or files of users. Internal to the core. */
+/* Profiles that a configuration names: those of configs/timing, configs/costs and configs/energy, as the build found
+ * them, so that a name leads to one wherever a program runs; or files of users. Internal to the core. */
 #ifndef TLMALLOC_MODEL_CONFIG_PROFILES_H
 #define TLMALLOC_MODEL_CONFIG_PROFILES_H
 

@@ -42,8 +42,6 @@ std::string findings_of(const std::string &text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(energy)
-
 BOOST_AUTO_TEST_CASE(every_built_in_profile_is_for_a_timing_with_its_bursts_and_names_its_sources) {
     int count = 0;
     for (const char *name; (name = tla_dram_energy_name_at(static_cast<uint64_t>(count))) != nullptr; count++) {
@@ -173,5 +171,3 @@ BOOST_AUTO_TEST_CASE(constants_need_a_standing_and_a_source) {
     const std::string unit = findings_of("all_closed: {power: 3 pJ, standing: assumed, source: me}\n");
     BOOST_CHECK_MESSAGE(unit.find("expected a power with a unit (uW, mW, W)") != std::string::npos, unit);
 }
-
-BOOST_AUTO_TEST_SUITE_END()

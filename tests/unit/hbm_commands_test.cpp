@@ -157,8 +157,6 @@ void check_counts(const tla_hbm_config &config, uint64_t seed) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(hbm_commands)
-
 BOOST_AUTO_TEST_CASE(counts_and_open_times_are_those_of_the_commands) {
     for (const char *name : {"hbm2", "hbm3", "hbm4", "lpddr6", "lpddr5"})
         for (const tla_hbm_page_policy page : {TLA_HBM_PAGE_OPEN, TLA_HBM_PAGE_CLOSED})
@@ -197,5 +195,3 @@ BOOST_AUTO_TEST_CASE(bursts_of_open_rows_in_closed_form_are_counted) {
     BOOST_CHECK_EQUAL(stats.write_commands, stats.writes);
     BOOST_CHECK_LT(stats.activates, 64u);
 }
-
-BOOST_AUTO_TEST_SUITE_END()

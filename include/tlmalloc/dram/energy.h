@@ -53,7 +53,7 @@ typedef struct tla_dram_energy {
     char timing[TLA_ENERGY_TIMING_MAX]; /* names of the timing profiles for which it holds, separated by spaces */
 } tla_dram_energy;
 
-/* What pseudo-channels of one timing have done. */
+/* Commands of pseudo-channels of one timing, and times of their rows. */
 typedef struct tla_dram_activity {
     tla_hbm_stats stats;
     tla_hbm_open_time open_time;

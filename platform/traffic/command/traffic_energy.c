@@ -1,3 +1,4 @@
+/* Energy profiles of `tlmalloc traffic`, and how their sums are shown. */
 #include "traffic/command/traffic_energy.h"
 
 #include "cli/config_json.h"
