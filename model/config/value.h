@@ -22,10 +22,10 @@ typedef enum tla_value_type {
     TLA_VALUE_ENERGY,    /* femtojoules */
     TLA_VALUE_POWER,     /* microwatts */
     TLA_VALUE_LAST_NUMBER = TLA_VALUE_POWER,
-    TLA_VALUE_BOOLEAN,   /* 0, 1 */
-    TLA_VALUE_NAMED,     /* of an enumeration, by the names that stand beside it */
-    TLA_VALUE_STACK,     /* a tla_stack_policy */
-    TLA_VALUE_TEXT,      /* a text with a rule of its own */
+    TLA_VALUE_BOOLEAN, /* 0, 1 */
+    TLA_VALUE_NAMED,   /* of an enumeration, by the names that stand beside it */
+    TLA_VALUE_STACK,   /* a tla_stack_policy */
+    TLA_VALUE_TEXT,    /* a text with a rule of its own */
     /* Values that are not stored, but passed on as they are written (tla_schema_key.take). */
     TLA_VALUE_ANY,   /* a text that is not empty */
     TLA_VALUE_PAIRS, /* a mapping of any keys to texts */
