@@ -201,7 +201,7 @@ bool tla_config_equal(const tla_config *one, const tla_config *other) {
     return strcmp(one->system.topology_path, other->system.topology_path) == 0 && a->has_profile == b->has_profile &&
            memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
 }
-static_assert(sizeof(tla_hbm_config) == 40 * 4 + sizeof(tla_hbm_map), "no gaps: it can be compared as bytes");
+static_assert(sizeof(tla_hbm_config) == 51 * 4 + sizeof(tla_hbm_map), "no gaps: it can be compared as bytes");
 
 /* ---- the structs of modules ---- */
 

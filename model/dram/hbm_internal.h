@@ -68,7 +68,9 @@ struct pseudo_channel {
     uint32_t queued[OPS];
     tla_hbm_op direction; /* whose bursts are being served */
 
-    uint64_t act_ok, column_ok[OPS];
+    uint64_t act_ok, pre_ok, column_ok[OPS];
+    uint64_t second_act, second_act_by; /* the second command of an ACT: not before, else NEVER, and not after */
+    uint32_t second_act_bank;
     uint64_t activates[FAW_ACTIVATES]; /* earliest moment each of the last four stops counting against tFAW */
     uint32_t next_activate;
 
@@ -107,15 +109,20 @@ struct address_decoder {
 };
 
 struct tla_hbm {
+    /* Commands take effect in their last cycles. Here the spacings are those between their first cycles, and none that
+     * stands for another value is 0. */
     tla_hbm_config config;
     tla_hbm_listener listener;
     struct address_decoder decoder;
     uint32_t pc_count, bank_count;
-    uint32_t act_extra; /* cycles from the start of an ACT until it takes effect */
+    uint32_t refresh_extra; /* cycles by which an ACT is longer than a REF, which takes effect as much earlier */
+    uint32_t stack_groups;  /* bank groups of a stack ID when ccd_r exceeds ccd_s, else 0 */
+    bool one_bus;
     uint32_t write_high, write_low;
     uint64_t row_bus_free;
-    uint32_t row_bus_turn; /* the pseudo-channel that goes first when both want the row bus */
-    uint64_t accepted;     /* ages */
+    uint64_t column_bus_free; /* as row_bus_free if they are one bus, else 0: ccd_s keeps column commands apart */
+    uint32_t row_bus_turn;    /* the pseudo-channel that goes first when both want the row bus */
+    uint64_t accepted;        /* ages */
     tla_hbm_stats stats;
     uint64_t last_end; /* cycles */
     struct pseudo_channel pcs[2];
@@ -138,6 +145,12 @@ bool tla_hbm_step(tla_hbm *hbm, uint64_t limit);      /* executes one event befo
 void tla_hbm_run_until(tla_hbm *hbm, uint64_t limit); /* all of them */
 void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op, uint64_t tag,
                      struct transfer *transfer);
+
+/* Effects of commands (issue.c): of the candidates, whose moment has come, and of the second command of an ACT. */
+void tla_hbm_issue_row(tla_hbm *hbm, struct pseudo_channel *pc);
+void tla_hbm_issue_column(tla_hbm *hbm, struct pseudo_channel *pc);
+void tla_hbm_issue_second_act(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at);
+void tla_hbm_finish(tla_hbm *hbm, const struct request *request, tla_hbm_op op, uint64_t end);
 
 /* Spacings after a column command; returns the end of its data. */
 uint64_t tla_hbm_space_columns(const tla_hbm *hbm, struct pseudo_channel *pc, struct bank *bank, tla_hbm_op op,

@@ -4,6 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Spacings from the first cycle of a command to the first cycle of the next, and values that others stand for. */
+static tla_hbm_config between_first_cycles(const tla_hbm_config *config) {
+    tla_hbm_config c = *config;
+    const uint32_t act = c.act_cycles - 1, column = c.column_cycles - 1, pre = c.pre_cycles - 1;
+    if (c.rp_ab == 0) c.rp_ab = c.rp;
+    if (c.rtw_l == 0) c.rtw_l = c.rtw;
+    if (c.ccd_l_wr == 0) c.ccd_l_wr = c.ccd_l;
+    if (c.ccd_r == 0) c.ccd_r = c.ccd_s;
+    c.rcd_rd += act - column;
+    c.rcd_wr += act - column;
+    c.ras += act - pre;
+    c.rp -= act - pre;
+    c.rp_ab -= act - pre;
+    c.rfc -= act - pre;
+    c.rfc_pb -= act - pre;
+    c.rrefd -= act - pre;
+    c.cl += column;
+    c.cwl += column;
+    c.rtp += column - pre;
+    c.wr -= pre;
+    c.wtr_s -= column;
+    c.wtr_l -= column;
+    return c;
+}
+
 static void start_pseudo_channel(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t index) {
     const tla_hbm_config *c = &hbm->config;
     pc->index = index;
@@ -11,6 +36,7 @@ static void start_pseudo_channel(const tla_hbm *hbm, struct pseudo_channel *pc, 
                       : c->refresh == TLA_HBM_REFRESH_ALL_BANK ? c->refi
                                                                : c->refi / hbm->bank_count;
     pc->refresh_at = NEVER;
+    pc->second_act = NEVER;
     for (uint32_t i = 0; i < hbm->bank_count; i++) {
         struct bank *bank = &pc->banks[i];
         bank->group = (uint8_t)(i / c->banks_per_group);
@@ -32,12 +58,14 @@ tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "the profile has no banks: use flat channels");
     tla_hbm *hbm = calloc(1, sizeof *hbm);
     if (hbm == NULL) return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for a pseudo-channel");
-    hbm->config = *config;
+    hbm->config = between_first_cycles(config);
     if (listener != NULL) hbm->listener = *listener;
     tla_hbm_decoder_build(config, &hbm->decoder);
     hbm->pc_count = config->row_bus_sharers;
     hbm->bank_count = config->bank_groups * config->banks_per_group;
-    hbm->act_extra = config->act_cycles - 1;
+    hbm->refresh_extra = config->act_cycles - config->pre_cycles;
+    hbm->one_bus = config->command_buses == 1;
+    hbm->stack_groups = hbm->config.ccd_r > config->ccd_s ? config->bank_groups / config->stack_ids : 0;
     hbm->write_high = config->write_queue * config->write_high_percent / 100;
     hbm->write_low = (config->write_queue * config->write_low_percent + 99) / 100;
     uint32_t ring = 1;

@@ -6,11 +6,12 @@
 #include "hbm_internal.h"
 
 /* Cycles from one column command of the run to the next; 0 when they are not evenly spaced. */
-static uint64_t run_spacing(const tla_hbm *hbm, uint64_t first, uint64_t last) {
+static uint64_t run_spacing(const tla_hbm *hbm, tla_hbm_op op, uint64_t first, uint64_t last) {
     const struct address_decoder *d = &hbm->decoder;
     const tla_hbm_config *c = &hbm->config;
-    if (first >> d->group_shift == last >> d->group_shift) return c->ccd_l; /* one bank group */
-    if (d->group_period > 1 && (uint64_t)d->group_period * c->ccd_s >= c->ccd_l) return c->ccd_s;
+    const uint64_t ccd_l = op == TLA_HBM_READ ? c->ccd_l : c->ccd_l_wr;
+    if (first >> d->group_shift == last >> d->group_shift) return ccd_l; /* one bank group */
+    if (hbm->stack_groups == 0 && d->group_period > 1 && (uint64_t)d->group_period * c->ccd_s >= ccd_l) return c->ccd_s;
     return 0;
 }
 
@@ -99,10 +100,11 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
     const tla_hbm_config *c = &hbm->config;
     struct pseudo_channel *pc = &hbm->pcs[0];
     const uint64_t last = first + count - 1;
-    if (hbm->pc_count != 1 || c->page_policy != TLA_HBM_PAGE_OPEN || hbm->listener.command != NULL) return false;
+    if (hbm->pc_count != 1 || hbm->one_bus || c->page_policy != TLA_HBM_PAGE_OPEN || hbm->listener.command != NULL)
+        return false;
     if (c->row_hits != 1 && c->row_hits != TLA_HBM_ROW_HITS_ALL) return false; /* the bursts of each bank count */
     if (first >> hbm->decoder.row_shift != last >> hbm->decoder.row_shift) return false;
-    const uint64_t spacing = run_spacing(hbm, first, last);
+    const uint64_t spacing = run_spacing(hbm, op, first, last);
     if (spacing == 0) return false;
     if (at < pc->next_accept) at = pc->next_accept;
     if (at < pc->now) at = pc->now;

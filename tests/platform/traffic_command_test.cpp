@@ -78,6 +78,19 @@ BOOST_AUTO_TEST_CASE(traffic_drives_a_channel_of_a_platform) {
     BOOST_CHECK_CLOSE(share(timing + "kernbench.yaml"), 32, 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(traffic_counts_payload_and_the_bytes_of_the_data_bus) {
+    scratch_directory scratch;
+    const std::string json = scratch.path("a.json");
+    for (const auto &[name, bus] : {std::pair{"hbm2", 32}, {"lpddr6", 36}}) {
+        BOOST_REQUIRE_EQUAL(
+            run_tlmalloc({"traffic", timing + name + ".yaml", "--pattern", "seq_rd", "--count", "1000", "--json", json})
+                .status,
+            0);
+        BOOST_CHECK_EQUAL(number(read_text(json), "bus_bytes"), number(read_text(json), "reads") * bus);
+        BOOST_CHECK_LE(number(read_text(json), "share_of_peak"), 1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(traffic_drives_the_profile_that_a_platform_names) {
     scratch_directory scratch;
     const std::string json = scratch.path("a.json");

@@ -16,6 +16,7 @@ struct command {
     tla_hbm_command what;
     uint64_t cycle;
     uint32_t bank, row;
+    bool by_itself = false; // a precharge of the device, which no command bus carries
 };
 
 inline bool operator==(const command &a, const command &b) {
@@ -26,12 +27,30 @@ inline bool operator==(const command &a, const command &b) {
 class device {
   public:
     explicit device(const tla_hbm_config &config)
-        : c(config), banks(config.bank_groups * config.banks_per_group), extra(config.act_cycles - 1), open(banks) {}
+        : c(config), banks(config.bank_groups * config.banks_per_group), open(banks) {}
 
-    // Spacing that `later` must keep from `earlier`; 0 = none.
+    // Cycles of a command on its bus. It takes effect in the last.
+    uint64_t length(tla_hbm_command what) const {
+        switch (what) {
+        case TLA_HBM_ACT:
+        case TLA_HBM_ACT_2:
+            return c.act_cycles;
+        case TLA_HBM_RD:
+        case TLA_HBM_RDA:
+        case TLA_HBM_WR:
+        case TLA_HBM_WRA:
+            return c.column_cycles;
+        default:
+            return c.pre_cycles;
+        }
+    }
+
+    // Spacing that `later` must keep from `earlier`, from the last cycle of a command to that of the next; 0 = none.
     uint64_t gap(const command &earlier, const command &later) const {
         const bool same_bank = earlier.bank == later.bank;
         const bool same_group = earlier.bank / c.banks_per_group == later.bank / c.banks_per_group;
+        const bool same_stack = stack(earlier.bank) == stack(later.bank);
+        const uint64_t ccd = same_stack || c.ccd_r == 0 ? c.ccd_s : c.ccd_r;
         const bool read = later.what == TLA_HBM_RD || later.what == TLA_HBM_RDA;
         const bool write = later.what == TLA_HBM_WR || later.what == TLA_HBM_WRA;
         const bool closes_this = later.what == TLA_HBM_PRE_ALL || (later.what == TLA_HBM_PRE && same_bank);
@@ -40,36 +59,39 @@ class device {
         switch (earlier.what) {
         case TLA_HBM_ACT:
             if (later.what == TLA_HBM_ACT) return same_bank ? c.rc : same_group ? c.rrd_l : c.rrd_s;
-            if (read && same_bank) return c.rcd_rd + extra;
-            if (write && same_bank) return c.rcd_wr + extra;
-            if (closes_this) return c.ras + extra;
-            if (refresh_this) return c.rc + extra;
-            if (later.what == TLA_HBM_REF_BANK) return (same_group ? c.rrd_l : c.rrd_s) + extra;
+            if (read && same_bank) return c.rcd_rd;
+            if (write && same_bank) return c.rcd_wr;
+            if (closes_this) return c.ras;
+            if (refresh_this) return c.rc;
+            if (later.what == TLA_HBM_REF_BANK) return same_group ? c.rrd_l : c.rrd_s;
             return 0;
         case TLA_HBM_PRE:
         case TLA_HBM_PRE_ALL: {
             const bool closed_this = earlier.what == TLA_HBM_PRE_ALL || same_bank;
-            if (later.what == TLA_HBM_ACT && closed_this) return c.rp - extra;
-            if (later.what == TLA_HBM_REF_ALL || (refresh_this && closed_this)) return c.rp;
-            return 0;
+            const uint64_t rp = earlier.what == TLA_HBM_PRE_ALL && c.rp_ab != 0 ? c.rp_ab : c.rp;
+            if (later.what == TLA_HBM_ACT && closed_this) return rp;
+            if (later.what == TLA_HBM_REF_ALL || (refresh_this && closed_this)) return rp;
+            const bool closes = later.what == TLA_HBM_PRE || later.what == TLA_HBM_PRE_ALL;
+            return closes && !earlier.by_itself && !later.by_itself ? c.ppd : 0;
         }
         case TLA_HBM_RD:
         case TLA_HBM_RDA:
-            if (read) return same_group ? c.ccd_l : c.ccd_s;
-            if (write) return c.rtw;
+            if (read) return same_group ? c.ccd_l : ccd;
+            if (write) return same_group && c.rtw_l != 0 ? c.rtw_l : c.rtw;
             if (closes_this) return c.rtp;
             return 0;
         case TLA_HBM_WR:
         case TLA_HBM_WRA:
-            if (write) return same_group ? c.ccd_l : c.ccd_s;
+            if (write) return !same_group ? ccd : c.ccd_l_wr != 0 ? c.ccd_l_wr : c.ccd_l;
             if (read) return write_end + (same_group ? c.wtr_l : c.wtr_s);
             if (closes_this) return write_end + c.wr;
             return 0;
         case TLA_HBM_REF_ALL:
-            return later.what == TLA_HBM_ACT ? c.rfc - extra : c.rfc;
+            return c.rfc;
         case TLA_HBM_REF_BANK:
-            if (later.what == TLA_HBM_ACT) return same_bank ? c.rfc_pb - extra : c.rrefd - extra;
-            if (later.what == TLA_HBM_REF_BANK) return same_bank ? c.rfc_pb : c.rrefd;
+            if (later.what == TLA_HBM_ACT || later.what == TLA_HBM_REF_BANK) return same_bank ? c.rfc_pb : c.rrefd;
+            return 0;
+        default:
             return 0;
         }
         return 0;
@@ -83,7 +105,7 @@ class device {
             const command &h = history[i];
             if (h.cycle + longest() < newest) break;
             const uint64_t g = gap(h, later);
-            if (g != 0) at = std::max(at, h.cycle + g);
+            if (g != 0) at = std::max(at, h.cycle + length(h.what) + g - length(later.what));
             if (later.what == TLA_HBM_ACT && h.what == TLA_HBM_ACT && ++activates == 4)
                 at = std::max(at, h.cycle + c.faw);
         }
@@ -122,7 +144,7 @@ class device {
         if (k.what == TLA_HBM_PRE_ALL) std::fill(open.begin(), open.end(), std::nullopt);
         if (k.what == TLA_HBM_RDA || k.what == TLA_HBM_WRA) {
             // the device precharges by itself as soon as it may
-            command precharge{TLA_HBM_PRE, 0, k.bank, 0};
+            command precharge{TLA_HBM_PRE, 0, k.bank, 0, true};
             precharge.cycle = earliest(precharge);
             record(precharge);
             open[k.bank].reset();
@@ -135,6 +157,7 @@ class device {
     }
 
   private:
+    uint32_t stack(uint32_t bank) const { return bank / (banks / c.stack_ids); }
     uint64_t longest() const {
         return 2 * std::max<uint64_t>({c.rfc, c.rfc_pb, c.rc, c.faw, 1u * c.cwl + c.burst_cycles + c.wr + c.rp,
                                        1u * c.cwl + c.burst_cycles + c.wtr_l, c.rtw});
@@ -146,7 +169,6 @@ class device {
 
     tla_hbm_config c;
     uint32_t banks;
-    uint64_t extra;
     std::vector<std::optional<uint32_t>> open;
     std::vector<command> history;
     uint64_t newest = 0;
@@ -173,37 +195,80 @@ class controller {
             if (next < trace.size() && trace[next].at <= t && has_room(trace[next].op, t)) accept(next++, t);
             choose_direction();
             if (!refreshing && due <= t) refreshing = true;
+            if (c.command_buses == 1) {
+                if (row_bus_free > t) continue;
+                const auto issued_command = on_one_bus(t, refreshing);
+                if (issued_command) row_bus_free = t + dram.length(*issued_command);
+                if (issued_command == TLA_HBM_REF_ALL) {
+                    refreshing = false;
+                    due += c.refi;
+                }
+                continue;
+            }
             const auto first = refreshing || row_bus_free > t ? std::nullopt : row(t);
             const auto hit = column_choice(t, refreshing);
             // an older burst of the bank closes the row of the hit
             if (first && hit && first->bank == trace[*hit].bank && first->what == TLA_HBM_PRE &&
                 oldest(first->bank) < *hit) {
                 issue(*first);
-                row_bus_free = t + 1;
+                row_bus_free = t + c.pre_cycles;
             }
             if (const auto i = column_choice(t, refreshing)) column(*i, t);
             choose_direction();
             if (row_bus_free > t) continue;
             if (refreshing) {
-                if (c.before_refresh == TLA_HBM_BEFORE_REFRESH_USE &&
-                    std::any_of(opened.begin(), opened.end(), [](auto &i) { return i.has_value(); }))
-                    continue;
-                const command k{dram.any_open() ? TLA_HBM_PRE_ALL : TLA_HBM_REF_ALL, t, 0, 0};
-                if (t < dram.earliest(k)) continue;
-                issue(k);
-                row_bus_free = t + 1;
-                if (k.what == TLA_HBM_REF_ALL) {
+                const auto k = refresh_command(t);
+                if (!k) continue;
+                issue(*k);
+                row_bus_free = t + c.pre_cycles;
+                if (k->what == TLA_HBM_REF_ALL) {
                     refreshing = false;
                     due += c.refi;
                 }
             } else if (auto k = row(t)) {
                 issue(*k);
-                row_bus_free = t + (k->what == TLA_HBM_ACT ? c.act_cycles : 1);
+                row_bus_free = t + dram.length(k->what);
             }
         }
     }
 
   private:
+    std::optional<command> refresh_command(uint64_t t) const {
+        if (c.before_refresh == TLA_HBM_BEFORE_REFRESH_USE &&
+            std::any_of(opened.begin(), opened.end(), [](auto &i) { return i.has_value(); }))
+            return std::nullopt;
+        const command k{dram.any_open() ? TLA_HBM_PRE_ALL : TLA_HBM_REF_ALL, t, 0, 0};
+        return t < dram.earliest(k) ? std::nullopt : std::optional(k);
+    }
+
+    // The bus is free: the command that takes it.
+    std::optional<tla_hbm_command> on_one_bus(uint64_t t, bool refreshing) {
+        const auto first = refreshing ? refresh_command(t) : row(t);
+        const auto hit = column_choice(t, refreshing);
+        const bool opener = hit && opened[trace[*hit].bank] && trace[*opened[trace[*hit].bank]].op == trace[*hit].op;
+        const bool column_first = hit && (!first || opener || (!refreshing && *hit < oldest(first->bank)));
+        if (second_act && t >= second_act->cycle) {
+            const bool act = !column_first && first && first->what == TLA_HBM_ACT;
+            const uint64_t length = column_first ? c.column_cycles : c.pre_cycles;
+            if ((!hit && !first) || act || t + length > second_act_by) {
+                issue({TLA_HBM_ACT_2, t, second_act->bank, second_act->row});
+                second_act.reset();
+                return TLA_HBM_ACT_2;
+            }
+        }
+        if (column_first) {
+            column(*hit, t);
+            return TLA_HBM_RD; // or a write, as long
+        }
+        if (!first) return std::nullopt;
+        issue(*first);
+        if (first->what == TLA_HBM_ACT && c.aad != 0) {
+            second_act = command{TLA_HBM_ACT_2, t + c.act_cycles, first->bank, first->row};
+            second_act_by = t + c.aad;
+        }
+        return first->what;
+    }
+
     bool has_room(tla_hbm_op op, uint64_t t) const {
         const auto queued =
             (size_t)std::count_if(queue.begin(), queue.end(), [&](size_t i) { return trace[i].op == op; });
@@ -260,7 +325,7 @@ class controller {
         issue(k);
         served[r.bank]++;
         if (opened[r.bank] == std::optional<size_t>(i)) opened[r.bank].reset();
-        end[i] = t + (r.op == TLA_HBM_READ ? c.cl : c.cwl) + c.burst_cycles;
+        end[i] = t + c.column_cycles - 1 + (r.op == TLA_HBM_READ ? c.cl : c.cwl) + c.burst_cycles;
         if (r.op == TLA_HBM_READ) flight.push_back(end[i]);
     }
 
@@ -305,6 +370,8 @@ class controller {
     std::vector<std::optional<size_t>> opened; // the request that a row was opened for, until it goes
     std::vector<uint32_t> served;              // requests, since the ACT
     std::vector<uint64_t> flight;
+    std::optional<command> second_act; // of an ACT, from its cycle on
+    uint64_t second_act_by = 0;
     tla_hbm_op direction = TLA_HBM_READ;
 
   public:

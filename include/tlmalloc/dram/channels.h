@@ -28,7 +28,8 @@ extern "C" {
  * - Reads have priority until the writes exceed the high watermark or no read is left. Writes then have priority until
  *   they fall below the low watermark.
  * - A row that was opened for a burst serves it before another burst closes the row, even after a change of direction.
- * - Row and column commands have separate buses. An ACT takes two row-command cycles and takes effect in the second.
+ * - Row and column commands have separate buses, or one bus carries all. A command takes effect in its last cycle on
+ * the bus.
  * - A read of a line that waits in the write buffer is served from there in the next cycle. */
 
 typedef enum tla_hbm_op { TLA_HBM_READ, TLA_HBM_WRITE } tla_hbm_op;
@@ -98,18 +99,32 @@ typedef struct tla_hbm_config {
     uint32_t burst_bytes;  /* power of two */
     uint32_t burst_cycles; /* data-bus cycles of a burst */
 
-    uint32_t bank_groups, banks_per_group, rows; /* powers of two */
+    uint32_t bus_bytes; /* that a burst transfers, with metadata; 0: burst_bytes */
+
+    uint32_t bank_groups, banks_per_group, rows; /* powers of two; all groups, over the stack IDs */
+    uint32_t stack_ids;                          /* power of two: the highest bits of a bank group's number */
     uint32_t row_bytes;                          /* power of two */
     tla_hbm_map map;
 
     uint32_t cl, cwl; /* column command to first data */
     uint32_t rcd_rd, rcd_wr, rp, ras, rc;
+    uint32_t rp_ab; /* precharge of all banks to ACT; 0: rp */
+    uint32_t ppd;   /* precharge to precharge of any bank; 0: as the bus allows */
     uint32_t rrd_s, rrd_l, faw;
     uint32_t ccd_s, ccd_l;
+    uint32_t ccd_l_wr;     /* write command to write command of the same bank group; 0: ccd_l */
+    uint32_t ccd_r;        /* between stack IDs; 0: ccd_s */
     uint32_t wtr_s, wtr_l; /* end of write data to read command */
     uint32_t rtw;          /* read command to write command */
+    uint32_t rtw_l;        /* ... of the same bank group; 0: rtw */
     uint32_t rtp, wr;      /* read command, end of write data, to precharge */
-    uint32_t act_cycles;   /* row-command cycles of an ACT; it takes effect in the last one */
+
+    uint32_t command_buses; /* 1: one for all commands; 2: one for row and one for column commands */
+    /* Cycles of commands on their bus. A command takes effect in its last one, from which all spacings count. */
+    uint32_t act_cycles, pre_cycles, column_cycles; /* ACT; precharge and refresh; read and write */
+    /* 0, or an ACT is two commands of act_cycles each: spacings count from the first, and the second begins within so
+     * many cycles of it, before the next ACT. It lets other commands go first if it can. */
+    uint32_t aad;
 
     tla_hbm_refresh refresh;
     uint32_t refi, rfc;
@@ -146,7 +161,8 @@ typedef enum tla_hbm_command {
     TLA_HBM_WR,
     TLA_HBM_WRA,
     TLA_HBM_REF_ALL,
-    TLA_HBM_REF_BANK
+    TLA_HBM_REF_BANK,
+    TLA_HBM_ACT_2 /* the second command of an ACT */
 } tla_hbm_command;
 
 /* Callbacks of the owner, from inside the calls; members may be NULL. They must not call the same tla_hbm. */

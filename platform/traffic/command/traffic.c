@@ -34,6 +34,7 @@ typedef struct traffic_report {
     traffic_energy energy;
     tla_traffic_result result;
     tla_traffic_latency latency;
+    uint64_t bus_bytes; /* moved, with metadata */
     double bandwidth_gb_s, share_of_peak, requests_per_host_s;
 } traffic_report;
 
@@ -273,6 +274,7 @@ static json_t *report_to_json(const traffic_report *r) {
     json_object_set_new(json, "window", json_from_u64(r->timing.window));
     json_object_set_new(json, "bandwidth_gb_s", json_real(r->bandwidth_gb_s));
     json_object_set_new(json, "share_of_peak", json_real(r->share_of_peak));
+    json_object_set_new(json, "bus_bytes", json_from_u64(r->bus_bytes));
     json_object_set_new(json, "latency_mean_ns", json_real(r->latency.mean_ns));
     json_object_set_new(json, "latency_p50_ns", json_real(r->latency.p50_ns));
     json_object_set_new(json, "latency_p99_ns", json_real(r->latency.p99_ns));
@@ -342,6 +344,8 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
         report.latency = tla_traffic_summarize(&report.result);
         report.bandwidth_gb_s = (double)report.result.nbytes * 1000.0 / (double)report.result.end_ps;
         report.share_of_peak = report.bandwidth_gb_s / tla_traffic_peak_gb_s(&report.timing);
+        const uint32_t bus_bytes = report.timing.bus_bytes ? report.timing.bus_bytes : report.timing.burst_bytes;
+        report.bus_bytes = report.result.nbytes / report.timing.burst_bytes * bus_bytes;
         if (o->energy) status = traffic_energy_add_up(&report.energy, &report.timing, &report.result, error);
     }
     if (status == TLA_OK) {
