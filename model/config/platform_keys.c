@@ -52,8 +52,8 @@ const tla_schema_key tla_platform_keys[] = {
     {TIME(hbm.controller_latency, hbm.latency_ps, MS), "KernBench latency model: hbm_ctrl 0", "0 ns",
      "latency added to every access to a slice"},
     {TEXT(hbm.timing, hbm_timing.name, TIMING), "KernBench ADR-0033: no banks, rows or refresh", "channels",
-     "channels: one timeline for each pseudo-channel, by the keys above. Otherwise a timing profile: hbm2, hbm3, "
-     "hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or a file relative to this one. The profile has its own burst, "
+     "channels: one timeline for each pseudo-channel, by the keys above. Otherwise a timing profile: ddr5, hbm2, "
+     "hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or a file relative to this one. The profile has its own burst, "
      "interleave, bandwidth and turnaround"},
     {SIZE(hbm.base, controller.memory.of[TLA_HBM].base, 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
      "with controller.addresses plain: address of the slice's first byte; a multiple of controller.alignment"},

@@ -47,9 +47,10 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_named) {
-    const string names = "expected channels, hbm2, hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or the file of a "
-                         "timing profile (with a / or ending "
-                         "in .yaml)";
+    const string names =
+        "expected channels, ddr5, hbm2, hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or the file of a "
+        "timing profile (with a / or ending "
+        "in .yaml)";
     check_findings("hbm:\n  timing: hbm5\n",
                    {"f:2:11: hbm.timing: found \"hbm5\", " + names + ", did you mean \"hbm2\"?"});
     check_findings("", {"--set:0:0: \"hbm.timing=x\": hbm.timing: found \"x\", " + names}, {"hbm.timing=x"});

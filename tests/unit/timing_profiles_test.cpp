@@ -10,9 +10,9 @@
 
 using namespace dram;
 
-BOOST_AUTO_TEST_CASE(profiles_of_hbm4_and_lpddr_have_the_peak_of_their_standard_and_keep_every_spacing) {
+BOOST_AUTO_TEST_CASE(profiles_of_hbm4_lpddr_and_ddr5_have_the_peak_of_their_standard_and_keep_every_spacing) {
     const std::pair<const char *, double> peaks[] = {
-        {"hbm4", 32}, {"hbm4_16g", 64}, {"lpddr6", 14.222}, {"lpddr5", 12.8}};
+        {"hbm4", 32}, {"hbm4_16g", 64}, {"lpddr6", 14.222}, {"lpddr5", 12.8}, {"ddr5", 19.2308}};
     for (const auto &[name, gb_s] : peaks) {
         BOOST_TEST_CONTEXT(name) {
             const tla_hbm_config config = profile(name);
