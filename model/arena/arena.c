@@ -261,7 +261,7 @@ tla_arena_stats tla_arena_get_stats(const tla_arena *arena) {
                              .largest_free = arena->placement->largest(arena->state),
                              .free_blocks = arena->placement->count(arena->state)};
     if (tla_arena_lacks_node(arena, arena->config.alignment)) return stats;
-    stats.proven_free = stats.free;
+    stats.proven_free = stats.free - (regions ? arena->config.capacity % arena->config.alignment : 0);
     stats.proven_largest = regions ? regions->largest_bin(arena->state) : stats.largest_free;
     return stats;
 }

@@ -23,8 +23,18 @@ static uint32_t bin_of(uint64_t nbytes, uint64_t granule) {
     return bin < TLA_FLOAT_BINS ? bin : TLA_FLOAT_BINS - 1;
 }
 
+/* The bytes after the last whole unit belong to no region. Once the unit in front of them is live, they are a block of
+ * their own, which is no region either: the only one in the bin of 0 units. Returns 1 then, else 0. */
+static uint64_t lone_tail(const offset_bins *o) {
+    return o->blocks.bins.heads[0] != 0;
+}
+
+static uint64_t free_regions(const offset_bins *o) {
+    return o->blocks.bins.count - lone_tail(o);
+}
+
 static uint64_t nodes_left(const offset_bins *o) {
-    const uint64_t used = o->live + o->blocks.bins.count;
+    const uint64_t used = o->live + free_regions(o);
     return used < o->nodes ? o->nodes - used : 0;
 }
 
@@ -49,8 +59,8 @@ uint64_t tla_offset_bins_sufficient(const void *state, uint64_t nbytes) {
 /* Words of the two bitmaps that the engine reads: that of the wanted bin's group if the group has a region; without a
  * bin there, the groups and the word of the next group. */
 static uint64_t words_read(const tla_class_set *filled, uint32_t wanted, uint32_t found) {
-    const uint32_t group = wanted / 8;
-    const bool own = tla_class_set_next(filled, 8 * group) / 8 == group;
+    const uint32_t group = wanted / 8, first = group > 0 ? 8 * group : 1; /* no region has 0 units */
+    const bool own = tla_class_set_next(filled, first) / 8 == group;
     if (found == TLA_CLASSES) return own + 1u;
     return found / 8 == group ? 1 : own + 2u;
 }
@@ -59,7 +69,7 @@ static uint64_t words_read(const tla_class_set *filled, uint32_t wanted, uint32_
 void tla_offset_bins_search_in_vain(const void *state, uint64_t nbytes, tla_work *work) {
     const offset_bins *o = state;
     const uint32_t wanted = tla_float_bin_from(units_of(o, nbytes));
-    work->list_length += o->blocks.bins.count;
+    work->list_length += free_regions(o);
     if (nodes_left(o) == 0) return;
     work->probes += words_read(&o->blocks.bins.filled, wanted, TLA_CLASSES);
     work->bin_searches++;
@@ -76,11 +86,16 @@ tla_status tla_offset_bins_alloc(void *state, uint64_t nbytes, uint64_t alignmen
         return nodes_left(o) > 0 ? TLA_FRAGMENTED : TLA_LIMIT;
     }
     const tla_block head = tla_size_bins_head(&o->blocks.bins, found), part = {head.offset, nbytes};
-    const uint64_t probes = words_read(filled, wanted, found);
+    const uint64_t probes = words_read(filled, wanted, found), tail = lone_tail(o);
     tla_free_spot spot;
     tla_list_holding(&o->blocks.list, head, &spot);
     const tla_status status = tla_binned_list_take(&o->blocks, &spot, part, 1, work);
     if (status) return status;
+    work->list_length -= tail;
+    if (lone_tail(o) > tail) { /* no rest */
+        work->splits--;
+        work->nodes_released++;
+    }
     work->probes += probes;
     work->bin_searches++;
     o->live++;
@@ -88,10 +103,24 @@ tla_status tla_offset_bins_alloc(void *state, uint64_t nbytes, uint64_t alignmen
     return TLA_OK;
 }
 
+static tla_status put(offset_bins *o, tla_block range, tla_work *work) {
+    const uint64_t tail = lone_tail(o), merges = work->merges;
+    const tla_status status = tla_binned_list_free(&o->blocks, range, work);
+    if (status) return status;
+    work->list_length -= tail;
+    if (lone_tail(o) >= tail) return TLA_OK;
+    if (work->merges - merges == 2)
+        work->nodes_released--;
+    else
+        work->nodes_created++;
+    work->merges--;
+    return TLA_OK;
+}
+
 /* Arenas that trust their callers may release a block in parts. */
 tla_status tla_offset_bins_free(void *state, tla_block range, tla_work *work) {
     offset_bins *o = state;
-    const tla_status status = tla_binned_list_free(&o->blocks, range, work);
+    const tla_status status = put(o, range, work);
     if (status == TLA_OK && o->live > 0) o->live--;
     return status;
 }
@@ -100,9 +129,9 @@ tla_status tla_offset_bins_add(void *state, tla_block range, tla_work *work) {
     offset_bins *o = state;
     tla_free_spot before;
     const bool joins = tla_free_list_up_to(&o->blocks.list, range.offset, &before) &&
-                       before.block.offset + before.block.nbytes == range.offset;
-    if (!joins && nodes_left(o) == 0) return TLA_LIMIT;
-    return tla_binned_list_free(&o->blocks, range, work);
+                       before.block.offset + before.block.nbytes == range.offset && units_of(o, before.block.nbytes);
+    if (!joins && units_of(o, range.nbytes) > 0 && nodes_left(o) == 0) return TLA_LIMIT;
+    return put(o, range, work);
 }
 
 /* Serves requests of one size until `limit`, with so many nodes: the rest of a block lies in the same bin or in a lower
@@ -114,7 +143,8 @@ static uint64_t served(const offset_bins *o, uint64_t nbytes, uint64_t limit, ui
     for (uint32_t bin = tla_class_set_next(&bins->filled, tla_float_bin_from(units_of(o, nbytes))); bin < TLA_CLASSES;
          bin = tla_class_set_next(&bins->filled, bin + 1))
         for (uint32_t node = bins->heads[bin]; node; node = bins->nodes[node - 1].after) {
-            const uint64_t whole = bins->nodes[node - 1].block.nbytes, most = (whole - least) / nbytes + 1;
+            const uint64_t whole = units_of(o, bins->nodes[node - 1].block.nbytes) * o->blocks.granule;
+            const uint64_t most = (whole - least) / nbytes + 1;
             const uint64_t parts = most < nodes ? most : nodes;
             count += parts;
             nodes -= parts;
@@ -131,7 +161,7 @@ uint64_t tla_offset_bins_fits(const void *state, uint64_t nbytes, uint64_t limit
 
 tla_status tla_offset_bins_limit(void *state, uint64_t nodes, uint64_t live) {
     offset_bins *o = state;
-    if (nodes > 0 && o->blocks.bins.count + live > nodes) return TLA_LIMIT;
+    if (nodes > 0 && free_regions(o) + live > nodes) return TLA_LIMIT;
     o->nodes = nodes > 0 ? nodes : UINT64_MAX;
     o->live = live;
     return TLA_OK;
