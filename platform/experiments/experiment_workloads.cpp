@@ -226,6 +226,7 @@ static std::vector<experiment_workload> &all_workloads() {
         composites(),
         energies(),
         first_touches(),
+        mooncake_tables(),
         oversubscription(),
         segments_with_replicas(),
         transformer(),

@@ -45,6 +45,13 @@ inline row_figures all_figures_of(const std::string &file) {
     return found;
 }
 
+// A stream through 8 walkers, with a published value of one's choice.
+inline std::string stream(const std::string &row) {
+    return "name: s\nunit: GB/s\nworkload: stream\nwith: {bytes: 256 KiB}\n"
+           "set: {system.pes_per_cube: 1, mmu.walk: flat}\nrows:\n  - {label: a, " +
+           row + "}\n";
+}
+
 // As the tables of pages have them.
 inline std::string four_digits(double value) {
     char text[32];

@@ -1,12 +1,7 @@
-// `tlmalloc reproduce mooncake_allocator`: published digits, a closed form, and rows that cannot be.
+// The workload `segments` of `tlmalloc reproduce`: a closed form, and parameters that cannot be.
 #include "platform/experiment_figures.hpp"
-#include "today.hpp"
-
-#include <vector>
 
 namespace {
-
-const std::string experiments = TLMALLOC_SOURCE_DIR "/configs/experiments/";
 
 std::string own_row(const std::string &with) {
     return "name: e\nunit: u\nworkload: segments\nfigures: all\nwith: {paired: false, skewed: false, policy: random, "
@@ -20,29 +15,6 @@ std::map<std::string, double> play(const std::string &with) {
 }
 
 } // namespace
-
-// All figures of one of the sixteen runs.
-BOOST_AUTO_TEST_CASE(a_run_of_mooncakes_benchmark_has_its_published_digits_every_day) {
-    const std::string text = read_text(experiments + "mooncake_allocator_segments.yaml"), begin = "\n  - {label: \"";
-    const std::size_t first = text.find(begin);
-    std::map<std::string, std::string> runs;
-    for (std::size_t at = first; at != std::string::npos;) {
-        const std::size_t next = text.find(begin, at + 1);
-        const std::string row = text.substr(at, next - at);
-        runs[row.substr(0, row.find(':', begin.size()))] += row;
-        at = next;
-    }
-    BOOST_CHECK_EQUAL(runs.size(), 16u);
-    std::vector<std::string> all;
-    for (const auto &[label, rows] : runs)
-        all.push_back(rows);
-    scratch_directory scratch;
-    for (const std::string &rows : some_of_today(all, 16)) {
-        const command_result run =
-            run_tlmalloc({"reproduce", scratch.write("e.yaml", text.substr(0, first) + rows + "\n")});
-        BOOST_CHECK_MESSAGE(run.status == 0 && run.err.empty(), run.out + run.err);
-    }
-}
 
 BOOST_AUTO_TEST_CASE(key_values_fill_segments_up_to_their_bin) {
     const double nbytes = 1 << 30, full = (1 << 30) / 3407872, used = full * 3274752 / nbytes;
