@@ -4,24 +4,26 @@
 
 #include <stdlib.h>
 
-static tla_status report(size_t a, size_t b, size_t *first, size_t *second) {
-    if (first) *first = a < b ? a : b;
-    if (second) *second = a < b ? b : a;
-    return TLA_OVERLAP;
+typedef struct fault_list {
+    tla_plan_fault *faults;
+    size_t room, count;
+} fault_list;
+
+static void add(fault_list *list, size_t a, size_t b) {
+    if (list->count < list->room) list->faults[list->count] = (tla_plan_fault){a < b ? a : b, a < b ? b : a};
+    list->count++;
 }
 
-static tla_status check_views(const tla_plan_program *program, const uint64_t *addresses, size_t *first,
-                              size_t *second) {
+static void check_views(const tla_plan_program *program, const uint64_t *addresses, fault_list *list) {
     for (size_t i = 0; i < program->n; i++) {
         const tla_plan_view *view = &program->views[i];
         uint64_t at = view->count == 1 ? addresses[i] - view->offset : addresses[i];
         for (size_t k = 0; k < view->count; k++) {
             const size_t source = program_source(program, i, k);
-            if (addresses[source] != at) return report(source, i, first, second);
+            if (addresses[source] != at) add(list, source, i);
             at += program->tensors[source].nbytes;
         }
     }
-    return TLA_OK;
 }
 
 /* The tensor that a tensor's bytes are part of: the one behind its views, or the holder that a concat has put it in. */
@@ -63,27 +65,44 @@ static bool meet(const tla_plan_program *program, const uint64_t *addresses, siz
            addresses[b] < addresses[a] + program->tensors[a].nbytes;
 }
 
-tla_status tla_plan_check_program(const tla_plan_program *program, const uint64_t *addresses, size_t *first,
-                                  size_t *second) {
+static void check_overlaps(const tla_plan_program *program, const uint64_t *addresses, const size_t *owners,
+                           const need *needs, fault_list *list) {
+    for (size_t i = 0; i < program->n; i++)
+        for (size_t k = i + 1; k < program->n && needs[k].lower < needs[i].upper; k++) {
+            const size_t a = needs[i].tensor, b = needs[k].tensor;
+            if (owners[a] != owners[b] && meet(program, addresses, a, b)) add(list, a, b);
+        }
+}
+
+tla_status tla_plan_find_faults(const tla_plan_program *program, const uint64_t *addresses, tla_plan_fault *faults,
+                                size_t room, size_t *count) {
     const size_t n = program->n;
-    tla_status status = program_check(program);
-    if (!status) status = check_views(program, addresses, first, second);
+    const tla_status status = program_check(program);
     if (status) return status;
+    fault_list list = {faults, room, 0};
     size_t *owners = malloc((n + 1) * sizeof *owners), *other = malloc((n + 1) * sizeof *other);
     need *needs = malloc((n + 1) * sizeof *needs);
-    if (owners && other && needs) {
+    const bool has_memory = owners && other && needs;
+    if (has_memory) {
         find_owners(program, owners, other);
         find_needs(program, needs);
-    } else {
-        status = TLA_NO_HOST_MEMORY;
+        check_views(program, addresses, &list);
+        check_overlaps(program, addresses, owners, needs, &list);
+        *count = list.count;
     }
-    for (size_t i = 0; i < n && !status; i++)
-        for (size_t k = i + 1; k < n && needs[k].lower < needs[i].upper && !status; k++) {
-            const size_t a = needs[i].tensor, b = needs[k].tensor;
-            if (owners[a] != owners[b] && meet(program, addresses, a, b)) status = report(a, b, first, second);
-        }
     free(owners);
     free(other);
     free(needs);
-    return status;
+    return has_memory ? TLA_OK : TLA_NO_HOST_MEMORY;
+}
+
+tla_status tla_plan_check_program(const tla_plan_program *program, const uint64_t *addresses, size_t *first,
+                                  size_t *second) {
+    tla_plan_fault fault;
+    size_t count;
+    const tla_status status = tla_plan_find_faults(program, addresses, &fault, 1, &count);
+    if (status || count == 0) return status;
+    if (first) *first = fault.first;
+    if (second) *second = fault.second;
+    return TLA_OVERLAP;
 }

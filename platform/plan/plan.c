@@ -16,6 +16,8 @@
 
 enum { EXIT_IMPOSSIBLE = 1, EXIT_NOT_FOUND = 3, LIMIT_DEFAULT_S = 60 };
 
+#define IO_START_LARGEST ((uint64_t)1 << 62)
+
 typedef struct plan_options {
     plan_request request;
     const char *csv_path, *json_path, *map_path;
@@ -80,6 +82,9 @@ static void check_combination(const struct argp_state *state, const void *read) 
         argument_error(state, "expected --capacity SIZE, --minimize, or a heuristic as --method");
     if (!request->exact && request->minimize)
         argument_error(state, "--minimize needs --method exact: only it searches");
+    if (request->io_start && request->mode != TLA_ADDRESS_IO_ALONE)
+        argument_error(state, "--io-start needs --address-mode io_alone: only it moves inputs and outputs there");
+    if (request->io_start > IO_START_LARGEST) argument_error(state, "--io-start: expected at most 2^62");
     if (!request->exact && o->limited) argument_error(state, "--time-limit needs --method exact: only it searches");
 }
 
@@ -98,6 +103,8 @@ static const option_row option_table[] = {
      "device of PyTorch's recording (default: the first with recorded entries)"},
     {"address-mode", 0, "NAME", read_mode, AT(request.mode),
      "of a program: where its inputs and outputs lie: basic (the default), io_tag, io_tag_fuse, io_alone, io_reloc"},
+    {"io-start", 0, "ADDRESS", option_size, AT(request.io_start),
+     "of a program with --address-mode io_alone: inputs and outputs move there, and the others down to 0"},
     {"literal", 0, NULL, option_flag, AT(request.literal),
      "of a program: keep values as long as TPU-MLIR does, with its faults"},
     {"align", 0, "SIZE", option_align, AT(request.alignment),

@@ -7,6 +7,10 @@
 
 #include <jansson.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum plan_verdict {
     PLAN_FOUND,
     PLAN_IMPOSSIBLE, /* proved */
@@ -23,6 +27,7 @@ typedef struct plan_request {
     tla_address_mode mode;
     bool literal;
     uint64_t alignment;
+    uint64_t io_start; /* of TLA_ADDRESS_IO_ALONE; 0: inputs and outputs stay */
 } plan_request;
 
 /* The heights of the dynamic policies, which serve the same lifetimes one by one. */
@@ -61,4 +66,7 @@ json_t *plan_to_json(const plan_request *request, const lifetime_list *list, con
 /* Why there is no plan: one line. */
 void plan_print_refusal(FILE *out, const plan_request *request, const lifetime_list *list, const plan_result *result);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -79,7 +79,7 @@ tla_status plan_program_reduce(const plan_request *request, const lifetime_list 
                                        .alignment = request->alignment,
                                        .literal = request->literal,
                                        .mode = request->mode,
-                                       .io_start = TLA_PLAN_ANYWHERE};
+                                       .io_start = request->io_start ? request->io_start : TLA_PLAN_ANYWHERE};
     for (uint64_t i = 0; i < TLA_ADDRESS_TAGS; i++)
         made->program.tags[i] = (i + 1) * TAG_DISTANCE;
     const tla_status status = check_tags(request, list, error);
@@ -95,39 +95,46 @@ static bool is_source(const plan_program *made, size_t source, size_t view) {
     return false;
 }
 
-/* Two values, the first in a line above the other. Inputs are there before all others. */
-static void blame(plan_program *made, size_t first, size_t second) {
+/* What a pair of values means: the later one overwrites bytes of the other, or is a view without the bytes of its
+ * source. */
+typedef struct loss {
+    size_t overwritten, overwriter;
+    uint64_t address, nbytes; /* of the overwritten value; 0 bytes: its view lies elsewhere */
+} loss;
+
+/* Inputs are there before all others. */
+static loss loss_of(const plan_program *made, const tla_plan_fault *fault) {
+    const size_t first = fault->first, second = fault->second;
     const bool input_second = made->program.io[second] == TLA_PLAN_INPUT && made->program.io[first] != TLA_PLAN_INPUT;
-    made->is_wrong = true;
-    made->overwritten = input_second ? second : first;
-    made->overwriter = input_second ? first : second;
-    if (is_source(made, first, second)) return;
+    loss found = {.overwritten = input_second ? second : first, .overwriter = input_second ? first : second};
+    if (is_source(made, first, second)) return found;
     const uint64_t a = made->addresses[first], b = made->addresses[second];
     const uint64_t a_end = a + made->program.tensors[first].nbytes, b_end = b + made->program.tensors[second].nbytes;
-    made->lost_address = a > b ? a : b;
-    made->lost_bytes = (a_end < b_end ? a_end : b_end) - made->lost_address;
+    found.address = a > b ? a : b;
+    found.nbytes = (a_end < b_end ? a_end : b_end) - found.address;
+    return found;
 }
 
 static uint64_t line_of(const plan_program *made, size_t value) {
     return made->list->first_line + value;
 }
 
-typedef struct fault_text {
+typedef struct loss_text {
     char text[700];
-} fault_text;
+} loss_text;
 
-static fault_text tell_fault(const plan_program *made) {
-    const char *by = lifetimes_id(made->list, made->overwriter), *lost = lifetimes_id(made->list, made->overwritten);
-    const uint64_t by_line = line_of(made, made->overwriter), line = line_of(made, made->overwritten);
-    fault_text told;
-    if (made->lost_bytes == 0)
+static loss_text tell_loss(const plan_program *made, const loss *lost) {
+    const char *by = lifetimes_id(made->list, lost->overwriter), *id = lifetimes_id(made->list, lost->overwritten);
+    const uint64_t by_line = line_of(made, lost->overwriter), line = line_of(made, lost->overwritten);
+    loss_text told;
+    if (lost->nbytes == 0)
         snprintf(told.text, sizeof told.text,
-                 "%s (line %" PRIu64 ") does not have the bytes of its operand %s (line %" PRIu64 ")", by, by_line,
-                 lost, line);
+                 "%s (line %" PRIu64 ") does not have the bytes of its operand %s (line %" PRIu64 ")", by, by_line, id,
+                 line);
     else
         snprintf(told.text, sizeof told.text,
                  "%s (line %" PRIu64 ") overwrites %" PRIu64 " bytes of %s (line %" PRIu64 ") at %" PRIu64, by, by_line,
-                 made->lost_bytes, lost, line, made->lost_address);
+                 lost->nbytes, id, line, lost->address);
     return told;
 }
 
@@ -153,17 +160,18 @@ static tla_status refuse(const plan_request *request, const plan_program *made, 
 
 tla_status plan_program_complete(const plan_request *request, const plan_result *result, plan_program *made,
                                  tla_error *error) {
-    size_t first = 0, second = 0;
     for (size_t i = 0; i < made->planned.count; i++)
         made->addresses[made->values[i]] = result->offsets[i];
     tla_status status = tla_plan_addresses(&made->program, result->height, made->addresses, &made->regions);
-    if (!status) status = tla_plan_check_program(&made->program, made->addresses, &first, &second);
-    if (status == TLA_OVERLAP) {
-        blame(made, first, second);
-        return made->program.literal ? TLA_OK : refuse(request, made, made->overwriter, tell_fault(made).text, error);
-    }
+    if (!status)
+        status =
+            tla_plan_find_faults(&made->program, made->addresses, made->faults, PLAN_FAULTS_SHOWN, &made->fault_count);
     if (status == TLA_NO_HOST_MEMORY) return no_memory(error);
     if (status) return tla_error_set(error, status, "cannot plan the program: %s", tla_status_text(status));
+    if (made->fault_count > 0 && !made->program.literal) {
+        const loss lost = loss_of(made, &made->faults[0]);
+        return refuse(request, made, lost.overwriter, tell_loss(made, &lost).text, error);
+    }
     const size_t unfused = find_unfused(made);
     return unfused < made->program.n ? refuse(request, made, unfused, "its bytes are those of another value", error)
                                      : TLA_OK;
@@ -175,6 +183,10 @@ static const char *rule_name(const plan_program *made) {
     return made->program.literal ? "literal" : "repaired";
 }
 
+static size_t shown(const plan_program *made) {
+    return made->fault_count < PLAN_FAULTS_SHOWN ? made->fault_count : PLAN_FAULTS_SHOWN;
+}
+
 void plan_program_print(FILE *out, const plan_program *made, bool found) {
     const tla_plan_regions *r = &made->regions;
     fprintf(out, "program          %zu value%s, %s rule, address mode %s\n", made->list->count,
@@ -182,20 +194,30 @@ void plan_program_print(FILE *out, const plan_program *made, bool found) {
     if (!found) return;
     if (r->io_nbytes) fprintf(out, "inputs, outputs  %" PRIu64 " bytes at %" PRIu64 "\n", r->io_nbytes, r->io_start);
     fprintf(out, "other values     %" PRIu64 " bytes at %" PRIu64 "\n", r->neuron_nbytes, r->neuron_start);
-    if (!made->is_wrong) return;
-    print_escaped(out, "wrong            %s", tell_fault(made).text);
-    fputc('\n', out);
+    for (size_t i = 0; i < shown(made); i++) {
+        const loss lost = loss_of(made, &made->faults[i]);
+        print_escaped(out, "wrong            %s", tell_loss(made, &lost).text);
+        fputc('\n', out);
+    }
+    if (made->fault_count > shown(made))
+        fprintf(out, "wrong            and %zu more of %zu pairs of values\n", made->fault_count - shown(made),
+                made->fault_count);
 }
 
-static json_t *fault_to_json(const plan_program *made) {
-    json_t *fault = json_object();
-    json_object_set_new(fault, "id", json_from_text(lifetimes_id(made->list, made->overwritten)));
-    json_object_set_new(fault, "line", json_from_u64(line_of(made, made->overwritten)));
-    json_object_set_new(fault, "by", json_from_text(lifetimes_id(made->list, made->overwriter)));
-    json_object_set_new(fault, "by_line", json_from_u64(line_of(made, made->overwriter)));
-    json_object_set_new(fault, "address", made->lost_bytes ? json_from_u64(made->lost_address) : json_null());
-    json_object_set_new(fault, "bytes", json_from_u64(made->lost_bytes));
-    return fault;
+static json_t *losses_to_json(const plan_program *made) {
+    json_t *losses = json_array();
+    for (size_t i = 0; i < shown(made); i++) {
+        const loss lost = loss_of(made, &made->faults[i]);
+        json_t *row = json_object();
+        json_object_set_new(row, "id", json_from_text(lifetimes_id(made->list, lost.overwritten)));
+        json_object_set_new(row, "line", json_from_u64(line_of(made, lost.overwritten)));
+        json_object_set_new(row, "by", json_from_text(lifetimes_id(made->list, lost.overwriter)));
+        json_object_set_new(row, "by_line", json_from_u64(line_of(made, lost.overwriter)));
+        json_object_set_new(row, "address", lost.nbytes ? json_from_u64(lost.address) : json_null());
+        json_object_set_new(row, "bytes", json_from_u64(lost.nbytes));
+        json_array_append_new(losses, row);
+    }
+    return losses;
 }
 
 json_t *plan_program_to_json(const plan_program *made, bool found) {
@@ -208,6 +230,7 @@ json_t *plan_program_to_json(const plan_program *made, bool found) {
     json_object_set_new(part, "io_bytes", found ? json_from_u64(r->io_nbytes) : json_null());
     json_object_set_new(part, "start", found ? json_from_u64(r->neuron_start) : json_null());
     json_object_set_new(part, "bytes", found ? json_from_u64(r->neuron_nbytes) : json_null());
-    json_object_set_new(part, "overwritten", made->is_wrong ? fault_to_json(made) : json_null());
+    json_object_set_new(part, "overwritten_pairs", json_from_u64(made->fault_count));
+    json_object_set_new(part, "overwritten", losses_to_json(made));
     return part;
 }

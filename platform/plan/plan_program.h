@@ -4,6 +4,13 @@
 
 #include "plan/plan.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A report has so many pairs of values that destroy each other, and the number of all. */
+enum { PLAN_FAULTS_SHOWN = 10 };
+
 /* The values of a program, and those among them that are planned. */
 typedef struct plan_program {
     const lifetime_list *list; /* all values */
@@ -12,9 +19,8 @@ typedef struct plan_program {
     size_t *values;      /* of the planned buffers: indices in the list */
     uint64_t *addresses; /* of all values */
     tla_plan_regions regions;
-    bool is_wrong;                     /* two values destroy each other */
-    size_t overwritten, overwriter;    /* or a source, and a view that does not lie in it: then 0 bytes */
-    uint64_t lost_address, lost_bytes; /* of the overwritten value */
+    tla_plan_fault faults[PLAN_FAULTS_SHOWN]; /* the first pairs of values that destroy each other */
+    size_t fault_count;                       /* of all pairs */
 } plan_program;
 
 /* Finds what is to be planned of a list with views, which stays the caller's. TLA_INVALID_ARGUMENT for sizes that the
@@ -32,4 +38,7 @@ void plan_program_clear(plan_program *made);
 void plan_program_print(FILE *out, const plan_program *made, bool found);
 json_t *plan_program_to_json(const plan_program *made, bool found);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -113,12 +113,40 @@ BOOST_AUTO_TEST_CASE(a_literal_plan_names_the_bytes_that_it_overwrites) {
             contains(run.out, "wrong            w (line 10) overwrites 4096 bytes of s (line 6) at 16384\n"), literal);
         json_t *report = json_load_file(json.c_str(), 0, nullptr);
         BOOST_REQUIRE(report);
-        const json_t *fault = json_object_get(json_object_get(report, "program"), "overwritten");
+        const json_t *program = json_object_get(report, "program"), *lost = json_object_get(program, "overwritten");
         BOOST_CHECK_EQUAL(json_integer_value(json_object_get(report, "height")), literal ? 65536 : 77824);
-        BOOST_CHECK_EQUAL(json_is_null(fault), !literal);
-        BOOST_CHECK_EQUAL(json_integer_value(json_object_get(fault, "bytes")), literal ? 4096 : 0);
+        BOOST_CHECK_EQUAL(json_integer_value(json_object_get(program, "overwritten_pairs")), literal);
+        BOOST_CHECK_EQUAL(json_array_size(lost), literal);
+        BOOST_CHECK_EQUAL(json_integer_value(json_object_get(json_array_get(lost, 0), "bytes")), literal ? 4096 : 0);
         json_decref(report);
     }
+}
+
+// Twelve slices of b outlive the concat: w is placed over all of them.
+BOOST_AUTO_TEST_CASE(a_literal_plan_counts_all_pairs_and_names_the_first_ten) {
+    std::string many = "id,operands,size,view,from,io\nx,,4096,,,input\na,x,8192,,,\nb,x,16384,,,\n", read;
+    for (int i = 0; i < 12; i++) {
+        many += "s" + std::to_string(i) + ",b,256,slice," + std::to_string(8192 + 256 * i) + ",\n";
+        read += " s" + std::to_string(i);
+    }
+    many += "k,a b,24576,concat,,\ny,k,12288,,,\nz,y,20480,,,\nw,z" + read + ",28672,,,output\n";
+    scratch_directory scratch;
+    const std::string table = scratch.write("p.csv", many), json = scratch.path("r.json");
+    const command_result run =
+        run_tlmalloc({"plan", table, "--method", "size_order", "--align", "4096", "--literal", "--json", json});
+    BOOST_REQUIRE_EQUAL(run.status, 0);
+    for (int i = 0; i < 12; i++)
+        BOOST_CHECK_EQUAL(contains(run.out, "wrong            w (line 20) overwrites 256 bytes of s" +
+                                                std::to_string(i) + " (line " + std::to_string(5 + i) + ") at " +
+                                                std::to_string(16384 + 256 * i) + "\n"),
+                          i < 10);
+    BOOST_CHECK(contains(run.out, "wrong            and 2 more of 12 pairs of values\n"));
+    json_t *report = json_load_file(json.c_str(), 0, nullptr);
+    BOOST_REQUIRE(report);
+    const json_t *program = json_object_get(report, "program");
+    BOOST_CHECK_EQUAL(json_integer_value(json_object_get(program, "overwritten_pairs")), 12);
+    BOOST_CHECK_EQUAL(json_array_size(json_object_get(program, "overwritten")), 10u);
+    json_decref(report);
 }
 
 BOOST_AUTO_TEST_CASE(random_programs_read_what_they_wrote_unless_the_report_says_otherwise) {
@@ -201,12 +229,17 @@ BOOST_AUTO_TEST_CASE(programs_that_a_mode_cannot_place_are_rejected) {
                       view = scratch.write("v.csv", "id,operands,size,view,io\nx,,8,,input\na,x,8,,\n"
                                                     "k,a,8,reshape,output\n"),
                       large = scratch.write("l.csv", "id,operands,size,io\nx,,68719476736,input\na,x,1,\n"),
+                      below = scratch.write("s.csv", "id,operands,size,io\nx,,16,input\na,x,8,\n"),
                       huge = scratch.write("h.csv", "id,operands,size\nx,,4611686018427387904\na,x,1\n");
     const std::vector<std::pair<std::vector<std::string>, std::string>> bad{
         {{buffers, "--literal"}, "b.csv: --address-mode, --literal and --align need a program"},
         {{buffers, "--align", "8"}, "need a program, a table with the column operands"},
         {{buffers, "--address-mode", "io_tag"}, "need a program"},
         {{program, "--address-mode", "io_tags"}, "--address-mode: found 'io_tags', expected one of: basic, io_tag, "},
+        {{program, "--io-start", "4096"}, "--io-start needs --address-mode io_alone: only it moves inputs and outputs"},
+        {{program, "--address-mode", "io_alone", "--io-start", "4611686018427387905"}, "--io-start: expected at most"},
+        {{below, "--address-mode", "io_alone", "--io-start", "4"},
+         "s.csv:3: --address-mode io_alone has no place for 'a': a (line 3) overwrites 4 bytes of x (line 2) at 4"},
         {{program, "--align", "3"}, "--align: found '3'"},
         {{program, "--device", "0"}, "--device needs a recording of PyTorch"},
         {{view, "--address-mode", "io_tag"},

@@ -192,6 +192,36 @@ inline std::map<std::size_t, tla_lifetime> repaired_rule(const program &p) {
     return kept;
 }
 
+// The pairs of values that destroy each other: for each source of a view that lies elsewhere, and for each two values
+// that are needed at the same time, have a byte in common, and have different owners.
+inline std::vector<std::pair<std::size_t, std::size_t>> lost_pairs(const program &p,
+                                                                   const std::vector<std::uint64_t> &at) {
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    const std::vector<part> parts = parts_of(p);
+    const table t(p, true);
+    const auto is_needed = [&](std::size_t v, std::uint64_t time) {
+        const bool is_input = p.ops[v].what == kind::input, stays = p.is_output(v) && p.outputs_stay();
+        const std::uint64_t lower = is_input || (stays && !p.ops[v].is_view()) ? 0 : v;
+        return lower <= time && time < (is_input || stays ? p.end() : t.tensors[v].upper);
+    };
+    for (std::size_t b = 0; b < p.ops.size(); b++) {
+        std::uint64_t place = at[b] - p.ops[b].offset;
+        for (const std::size_t a : p.ops[b].in) {
+            if (p.ops[b].is_view() && at[a] != place) pairs.emplace_back(a, b);
+            place += p.ops[a].nbytes;
+        }
+        for (std::size_t a = 0; a < b; a++) {
+            if (parts[a].owner == parts[b].owner) continue;
+            if (at[a] >= at[b] + p.ops[b].nbytes || at[b] >= at[a] + p.ops[a].nbytes) continue;
+            bool meet = false;
+            for (std::uint64_t time = 0; time < p.end() && !meet; time++)
+                meet = is_needed(a, time) && is_needed(b, time);
+            if (meet) pairs.emplace_back(a, b);
+        }
+    }
+    return pairs;
+}
+
 // Whether a run of the program at these addresses reads anything but what it has written.
 class run {
   public:

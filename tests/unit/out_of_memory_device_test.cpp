@@ -12,6 +12,7 @@
 #include "tlmalloc/memory/object_store.h"
 #include "tlmalloc/memory/pe_memory.h"
 #include "tlmalloc/plan/plan.h"
+#include "tlmalloc/plan/views.h"
 #include "tlmalloc/topology/topology.h"
 #include "tlmalloc/wave.h"
 #include "traffic/traffic.h"
@@ -415,6 +416,48 @@ BOOST_AUTO_TEST_CASE(plans_are_written_whole_or_not_at_all) {
         exhaust(
             "peak", make, [&](plan &p) { return tla_plan_peak(tensors.data(), tensors.size(), 64, &p.nbytes); }, look),
         1u);
+}
+
+BOOST_AUTO_TEST_CASE(plans_of_programs_are_written_whole_or_not_at_all) {
+    const tla_lifetime tensors[] = {{0, 3, 8}, {1, 4, 8}, {2, 5, 8}, {3, 5, 16}, {4, 6, 8}};
+    const tla_plan_view views[] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 2, 0}, {2, 0, 0}};
+    const std::size_t sources[] = {1, 2};
+    tla_plan_program program{};
+    program.tensors = tensors;
+    program.views = views;
+    program.sources = sources;
+    program.n = 5;
+    program.io_start = TLA_PLAN_ANYWHERE;
+    struct plan {
+        std::string look() const {
+            std::string text = line(count);
+            for (std::size_t i = 0; i < 5; i++)
+                text += line(live[i].lower, live[i].upper, live[i].nbytes, at[i]);
+            return text + line(fault.first, fault.second);
+        }
+        tla_lifetime live[5] = {};
+        std::uint64_t at[5] = {}; // all values on each other
+        std::size_t count = 0;
+        tla_plan_fault fault{};
+    };
+    const auto make = [] { return std::make_unique<plan>(); };
+    BOOST_CHECK_GT(exhaust(
+                       "live", make, [&](plan &p) { return tla_plan_live(&program, p.live); }, look),
+                   0u);
+    BOOST_CHECK_GT(exhaust(
+                       "addresses", make,
+                       [&](plan &p) {
+                           p.at[4] = 16; // the end of the plan
+                           const tla_status status = tla_plan_addresses(&program, 24, p.at, nullptr);
+                           if (status) p.at[4] = 0;
+                           return status;
+                       },
+                       look),
+                   0u);
+    BOOST_CHECK_GT(
+        exhaust(
+            "faults", make, [&](plan &p) { return tla_plan_find_faults(&program, p.at, &p.fault, 1, &p.count); }, look),
+        3u);
 }
 
 BOOST_AUTO_TEST_CASE(searches_for_a_plan_leave_nothing_half_done) {

@@ -2,6 +2,7 @@
 #include "naive_program.hpp"
 
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace {
@@ -184,6 +185,36 @@ BOOST_AUTO_TEST_CASE(random_programs_read_what_they_wrote_by_the_repaired_rule_o
     BOOST_TEST_MESSAGE("literal: " << wrong[true] << " of " << plans[true] << " plans are wrong");
     BOOST_CHECK_EQUAL(wrong[false], 0);
     BOOST_CHECK_GT(wrong[true], 0);
+}
+
+BOOST_AUTO_TEST_CASE(all_pairs_of_values_that_destroy_each_other_are_found) {
+    seeded_random random(94);
+    std::size_t most = 0;
+    for (int i = 0; i < 3000; i++) {
+        naive::program p = naive::draw(random, random.one_in(2));
+        p.mode = random.one_in(2) ? TLA_ADDRESS_BASIC : TLA_ADDRESS_IO_ALONE;
+        const naive::table t(p, true);
+        addresses at;
+        place(t, static_cast<tla_plan_method>(random.between(0, TLA_PLAN_METHOD_COUNT - 1)), at);
+        if (random.one_in(2)) at[random.between(0, at.size() - 1)] += random.between(0, 20);
+        const std::vector<std::pair<std::size_t, std::size_t>> expected = naive::lost_pairs(p, at);
+        std::vector<tla_plan_fault> found(random.between(0, 12));
+        std::size_t count = 0;
+        BOOST_REQUIRE_EQUAL(tla_plan_find_faults(&t.view, at.data(), found.data(), found.size(), &count), TLA_OK);
+        BOOST_REQUIRE_MESSAGE(count == expected.size(), count << " of " << expected.size() << ": " << p.text());
+        found.resize(std::min(found.size(), count));
+        std::set<std::pair<std::size_t, std::size_t>> different;
+        for (const tla_plan_fault &f : found) {
+            BOOST_REQUIRE(std::count(expected.begin(), expected.end(), std::pair(f.first, f.second)));
+            different.emplace(f.first, f.second);
+        }
+        std::size_t first = 0, second = 0;
+        BOOST_REQUIRE_EQUAL(check(t, at, &first, &second), count ? TLA_OVERLAP : TLA_OK);
+        if (!found.empty()) BOOST_REQUIRE(first == found[0].first && second == found[0].second);
+        if (!found.empty()) most = std::max(most, count);
+        BOOST_REQUIRE_EQUAL(different.size(), found.size());
+    }
+    BOOST_CHECK_GT(most, 5u);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_views_are_rejected_and_nothing_is_written) {

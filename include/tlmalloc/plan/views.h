@@ -98,9 +98,20 @@ typedef struct tla_plan_regions {
 tla_status tla_plan_addresses(const tla_plan_program *program, uint64_t limit, uint64_t *addresses,
                               tla_plan_regions *regions);
 
-/* Checks that every tensor keeps its bytes as long as it lives. TLA_OVERLAP for the first pair that does not (first <
- * second; NULL = not wanted): tensors that live together and overlap, unless both are parts of one tensor, or a view
- * that does not lie in its source. Errors as tla_plan_live. O(n log n), and the pairs that live together. */
+/* A pair of tensors that destroy each other's bytes, first < second: tensors that live together and overlap, unless
+ * both are parts of one tensor, or a view that does not lie in its source. */
+typedef struct tla_plan_fault {
+    size_t first, second;
+} tla_plan_fault;
+
+/* Finds all pairs of tensors that destroy each other's bytes, and writes their number to *count, and the first ones to
+ * faults[room]: views that do not lie in their sources, then overlaps in the order in which their tensors begin. Errors
+ * as tla_plan_live; nothing is written then. O(n log n), and the pairs that live together. */
+tla_status tla_plan_find_faults(const tla_plan_program *program, const uint64_t *addresses, tla_plan_fault *faults,
+                                size_t room, size_t *count);
+
+/* Checks that every tensor keeps its bytes as long as it lives. TLA_OVERLAP for the first pair of tla_plan_find_faults
+ * (NULL = not wanted). Errors as tla_plan_live. */
 tla_status tla_plan_check_program(const tla_plan_program *program, const uint64_t *addresses, size_t *first,
                                   size_t *second);
 

@@ -57,6 +57,7 @@ const sweep_command sweep_commands[] = {
                  {"--time-limit"},
                  {"--device"},
                  {"--address-mode"},
+                 {"--io-start"},
                  {"--literal", .is_flag = true},
                  {"--align"}}},
     {.name = "reproduce", .platform = SWEEP_PLATFORM_ARGUMENT, .experiment = true},
