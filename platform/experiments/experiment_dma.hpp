@@ -57,6 +57,7 @@ experiment_workload first_touches();            // experiment_first_touch.cpp
 experiment_workload mooncake_tables();          // experiment_mooncake.cpp
 experiment_workload networks();                 // experiment_network.cpp
 experiment_workload oversubscription();         // experiment_oversubscription.cpp
+experiment_workload programs();                 // experiment_program.cpp
 experiment_workload transformer();              // experiment_transformer.cpp
 experiment_workload transformer_beside_moves(); // experiment_transformer_moves.cpp
 experiment_workload transformer_heaps();        // experiment_transformer.cpp

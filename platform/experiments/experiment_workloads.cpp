@@ -234,6 +234,7 @@ static std::vector<experiment_workload> &all_workloads() {
         transformer_heaps(),
         training(),
         networks(),
+        programs(),
     };
     return all;
 }

@@ -81,6 +81,9 @@ tla_status network_place(const network *n, network_method method, uint64_t align
 /* Writes the nbytes of an input of a PE. */
 void network_fill(const network *n, size_t tensor, uint32_t program, uint8_t *bytes);
 
+/* Computes an op of a PE, each tensor in memory of its own. */
+void network_compute_op(const network *n, size_t op, uint8_t *const *bytes);
+
 /* Computes every op of a PE, each tensor in memory of its own: bytes[t] has those of inputs, and gets those of the
  * others. */
 void network_compute(const network *n, uint8_t *const *bytes);

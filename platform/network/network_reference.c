@@ -28,7 +28,7 @@ static void mix(uint8_t *out, uint64_t out_words, const uint8_t *in, uint64_t in
         put(out, p % out_words, get(out, p % out_words) * 33 + get(in, p % in_words));
 }
 
-static void compute_op(const network *n, size_t op, uint8_t *const *bytes) {
+void network_compute_op(const network *n, size_t op, uint8_t *const *bytes) {
     const network_op *o = &n->ops[op];
     for (size_t i = 0; i < o->output_count; i++) {
         const size_t made = o->tensors[o->input_count + i];
@@ -46,5 +46,5 @@ static void compute_op(const network *n, size_t op, uint8_t *const *bytes) {
 
 void network_compute(const network *n, uint8_t *const *bytes) {
     for (size_t op = 0; op < n->op_count; op++)
-        compute_op(n, op, bytes);
+        network_compute_op(n, op, bytes);
 }

@@ -19,7 +19,7 @@ typedef struct lifetime_list {
     tla_plan_gap *gaps;
     size_t gap_count;
     tla_plan_view *views;                    /* of a program (tlmalloc/plan/views.h); NULL: this is none */
-    size_t *sources, source_count;           /* likewise */
+    size_t *sources, source_count;           /* likewise: operands, value by value, also of those that are no views */
     tla_plan_io *io;                         /* likewise */
     uint64_t first_line;                     /* of a program in its file: row i is line first_line + i */
     char *header;                            /* of the table */
@@ -44,6 +44,13 @@ tla_plan_problem lifetimes_problem(const lifetime_list *list);
 
 static inline const char *lifetimes_id(const lifetime_list *list, size_t buffer) {
     return list->texts + list->ids[buffer];
+}
+
+/* The operands of a value of a program. */
+static inline const size_t *lifetimes_operands(const lifetime_list *list, size_t value, size_t *count) {
+    const size_t first = list->views[value].first;
+    *count = (value + 1 < list->count ? list->views[value + 1].first : list->source_count) - first;
+    return list->sources + first;
 }
 
 /* The list as events: at equal times frees come before allocations, and both in the order of the list. A buffer is

@@ -108,7 +108,6 @@ static tla_status read_operand(const reader *r, const value_row *row, table_fiel
     if (row->io == TLA_PLAN_INPUT) return table_found(&r->table, id, "no operands, because this is an input", error);
     if (source == SIZE_MAX) return table_found(&r->table, id, "an id of a line above", error);
     list->buffers[source].upper = list->count + 1;
-    if (row->view == NO_VIEW) return TLA_OK;
     if (!tla_grow(&list->sources, &list->source_room, list->source_count + 1, sizeof *list->sources))
         return TLA_NO_HOST_MEMORY;
     list->sources[list->source_count++] = source;
@@ -140,7 +139,8 @@ static bool add_value(const reader *r, const value_row *row) {
     if (!tla_grow_by_one(&list->views, index, sizeof *list->views) ||
         !tla_grow_by_one(&list->io, index, sizeof *list->io))
         return false;
-    list->views[index] = (tla_plan_view){row->first, list->source_count - row->first, row->from};
+    const size_t count = row->view == NO_VIEW ? 0 : list->source_count - row->first;
+    list->views[index] = (tla_plan_view){row->first, count, row->from};
     list->io[index] = row->io;
     return lifetimes_add(list, (tla_lifetime){index, index + 1, row->nbytes}, field_of(r, ID), &r->table.line);
 }

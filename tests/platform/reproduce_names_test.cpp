@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
         "transfers, all_reduce, compaction, composite, energy, first_touch, mooncake_rows, oversubscription, segments, "
         "transformer_block, "
         "transformer_beside_moves, "
-        "transformer_heaps, training, network, "
+        "transformer_heaps, training, network, program, "
         "prefix_cache, prefix_eviction, kv_memory, layer_types, serving, serving_rules, measured_run, "
         "serving_blocks, did you "
         "mean \"stream\"?");
