@@ -20,6 +20,12 @@ tla_config settings(bool tlb) {
     return config;
 }
 
+// The local time of the initiator that drives all paths: it does not go back between two of them.
+sc_core::sc_time &local_time() {
+    static sc_core::sc_time time;
+    return time;
+}
+
 } // namespace
 
 struct mmu_path::parts {
@@ -70,7 +76,7 @@ struct mmu_path::parts {
 
     npu platform;
     tensor *t = nullptr;
-    sc_core::sc_time delay;
+    sc_core::sc_time &delay = local_time();
 };
 
 mmu_path::mmu_path(const char *name, bool tlb) : parts_(std::make_unique<parts>(name, tlb)) {}
