@@ -152,23 +152,42 @@ static void append_event(trace_builder *builder, uint64_t time_ns, size_t alloca
     builder->trace.events[builder->trace.event_count++] = (trace_event){time_ns, allocation, is_free};
 }
 
+/* Returns TLA_OK when there is room for the event of an allocation. */
+static tla_status prepare_allocation(trace_builder *builder, uint64_t time_ns, tla_error *error) {
+    const tla_status status = check_event(builder, time_ns, error);
+    if (status) return status;
+    return make_room_for_event(builder) && make_room_for_allocation(builder)
+               ? TLA_OK
+               : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
+}
+
+static size_t append_allocation(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes,
+                                uint64_t place) {
+    const size_t index = builder->trace.allocation_count++;
+    builder->trace.allocations[index] = (trace_allocation){.id = id, .nbytes = nbytes};
+    builder->origins[index] = (origin){place, 0};
+    append_event(builder, time_ns, index, false);
+    return index;
+}
+
 tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                                tla_error *error) {
-    tla_status status = check_event(builder, time_ns, error);
+    const tla_status status = prepare_allocation(builder, time_ns, error);
     if (status) return status;
-    if (!make_room_for_event(builder) || !make_room_for_allocation(builder))
-        return tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory for another event");
     size_t *slot = find_slot(builder, id);
     if (*slot && !builder->origins[*slot - 1].freed_at)
         return tla_error_set(error, TLA_OVERLAP, "id %" PRIu64 " is already live: allocated in %s %" PRIu64, id,
                              builder->place_unit, builder->origins[*slot - 1].allocated_at);
     builder->id_count += *slot == 0;
-    size_t index = builder->trace.allocation_count++;
-    builder->trace.allocations[index] = (trace_allocation){.id = id, .nbytes = nbytes};
-    builder->origins[index] = (origin){place, 0};
-    *slot = index + 1;
-    append_event(builder, time_ns, index, false);
+    *slot = append_allocation(builder, time_ns, id, nbytes, place) + 1;
     return TLA_OK;
+}
+
+tla_status trace_builder_alloc_lost(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes,
+                                    uint64_t place, tla_error *error) {
+    const tla_status status = prepare_allocation(builder, time_ns, error);
+    if (!status) append_allocation(builder, time_ns, id, nbytes, place);
+    return status;
 }
 
 tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,

@@ -18,6 +18,10 @@ tla_status trace_builder_alloc(trace_builder *builder, uint64_t time_ns, uint64_
 tla_status trace_builder_free(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes, uint64_t place,
                               tla_error *error);
 
+/* The same for an allocation whose id is that of a live one, which frees of the id mean: this one is never freed. */
+tla_status trace_builder_alloc_lost(trace_builder *builder, uint64_t time_ns, uint64_t id, uint64_t nbytes,
+                                    uint64_t place, tla_error *error);
+
 /* Whether the latest allocation of an id lives; *nbytes is then its size. */
 bool trace_builder_lives(const trace_builder *builder, uint64_t id, uint64_t *nbytes);
 

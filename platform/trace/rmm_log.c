@@ -122,13 +122,15 @@ static tla_status read_time(rmm_log *log, uint64_t *time_ns, tla_error *error) {
 
 static tla_status read_allocation(rmm_log *log, trace_builder *builder, uint64_t time_ns, uint64_t pointer,
                                   uint64_t nbytes, uint64_t stream, tla_error *error) {
-    uint64_t unused, id = pointer;
+    uint64_t unused;
     if (nbytes == 0) {
         log->empty++;
         return TLA_OK;
     }
-    if (trace_builder_lives(builder, pointer, &unused)) id = UINT64_MAX - log->lost++;
-    const tla_status status = trace_builder_alloc(builder, time_ns, id, nbytes, log->table.line_number, error);
+    const bool is_lost = trace_builder_lives(builder, pointer, &unused);
+    log->lost += is_lost;
+    const tla_status status = (is_lost ? trace_builder_alloc_lost : trace_builder_alloc)(
+        builder, time_ns, pointer, nbytes, log->table.line_number, error);
     if (!status) trace_builder_stream(builder, stream);
     return status;
 }

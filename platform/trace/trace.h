@@ -21,7 +21,7 @@ extern "C" {
 enum { TRACE_REMARK_MAX = 1000, TRACE_FIRST_DEVICE = -1 };
 
 typedef struct trace_allocation {
-    uint64_t id;     /* as in the file; unique among the allocations that live at the same time */
+    uint64_t id;     /* as in the file; unique among the allocations that live at the same time, except lost ones */
     uint64_t nbytes; /* as asked for: 1 .. 2^63 */
     uint64_t stream; /* of the device; 0 where a format has none */
     uint32_t format; /* of the memory (objects.h); likewise */

@@ -92,10 +92,25 @@ BOOST_AUTO_TEST_CASE(a_log_may_have_a_pointer_twice_unknown_frees_failures_and_e
     BOOST_CHECK(read.trace.events[2].is_free && read.trace.events[2].allocation == 0);
     BOOST_CHECK_EQUAL(read.trace.events[2].time_ns, 2000u);
     BOOST_CHECK_EQUAL(read.trace.allocations[0].id, 0x1000u);
+    BOOST_CHECK_EQUAL(read.trace.allocations[1].id, 0x1000u); // lost, but known by its pointer
     BOOST_CHECK_EQUAL(read.trace.allocations[1].stream, 0x2au);
     BOOST_CHECK_EQUAL(read.trace.remark,
                       "RMM log: skipped lines: 1 allocate failure, 1 allocate of 0 bytes, 1 free of an unknown "
                       "pointer; 1 allocate of a pointer that was live already (never freed)");
+}
+
+BOOST_AUTO_TEST_CASE(lost_allocations_are_reported_by_their_pointers) {
+    const scratch_directory scratch;
+    const std::string log = scratch.path("log.csv"), out = scratch.path("out.csv");
+    write_text(log, header + "7,10:00:00.000001,allocate,0x1000,512,0\n7,10:00:00.000002,allocate,0x1000,256,0\n"
+                             "7,10:00:00.000003,allocate,0x1000,4096,0\n7,10:00:00.000004,free,0x1000,512,0\n"
+                             "7,10:00:00.000005,allocate,0x1000,64,0\n7,10:00:00.000006,free,0x1000,64,0\n");
+    const command_result run = run_tlmalloc({"replay", log, "--capacity", "1 KiB", "--placements", out});
+    BOOST_CHECK_EQUAL(run.status, 0);
+    BOOST_CHECK_MESSAGE(contains(run.err, "id 4096: "), run.err);
+    BOOST_CHECK_MESSAGE(!contains(run.err, "1844674407"), run.err);
+    BOOST_CHECK(contains(read_text(out), "\n4096,0,512,1\n4096,512,256,1\n4096,-,4096,"));
+    BOOST_CHECK(contains(read_text(out), "\n4096,0,64,1\n"));
 }
 
 BOOST_AUTO_TEST_CASE(columns_are_found_by_name_and_thread_and_time_may_be_missing) {
