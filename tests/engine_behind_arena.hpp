@@ -40,7 +40,9 @@ class arena_pair {
         seeded_random random(seed);
         for (int i = 0; i < operations; i++) {
             const std::uint64_t what = random.between(0, 99);
-            if (what < 45)
+            if (what < 2)
+                take(random.between(1, 2) * units_ * unit + random.between(1, unit), unit); // more than there is
+            else if (what < 45)
                 take(random.between(1, units_ * unit / 16), random.one_in(8) ? unit << random.between(0, 4) : unit);
             else if (what < 90)
                 give_back(random);
@@ -84,6 +86,7 @@ class arena_pair {
         BOOST_REQUIRE_MESSAGE(status == expected, tla_arena_last_error(with.get())->text);
         BOOST_REQUIRE_EQUAL(here.offset, there.offset);
         check_prices(a, b);
+        if (exact_) BOOST_REQUIRE_GT(asked.cycles, 0u); // the engine refuses what is too large, too
         failed += status != TLA_OK;
         if (!status) live_.push_back({here.offset, nbytes});
     }

@@ -142,16 +142,26 @@ static void destroy(void *state) {
     free(d);
 }
 
+/* More units than the arena has are one unit more to the engine, which may not count further and looks likewise. An
+ * engine that counts just the arena's units is not asked. */
+static tla_status refuse_too_large(tla_driven *d, uint64_t nbytes, tla_work *work) {
+    const tla_region_nodes *regions = d->list->regions;
+    const bool lacks_node = regions && regions->lacks_node(d->list_state, d->unit, 1);
+    const tla_status status = lacks_node ? TLA_LIMIT : TLA_FRAGMENTED;
+    const bool is_asked = d->capacity < d->engine.capacity_max;
+    tla_work walked = {0};
+    d->list->search_in_vain(d->list_state, nbytes, is_asked ? &walked : work);
+    if (!is_asked) return status;
+    return ask(d, (tla_engine_request){.size = d->capacity + 1}, status, 0, &walked, work);
+}
+
 static tla_status alloc(void *state, uint64_t nbytes, uint64_t alignment, tla_block *block, tla_work *work) {
     tla_driven *d = state;
     if (has_engine(d) && alignment > (is_buddy(d) && nbytes > d->unit ? nbytes : d->unit))
         return unsupported(d, is_buddy(d) ? "a block's alignment must not exceed its size"
                                           : "a block's alignment must not exceed the arena's alignment");
-    if (has_engine(d) && !d->difference.status && nbytes / d->unit > d->capacity) {
-        d->list->search_in_vain(d->list_state, nbytes, work);
-        const tla_region_nodes *regions = d->list->regions;
-        return regions && regions->lacks_node(d->list_state, d->unit, 1) ? TLA_LIMIT : TLA_FRAGMENTED;
-    }
+    if (has_engine(d) && !d->difference.status && nbytes / d->unit > d->capacity)
+        return refuse_too_large(d, nbytes, work);
     const uint64_t cursor = d->list->cursor ? d->list->cursor(d->list_state) : 0;
     tla_block taken = {0, 0};
     tla_work walked = {0};
