@@ -28,6 +28,15 @@ static rounding proof_of(const tla_arena_stats *s, const rounding *search) {
     return r;
 }
 
+/* The alignment, if it makes more of a request than the memory has: no free helps then. */
+static rounding alignment_of(const tla_arena *arena, uint64_t nbytes) {
+    const uint64_t mask = arena->config.alignment - 1, capacity = arena->config.capacity;
+    rounding r = {""};
+    if (nbytes <= capacity && ((nbytes + mask) & ~mask) > capacity)
+        snprintf(r.text, sizeof r.text, "; reduce the alignment, %" PRIu64, arena->config.alignment);
+    return r;
+}
+
 tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t nbytes, tla_error *error) {
     tla_arena_stats s = tla_arena_get_stats(arena);
     tla_status status = !tla_arena_takes_size(nbytes) ? TLA_INVALID_ARGUMENT
@@ -38,13 +47,14 @@ tla_status tla_arena_explain(const tla_arena *arena, const char *what, uint64_t 
     const rounding search = rounding_of(arena, nbytes);
     tla_error_set(error, status,
                   "%s overflow: requested %" PRIu64 " bytes%s, %" PRIu64 " free of %" PRIu64
-                  ", largest free block %" PRIu64 "%s (%" PRIu64 " blocks): %s",
+                  ", largest free block %" PRIu64 "%s (%" PRIu64 " blocks): %s%s",
                   what, nbytes, search.text, s.free, s.capacity, s.largest_free, proof_of(&s, &search).text,
                   s.free_blocks,
                   status == TLA_EXHAUSTED    ? "exhausted"
                   : status == TLA_FRAGMENTED ? "fragmented"
                   : status == TLA_LIMIT      ? "no node is left"
-                                             : "invalid size");
+                                             : "invalid size",
+                  alignment_of(arena, nbytes).text);
     error->requested = nbytes;
     error->total_free = s.free;
     error->largest_free = s.largest_free;

@@ -62,6 +62,34 @@ BOOST_AUTO_TEST_CASE(a_replay_advises_a_trim_only_where_the_request_is_served_af
                "exhausted, held by a front; trim the front's cache");
 }
 
+BOOST_AUTO_TEST_CASE(a_memory_smaller_than_the_alignment_names_the_alignment) {
+    const file config("hbm: {capacity_per_cube: 64 MiB}\n", "c64.yaml"), input(events + "0,alloc,1,4096\n");
+    const std::string controller =
+        run_tlmalloc({"replay", input.path, "--config", config.path, "--align", "128 MiB"}).err;
+    check_says(controller,
+               "fragmented; rounded up by controller.alignment or the policy it fits in no free block: reduce "
+               "controller.alignment, choose another policy, or free something first");
+    check_says_not(controller, "allocate large blocks first");
+    check_says(run_tlmalloc({"replay", input.path, "--capacity", "1 MiB", "--align", "2 MiB"}).err,
+               "(first_fit needs a free block of 2097152), 1048576 free of 1048576, largest free block 1048576 (1 "
+               "blocks): fragmented; reduce the alignment, 2097152");
+    check_says_not(run_tlmalloc({"replay", input.path, "--capacity", "1 MiB", "--align", "1 MiB"}).err, "overflow");
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_without_room_for_page_tables_is_named_with_the_keys_that_help) {
+    const auto run = [](const std::string &eviction, const std::string &capacity) {
+        return run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--kernel", "vector_add", "--set",
+                             "mmu.walk=memory", "--set", "mmu.unmapped=demand", "--set", "mmu.eviction=" + eviction,
+                             "--set", "hbm.capacity_per_cube=" + capacity, "--set", "host_memory.capacity=64 MiB",
+                             "--set", "mmu.page_size=4 KiB", "--set", "va.page_size=4 KiB"});
+    };
+    const std::string remedy = "sip0.cube0.pe0: no room for a page table in HBM of sip0.cube0.pe0: increase "
+                               "hbm.capacity_per_cube or mmu.page_size, or set mmu.walk to flat";
+    check_says(run("lru", "64 KiB").err, "a page fault failed: map in " + remedy);
+    check_says(run("off", "64 KiB").err, "map: " + remedy);
+    BOOST_CHECK_EQUAL(run("lru", "128 KiB").status, 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_memory_smaller_than_a_segment_names_the_key_of_the_segment) {
     const file config("hbm: {capacity_per_cube: 64 MiB}\n", "c64.yaml"), input(events + "0,alloc,1,4194304\n");
     const auto played = [&](std::vector<std::string> more) {

@@ -70,7 +70,8 @@ counts play(const tla_stack_config &config, seeded_random &random, unsigned step
             const std::uint64_t promised = tla_stack_trim_serves(stack, &request),
                                 takes = tla_stack_takes(stack, &request);
             const tla_stack_stats before = tla_stack_get_stats(stack);
-            const std::string said = tla_shortage_say(status, takes, before.memory.free, 0, promised).text;
+            const std::string said =
+                tla_shortage_say(status, takes, before.memory.free, before.memory.largest_free, 0, promised).text;
             BOOST_REQUIRE_MESSAGE(advises(error.text) == (promised > 0), error.text);
             BOOST_REQUIRE_MESSAGE(advises(said) == (promised > 0), said);
             if (status == TLA_EXHAUSTED && tla_stack_front(config.policy) != TLA_FRONT_MIXED) // it has two ranges

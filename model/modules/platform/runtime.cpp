@@ -146,7 +146,7 @@ tla_status runtime::map(const tensor &t, tla_opcode opcode, std::uint32_t correl
     if (!status) return TLA_OK;
     std::string what = "tensor " + t.name + (opcode == TLA_OP_MAP ? ": map" : ": unmap");
     if (completion.failed_at.kind) what += ": " + to_string(completion.failed_at);
-    return explain(error, what, completion, 0);
+    return explain_map(error, what, completion);
 }
 
 // Unmaps the first `count` shards. Shards that stay mapped leave the tensor: nobody may have their blocks and addresses

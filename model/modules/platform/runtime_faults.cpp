@@ -69,7 +69,7 @@ tla_status runtime::map_page(const tensor &t, const shard &page, tla_opcode opco
     const tla_status status = send_for_fault(way::addresses, map, completion, at_ps);
     if (!status) return TLA_OK;
     completion.status = status;
-    return explain(&why, "map in " + to_string(completion.failed_at), completion, 0);
+    return explain_map(&why, "map in " + to_string(completion.failed_at), completion);
 }
 
 // Maps the page, and tells its controller where blocks can move: it may move from then on.

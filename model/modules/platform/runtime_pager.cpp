@@ -204,7 +204,7 @@ tla_status runtime::pager::map(const tensor &t, const std::vector<shard> &pages,
         const bool has_no_room = is_full(status) && at.kind == TLA_LOCATION_PE;
         const tla_status evicted = has_no_room ? evict(TLA_HBM, {at.sip, at.cube, at.pe}, s) : TLA_NOT_FOUND;
         completion.status = status;
-        if (evicted == TLA_NOT_FOUND) return explain(&s.why, "map in " + to_string(at), completion, 0);
+        if (evicted == TLA_NOT_FOUND) return explain_map(&s.why, "map in " + to_string(at), completion);
         if (evicted) return evicted;
     }
 }

@@ -57,7 +57,8 @@ std::string shortage(const std::string &what, const tla_completion &completion, 
            number(completion.total_free) + " free" +
            (trimmed ? " (" + number(trimmed) + " of them after a TRIM)" : "") + ", largest free block " +
            number(completion.largest_free) + ": " +
-           tla_shortage_say(completion.status, takes, completion.total_free, reserved, trimmed).text +
+           tla_shortage_say(completion.status, takes, completion.total_free, completion.largest_free, reserved, trimmed)
+               .text +
            (smaller_helps ? "; or reduce " + segmented.text + ", because no segment of this size is free" : "");
 }
 
@@ -83,6 +84,17 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
         error->largest_free = completion.largest_free;
     }
     return completion.status;
+}
+
+tla_status explain_map(tla_error *error, const std::string &what, const tla_completion &completion) {
+    const tla_location &at = completion.failed_at;
+    const bool has_no_room = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    if (!has_no_room || at.kind != TLA_LOCATION_PE) return explain(error, what, completion, 0);
+    return tla_error_set(error, completion.status,
+                         "%s: no room for a page table in %s: increase hbm.capacity_per_cube or mmu.page_size, or set "
+                         "mmu.walk to flat" IDS,
+                         what.c_str(), place_of(TLA_HBM, {at.sip, at.cube, at.pe}).c_str(), completion.correlation_id,
+                         completion.request_id);
 }
 
 namespace {

@@ -32,6 +32,10 @@ tla_status explain(tla_error *error, const std::string &what, const tla_completi
 tla_status explain_move(tla_error *error, const std::string &what, const tla_completion &completion,
                         std::uint64_t nbytes);
 
+// As explain, of a MAP or UNMAP that an MMU or the VA manager has refused. The text names the memory in which an MMU
+// has found no room for a page table, and the keys that help.
+tla_status explain_map(tla_error *error, const std::string &what, const tla_completion &completion);
+
 // Returns only the text, for a completion of status TLA_EXHAUSTED or TLA_FRAGMENTED: "TCM overflow: requested ...".
 // `segmented`: the memory has segment_cache in front, whose segments may be too large.
 std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
