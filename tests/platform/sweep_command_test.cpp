@@ -88,6 +88,27 @@ BOOST_AUTO_TEST_CASE(a_swept_key_without_effect_at_any_point_is_warned_of_where_
     }
 }
 
+// pe.gemm_rate needs a kernel with tl_dot: gemm has it, vector_add has not, and a kernel in a file may have it.
+BOOST_AUTO_TEST_CASE(a_swept_key_without_effect_on_the_kernels_is_warned_of) {
+    const auto warning = [](const std::string &set, const std::string &key) {
+        scratch_directory scratch;
+        scratch.write("own.c", "#error is not compiled\n");
+        const std::string file =
+            scratch.write("s.yaml", "name: idle\ncommand: run\nplatform: " + npu + "\nset: {" + set +
+                                        "}\nkeys:\n  - {key: pe.gemm_rate, values: [1 TFLOPS]}\n" + key +
+                                        "figures: {end: critical_path.end_ps}\n");
+        return sweep(file, scratch.path("r.sqlite")).err;
+    };
+    const std::string says = ":6:11: warning: at every point pe.gemm_rate has no effect with workload.kernel "
+                             "vector_add: it needs a kernel with tl_dot or composites\n";
+    const std::string found = warning("--kernel: vector_add, workload.kernel: gemm", "");
+    BOOST_CHECK_MESSAGE(contains(found, says), found);
+    BOOST_CHECK(contains(warning("workload.kernel: vector_add", ""), says));
+    BOOST_CHECK(!contains(warning("--kernel: gemm, workload.kernel: vector_add", ""), "warning"));
+    BOOST_CHECK(!contains(warning("", "  - {key: --kernel, values: [vector_add, gemm]}\n"), "warning"));
+    BOOST_CHECK(!contains(warning("--kernel: own.c", ""), "warning"));
+}
+
 BOOST_AUTO_TEST_CASE(a_point_has_the_figures_of_the_run_alone_and_the_base_stands_beside_it) {
     scratch_directory scratch;
     const std::string file = scratch.write("s.yaml", "name: pages\ncommand: run\nplatform: " + npu +
