@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(an_operation_that_an_engine_does_not_support_is_rejected_by
     BOOST_CHECK_EQUAL(tla_arena_get_stats(arena.get()).free, 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(more_than_there_is_at_all_is_priced_by_the_receipt_and_not_asked_for) {
+BOOST_AUTO_TEST_CASE(more_than_there_is_at_all_is_refused_by_the_engine_too) {
     naive_engine engine;
     const arena_ptr arena = driven(engine, 64 * 100, 64);
     tla_block block{};
@@ -213,11 +213,25 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_at_all_is_priced_by_the_receipt_and_not_
     tla_work work{};
     work.engine = &asked;
     BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100 + 1, &block, &work), TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(engine.asked, 1u);
+    BOOST_CHECK_EQUAL(work.nodes_visited, 1u);
+    BOOST_CHECK_EQUAL(asked.cycles, 2u); // 1, and one node
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100, &block, &work), TLA_OK);
+    BOOST_CHECK_EQUAL(engine.asked, 2u);
+}
+
+BOOST_AUTO_TEST_CASE(more_than_an_engine_can_count_is_priced_by_the_receipt_and_not_asked_for) {
+    naive_engine engine;
+    const std::uint64_t most = engine.as_engine().capacity_max;
+    const arena_ptr arena = driven(engine, most);
+    tla_block block{};
+    tla_engine_work asked{};
+    tla_work work{};
+    work.engine = &asked;
+    BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), most + 1, &block, &work), TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(engine.asked, 0u);
     BOOST_CHECK_EQUAL(work.nodes_visited, 1u);
     BOOST_CHECK_EQUAL(asked.cycles, 0u);
-    BOOST_CHECK_EQUAL(tla_arena_alloc(arena.get(), 64 * 100, &block, &work), TLA_OK);
-    BOOST_CHECK_EQUAL(engine.asked, 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_engine_serves_every_block_and_every_run_of_a_batch) {
