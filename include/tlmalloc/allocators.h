@@ -8,6 +8,7 @@
 #include "tlmalloc/cache/buffer_pools.h"
 #include "tlmalloc/cache/driver_pools.h"
 #include "tlmalloc/cache/objects.h"
+#include "tlmalloc/cache/partition.h"
 #include "tlmalloc/cache/regions.h"
 #include "tlmalloc/cache/replicas.h"
 #include "tlmalloc/cache/segmented_memory.h"

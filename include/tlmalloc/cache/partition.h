@@ -1,0 +1,42 @@
+/* A memory in two parts, and a pacer of pins: LMCache of 2026.
+ *
+ * The first part (L1) stages what is loaded and written, the second one (L2) keeps the rest. In hardware the partition
+ * is one register with the bytes of L1.
+ *
+ * The pacer decides when the next chunk of a memory that grows is pinned: not while DMA submissions are in flight, but
+ * also not for ever later. It needs the time at which a chunk could be pinned, and the time at which no submission is
+ * in flight. Both are pure functions of their arguments. */
+#ifndef TLMALLOC_CACHE_PARTITION_H
+#define TLMALLOC_CACHE_PARTITION_H
+
+#include "tlmalloc/base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tla_partition_config {
+    uint64_t nbytes;     /* of both parts */
+    uint32_t permille;   /* of L1, 1 .. 999; LMCache has 300 */
+    uint64_t chunk;      /* bytes that are staged at once; 0: no least size of L1 */
+    uint64_t prefetches; /* outstanding at most, 2.5 chunks each; LMCache has 8 */
+    uint64_t writes;     /* outstanding at most, a chunk each; LMCache has 1 */
+} tla_partition_config;
+
+typedef struct tla_partition {
+    uint64_t l1, l2; /* bytes; l1 is rounded down */
+    uint64_t least;  /* bytes of L1 that staging needs: floor(prefetches * 2.5 * chunk) + writes * chunk */
+} tla_partition;
+
+/* TLA_INVALID_ARGUMENT for permille outside its range; TLA_EXHAUSTED if L1 is smaller than the least size, or if that
+ * exceeds 64 bits. After an error *partition is unchanged. */
+tla_status tla_partition_of(const tla_partition_config *config, tla_partition *partition);
+
+/* Returns when a chunk that could be pinned at ready_ps is pinned. idle_ps: the first time at or after ready_ps at
+ * which no submission is in flight; UINT64_MAX: never. The chunk waits until then, but wait_ps at most. */
+uint64_t tla_pacer_start(uint64_t ready_ps, uint64_t idle_ps, uint64_t wait_ps);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
