@@ -53,6 +53,9 @@ static void print(FILE *out, const char *path, uint64_t nbytes, const arena_answ
             "free            %" PRIu64 " bytes in %" PRIu64 " blocks, the largest %" PRIu64 " (fragmentation %" PRIu64
             " permille)\n",
             a->stats.free, a->stats.free_blocks, a->stats.largest_free, tla_arena_fragmentation_permille(&a->stats));
+    if (a->stats.proven_largest < a->stats.largest_free)
+        fprintf(out, "proven by bins  %" PRIu64 " bytes free, the largest block %" PRIu64 "\n", a->stats.proven_free,
+                a->stats.proven_largest);
     if (!a->served) fprintf(out, "remedy          %s\n", a->remedy);
 }
 
@@ -68,6 +71,8 @@ static json_t *to_json(const char *path, uint64_t nbytes, const arena_answer *a)
     json_object_set_new(report, "free", json_from_u64(a->stats.free));
     json_object_set_new(report, "free_blocks", json_from_u64(a->stats.free_blocks));
     json_object_set_new(report, "largest_free", json_from_u64(a->stats.largest_free));
+    json_object_set_new(report, "proven_free", json_from_u64(a->stats.proven_free));
+    json_object_set_new(report, "proven_largest", json_from_u64(a->stats.proven_largest));
     return report;
 }
 

@@ -1,11 +1,11 @@
 // Memory controllers with fronts: what a command takes, and how memory that grows takes its turn.
 #include "../unit/seeded_random.hpp"
-#include "controller_bench.hpp"
+#include "object_commands.hpp"
 
 #include <memory>
 #include <vector>
 
-using namespace controller_bench;
+using namespace object_commands;
 
 namespace {
 
@@ -166,6 +166,32 @@ BOOST_AUTO_TEST_CASE(an_unused_controller_reports_the_bytes_of_its_front) {
         BOOST_CHECK_EQUAL(s.arena.free_blocks, blocks);
         BOOST_CHECK_EQUAL(s.arena.largest_free, largest);
     }
+}
+
+BOOST_AUTO_TEST_CASE(bins_report_the_free_bytes_that_they_prove_beside_the_real_ones) {
+    memory_controller::config config = with_front(over(TLA_FRONT_NONE, TLA_OFFSET_BINS));
+    config.engine_nodes = 3; // of which one is never used
+    config.memory.of[TLA_TCM].policy = over(TLA_FRONT_CACHING_POOL, TLA_OFFSET_BINS_ROUNDED);
+    config.memory.of[TLA_HOST_MEMORY].policy = over(TLA_FRONT_NONE);
+    bench b(config);
+    const auto is = [&](std::uint64_t real, std::uint64_t proven_free, std::uint64_t proven_largest) {
+        BOOST_CHECK_EQUAL(statistic_of(b.controller, "largest_free_bytes"), real);
+        BOOST_CHECK_EQUAL(statistic_of(b.controller, "proven_free_bytes"), proven_free);
+        BOOST_CHECK_EQUAL(statistic_of(b.controller, "proven_largest_bytes"), proven_largest);
+    };
+    is(slice_bytes, slice_bytes, slice_bytes); // a size of a bin
+    b.run([&] {
+        tla_completion first = b.cpu.command(0, alloc_command(TLA_HBM, 1000));
+        BOOST_REQUIRE_EQUAL(first.status, TLA_OK);
+        is(slice_bytes - 1000, 0, 0); // no node is left
+        BOOST_REQUIRE_EQUAL(b.cpu.command(0, free_command(first.value, 1000)).status, TLA_OK);
+        is(slice_bytes, slice_bytes, slice_bytes);
+    });
+    std::size_t proving = 0;
+    for (const statistics_group &part : b.controller.list_statistics())
+        for (const statistic &s : part.statistics)
+            proving += std::string(s.name) == "proven_free_bytes";
+    BOOST_CHECK_EQUAL(proving, 2u); // of both memories with bins
 }
 
 BOOST_AUTO_TEST_CASE(guarded_memory_knows_the_requested_sizes_of_blocks_behind_a_front) {

@@ -310,6 +310,26 @@ BOOST_AUTO_TEST_CASE(a_used_arena_explains_a_failed_request) {
     BOOST_CHECK_EQUAL(run_tlmalloc({"explain", arena, "--request", "1 KiB", "--compare"}).status, 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_used_arena_of_bins_explains_what_its_bins_prove) {
+    scratch_directory scratch;
+    const std::string trace = scratch.write("trace.csv", "time_ns,op,id,bytes\n0,alloc,1,118\n"),
+                      arena = scratch.path("a");
+    const auto answer = [&](const std::string &policy) {
+        BOOST_REQUIRE_EQUAL(
+            run_tlmalloc({"age", trace, "--capacity", "1000 B", "--policy", policy, "--output", arena}).status, 0);
+        const std::string out =
+            run_tlmalloc({"explain", arena, "--request", "850 B", "--json", scratch.path("r.json")}).out;
+        return out + read_text(scratch.path("r.json"));
+    };
+    const std::string of_bins = answer("offset_bins"), of_a_list = answer("first_fit"); // 882 is in the bin of 832
+    BOOST_CHECK_MESSAGE(contains(of_bins, "proven by bins  882 bytes free, the largest block 832\n") &&
+                            contains(of_bins, "850 bytes: failed, fragmented") &&
+                            contains(of_bins, "\"proven_free\": 882") && contains(of_bins, "\"proven_largest\": 832"),
+                        of_bins);
+    BOOST_CHECK_MESSAGE(!contains(of_a_list, "proven by bins") && contains(of_a_list, "\"proven_largest\": 882"),
+                        of_a_list);
+}
+
 BOOST_AUTO_TEST_CASE(a_file_of_another_kind_is_rejected_with_all_kinds_that_are_explained) {
     scratch_directory scratch;
     for (const char *text : {"time_ns,op,id,bytes\n0,alloc,1,64\n", "# keys\nmmu:\n", "$timescale 1 ps $end\n"}) {

@@ -110,6 +110,7 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("run", {"run", platform, "--kernel", "ring"}, found);
     play("run", {"run", platform, "--set", "mmu.unmapped=demand", "--set", "mmu.fault_handler=controller"}, found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=lazy"}, found);
+    play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=offset_bins"}, found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.move=stop"}, found);
     play("run",
          {"run", platform, "--kernel", "dma_read", "--set", "host.driver=serial", "--set", "host.pool=caching_pool"},

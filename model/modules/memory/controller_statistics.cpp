@@ -17,6 +17,13 @@ static bool has_front(const tla_pe_memory_config &config, tla_memory_kind kind) 
     return tla_pe_memory_bytes(&config, kind) > 0 && front_of(config, kind) != TLA_FRONT_NONE;
 }
 
+// Whether the free list of a memory is one of bins. Below `mixed` there are two lists.
+static bool proves_by_bins(const tla_pe_memory_config &config, tla_memory_kind kind) {
+    const tla_policy placement = tla_stack_placement(config.of[kind].policy);
+    return (placement == TLA_OFFSET_BINS || placement == TLA_OFFSET_BINS_ROUNDED) &&
+           front_of(config, kind) != TLA_FRONT_MIXED;
+}
+
 memory_controller::statistics memory_controller::get_statistics(tla_memory_kind kind) const {
     statistics result;
     static_cast<command_counts &>(result) = work_->counts(kind);
@@ -116,6 +123,12 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
               {"busy_ps", s.busy_ps, "ps", "busy time of the engine for this channel"}},
              "channel",
              tla_memory_kind_name(kind)});
+        if (has && proves_by_bins(config_.memory, kind)) {
+            parts.back().statistics.push_back(
+                {"proven_free_bytes", s.arena.proven_free, "bytes", "free in the list now, as its bins prove"});
+            parts.back().statistics.push_back({"proven_largest_bytes", s.arena.proven_largest, "bytes",
+                                               "of the largest free block, as the bins prove"});
+        }
         if (has && front_of(config_.memory, kind) == TLA_FRONT_LAZY) {
             parts.back().statistics.push_back(
                 {"committed_bytes", s.arena.capacity, "bytes", "of the memory, committed until now"});
