@@ -29,15 +29,17 @@ static uint64_t pieces(uint64_t nbytes, uint64_t segment) {
     return nbytes / segment + (nbytes % segment > 0);
 }
 
-/* Bytes of the segment that appears next. No segment crosses the end of the initial bytes. */
-static uint64_t next_bytes(const tla_segmented_memory *m) {
-    const uint64_t end = m->nbytes < m->config.initial ? m->config.initial : m->config.final;
-    return end - m->nbytes < m->config.segment ? end - m->nbytes : m->config.segment;
+/* No segment crosses the end of the initial bytes. */
+uint64_t tla_segmented_piece(const tla_segmented_config *c, uint64_t begin) {
+    const uint64_t end = begin < c->initial ? c->initial : c->final;
+    return end - begin < c->segment ? end - begin : c->segment;
 }
 
 static tla_status add_segment(tla_segmented_memory *m) {
-    const tla_arena_config config = {
-        .base = m->nbytes, .capacity = next_bytes(m), .policy = TLA_FIRST_FIT, .alignment = m->config.alignment};
+    const tla_arena_config config = {.base = m->nbytes,
+                                     .capacity = tla_segmented_piece(&m->config, m->nbytes),
+                                     .policy = TLA_FIRST_FIT,
+                                     .alignment = m->config.alignment};
     const tla_status status = tla_arena_create(&config, &m->segments[m->present]);
     if (status) return status;
     m->present++;
@@ -171,6 +173,10 @@ uint32_t tla_segmented_planned(const tla_segmented_memory *m) {
 
 uint32_t tla_segmented_present(const tla_segmented_memory *m) {
     return m->present;
+}
+
+uint64_t tla_segmented_largest(const tla_segmented_memory *m) {
+    return m->largest;
 }
 
 const tla_arena *tla_segmented_arena(const tla_segmented_memory *m, uint32_t segment) {

@@ -63,10 +63,6 @@ static bool watermark_is_refused(const tla_config *c, tla_phrase *text) {
     return c->controller.watermark.permille > 0 && c->controller.object_eviction == TLA_VICTIM_TENANT_LRU;
 }
 
-static bool has_lists_of_its_own(tla_front front) {
-    return front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED || front == TLA_FRONT_LAZY;
-}
-
 /* Whether a placement has an engine of that kind. */
 static bool has_engine(tla_engine_kind engine, tla_policy placement) {
     if (engine == TLA_ENGINE_FIRMWARE) return placement == TLA_FIRST_FIT || placement == TLA_BUDDY;
@@ -77,7 +73,7 @@ static bool has_engine(tla_engine_kind engine, tla_policy placement) {
 /* A policy with which nothing can stand behind the list: an engine, or a limit of its nodes. */
 static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_policy policy, tla_phrase *text) {
     const tla_policy placement = tla_stack_placement(policy);
-    const bool front = has_lists_of_its_own(tla_stack_front(policy));
+    const bool front = tla_front_has_own_lists(tla_stack_front(policy));
     static const char *const behind = "alone or under caching_pool, segment_cache or growing_pool";
     char name[64];
     tla_stack_policy_print(policy, name, sizeof name);
@@ -248,6 +244,11 @@ static bool front_is_refused(const tla_config *c, tla_memory_kind kind, tla_fron
     }                                                                                                                  \
     static bool chunks_of_##name(const tla_config *c, tla_phrase *text) {                                              \
         return front_is_refused(c, kind, TLA_FRONT_LAZY, text);                                                        \
+    }                                                                                                                  \
+    static bool ranges_of_##name(const tla_config *c, tla_phrase *text) {                                              \
+        return front_is_refused(c, kind, TLA_FRONT_SEGMENTED, text) ||                                                 \
+               front_is_refused(c, kind, TLA_FRONT_LINEAR_REGIONS, text) ||                                            \
+               front_is_refused(c, kind, TLA_FRONT_INTERLEAVING_REGIONS, text);                                        \
     }
 FRONT_RULES(hbm, TLA_HBM)
 FRONT_RULES(tcm, TLA_TCM)
@@ -259,7 +260,11 @@ FRONT_RULES(host, TLA_HOST_MEMORY)
 #define FRONT_ROWS(name, ...)                                                                                          \
     {{"controller." #name "_front.segment", "controller." #name "_policy", __VA_ARGS__}, segment_of_##name},           \
         {{"controller." #name "_front.slot", "controller." #name "_policy", __VA_ARGS__}, slot_of_##name},             \
-        {{"controller." #name "_front.buffers", "controller." #name "_policy", __VA_ARGS__}, buffers_of_##name}, {     \
+        {{"controller." #name "_front.buffers", "controller." #name "_policy", __VA_ARGS__}, buffers_of_##name},       \
+        {{"controller." #name "_front.segment", "controller." #name "_front.initial",                                  \
+          "controller." #name "_front.chunk_time", "controller." #name "_policy", __VA_ARGS__},                        \
+         ranges_of_##name},                                                                                            \
+    {                                                                                                                  \
         {"controller." #name "_front.chunk", "controller." #name "_front.initial",                                     \
          "controller." #name "_front.commit", "controller." #name "_policy", __VA_ARGS__},                             \
             chunks_of_##name                                                                                           \

@@ -121,9 +121,10 @@ static bool has_offset_bins(const tla_config *c) {
 
 enum { CACHING = 1 << TLA_FRONT_CACHING_POOL, SEGMENTS = 1 << TLA_FRONT_SEGMENT_CACHE };
 enum { GROWING = 1 << TLA_FRONT_GROWING_POOL, SLOTS = 1 << TLA_FRONT_SLOT_POOL };
+enum { REGIONS = 1 << TLA_FRONT_LINEAR_REGIONS | 1 << TLA_FRONT_INTERLEAVING_REGIONS };
 
 static bool looks_up_classes(const tla_config *c) {
-    return has_front(c, CACHING | SEGMENTS);
+    return has_front(c, CACHING | SEGMENTS | REGIONS);
 }
 
 static bool keeps_lists(const tla_config *c) {
@@ -208,22 +209,41 @@ static bool corrects(const tla_config *c) {
     return false;
 }
 
-/* The fronts of a memory's policy, and whether a lazy one grows. */
+static bool is_cut(tla_front front) {
+    return front == TLA_FRONT_SEGMENTED || (REGIONS >> front & 1);
+}
+
+/* The fronts of a memory's policy, and what its sizes depend on. */
 #define FRONT_OF(name, kind)                                                                                           \
+    static tla_front front_of_##name(const tla_config *c) {                                                            \
+        return tla_stack_front(policy_of(c, kind));                                                                    \
+    }                                                                                                                  \
     static bool name##_has_segments(const tla_config *c) {                                                             \
-        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_SEGMENT_CACHE;                                         \
+        return front_of_##name(c) == TLA_FRONT_SEGMENT_CACHE || is_cut(front_of_##name(c));                            \
     }                                                                                                                  \
     static bool name##_has_slots(const tla_config *c) {                                                                \
-        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_SLOT_POOL;                                             \
+        return front_of_##name(c) == TLA_FRONT_SLOT_POOL;                                                              \
     }                                                                                                                  \
     static bool name##_is_mixed(const tla_config *c) {                                                                 \
-        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_MIXED;                                                 \
+        return front_of_##name(c) == TLA_FRONT_MIXED;                                                                  \
     }                                                                                                                  \
     static bool name##_is_lazy(const tla_config *c) {                                                                  \
-        return tla_stack_front(policy_of(c, kind)) == TLA_FRONT_LAZY;                                                  \
+        return front_of_##name(c) == TLA_FRONT_LAZY;                                                                   \
+    }                                                                                                                  \
+    static bool name##_adds_segments(const tla_config *c) {                                                            \
+        return front_of_##name(c) == TLA_FRONT_SEGMENTED;                                                              \
+    }                                                                                                                  \
+    static bool name##_may_grow(const tla_config *c) {                                                                 \
+        return tla_front_grows(front_of_##name(c));                                                                    \
+    }                                                                                                                  \
+    static bool name##_has_a_beginning(const tla_config *c) {                                                          \
+        return name##_is_lazy(c) || is_cut(front_of_##name(c));                                                        \
     }                                                                                                                  \
     static bool name##_grows(const tla_config *c) {                                                                    \
         return tla_pe_memory_stack_config(&c->controller.memory, kind).sizes.chunk_ps > 0;                             \
+    }                                                                                                                  \
+    static bool name##_has_a_border(const tla_config *c) {                                                             \
+        return name##_grows(c) || !name##_may_grow(c);                                                                 \
     }
 
 FRONT_OF(hbm, TLA_HBM)
@@ -234,17 +254,30 @@ FRONT_OF(host, TLA_HOST_MEMORY)
 
 /* ---- the rows ---- */
 
+#define CUT "segmented, linear_regions or interleaving_regions"
 #define FRONT_ROWS(name)                                                                                               \
-    {"controller." #name "_front.segment", name##_has_segments, {"controller." #name "_policy"}, "segment_cache"},     \
+    {"controller." #name "_front.segment",                                                                             \
+     name##_has_segments,                                                                                              \
+     {"controller." #name "_policy"},                                                                                  \
+     "segment_cache, " CUT},                                                                                           \
         {"controller." #name "_front.slot", name##_has_slots, {"controller." #name "_policy"}, "slot_pool"},           \
         {"controller." #name "_front.buffers", name##_is_mixed, {"controller." #name "_policy"}, "mixed"},             \
-        {"controller." #name "_front.initial", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},               \
+        {"controller." #name "_front.initial", name##_has_a_beginning, {"controller." #name "_policy"}, "lazy, " CUT}, \
         {"controller." #name "_front.chunk", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},                 \
         {"controller." #name "_front.commit", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},                \
-        {"controller." #name "_front.chunk_time", name##_is_lazy, {"controller." #name "_policy"}, "lazy"},            \
-        {"controller." #name "_front.initial", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"}, \
-        {"controller." #name "_front.chunk", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"}, { \
-        "controller." #name "_front.commit", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"     \
+        {"controller." #name "_front.chunk_time",                                                                      \
+         name##_may_grow,                                                                                              \
+         {"controller." #name "_policy"},                                                                              \
+         "lazy or segmented"},                                                                                         \
+        {"controller." #name "_front.failures", name##_adds_segments, {"controller." #name "_policy"}, "segmented"},   \
+        {"controller." #name "_front.initial",                                                                         \
+         name##_has_a_border,                                                                                          \
+         {"controller." #name "_front.chunk_time"},                                                                    \
+         "above 0 ns"},                                                                                                \
+        {"controller." #name "_front.chunk", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"},   \
+        {"controller." #name "_front.commit", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"},  \
+    {                                                                                                                  \
+        "controller." #name "_front.failures", name##_grows, {"controller." #name "_front.chunk_time"}, "above 0 ns"   \
     }
 
 #define SHAPE(key)                                                                                                     \
@@ -339,7 +372,8 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.cost.bin_search", has_receipts, {"controller.engine"}, "model"},
     {"controller.cost.walk", has_worst_fit, POLICIES, "worst_fit"},
     {"controller.cost.walk_node", has_worst_fit, POLICIES, "worst_fit"},
-    {"controller.cost.class_lookup", looks_up_classes, POLICIES, "caching_pool or segment_cache"},
+    {"controller.cost.class_lookup", looks_up_classes, POLICIES,
+     "caching_pool, segment_cache, linear_regions or interleaving_regions"},
     {"controller.cost.list_pop", keeps_lists, POLICIES, "caching_pool"},
     {"controller.cost.list_push", keeps_lists, POLICIES, "caching_pool"},
     {"controller.cost.slot", has_slots, POLICIES, "slot_pool"},

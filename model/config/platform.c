@@ -56,7 +56,8 @@ static void derive(tla_config *c) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_memory_kind)kind);
         const tla_front front = tla_stack_front(stack.policy);
         if (front != TLA_FRONT_NONE) c->host.fronts |= UINT32_C(1) << kind;
-        if (front == TLA_FRONT_SEGMENT_CACHE) c->host.segment_fronts |= UINT32_C(1) << kind;
+        if (front == TLA_FRONT_SEGMENT_CACHE || front == TLA_FRONT_SEGMENTED)
+            c->host.segment_fronts |= UINT32_C(1) << kind;
     }
     tla_fault_injection_parse(c->faults.text, &c->faults.plan, NULL); /* its syntax has been checked */
 }

@@ -210,7 +210,7 @@ static bool find_commit(const tla_controller *c, tla_memory_kind *memory, uint64
     *at_ps = UINT64_MAX;
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT && c->memory; i++) {
         uint64_t when_ps;
-        if (!tla_controller_has(&c->config, i) || front_of(&c->config, (tla_memory_kind)i) != TLA_FRONT_LAZY) continue;
+        if (!tla_controller_has(&c->config, i) || !tla_front_grows(front_of(&c->config, (tla_memory_kind)i))) continue;
         if (!tla_stack_next_growth(tla_pe_memory_stack(c->memory, (tla_memory_kind)i), &when_ps)) continue;
         when_ps = since_origin(c, when_ps);
         if (when_ps >= *at_ps) continue;
@@ -234,11 +234,12 @@ tla_status tla_controller_commit(tla_controller *c, uint64_t until_ps, uint64_t 
     *outcome = (tla_controller_outcome){.memory = c->first, .work.engine = &outcome->engine};
     if (!find_commit(c, &outcome->memory, at_ps) || *at_ps > until_ps) return TLA_NOT_FOUND;
     tla_stack *stack = tla_pe_memory_stack(c->memory, outcome->memory);
+    const uint64_t before = tla_pe_memory_get_stats(c->memory, outcome->memory).capacity;
     const tla_status status = tla_stack_advance(stack, *at_ps - c->origin_ps, &outcome->work);
     if (status) return status;
-    c->counts[outcome->memory].commits++;
-    c->counts[outcome->memory].nodes_visited += outcome->work.nodes_visited;
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
+    c->counts[outcome->memory].commits += outcome->arena.capacity > before; /* an attempt may fail */
+    c->counts[outcome->memory].nodes_visited += outcome->work.nodes_visited;
     return TLA_OK;
 }
 

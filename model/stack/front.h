@@ -30,7 +30,8 @@ typedef struct tla_front_kind {
 } tla_front_kind;
 
 extern const tla_front_kind tla_front_none, tla_front_caching_pool, tla_front_segment_cache, tla_front_growing_pool,
-    tla_front_slot_pool, tla_front_mixed, tla_front_lazy;
+    tla_front_slot_pool, tla_front_mixed, tla_front_lazy, tla_front_segmented, tla_front_linear_regions,
+    tla_front_interleaving_regions;
 
 /* Returns NULL for an unknown front. */
 const tla_front_kind *tla_front_kind_of(tla_front front);

@@ -14,10 +14,23 @@ static const tla_front_kind *const fronts[TLA_FRONT_COUNT] = {
     [TLA_FRONT_SLOT_POOL] = &tla_front_slot_pool,
     [TLA_FRONT_MIXED] = &tla_front_mixed,
     [TLA_FRONT_LAZY] = &tla_front_lazy,
+    [TLA_FRONT_SEGMENTED] = &tla_front_segmented,
+    [TLA_FRONT_LINEAR_REGIONS] = &tla_front_linear_regions,
+    [TLA_FRONT_INTERLEAVING_REGIONS] = &tla_front_interleaving_regions,
 };
 
 const tla_front_kind *tla_front_kind_of(tla_front front) {
     return (unsigned)front < TLA_FRONT_COUNT ? fronts[front] : NULL;
+}
+
+bool tla_front_has_own_lists(tla_front front) {
+    const tla_front_kind *kind = tla_front_kind_of(front);
+    return kind && kind->has_own_ranges;
+}
+
+bool tla_front_grows(tla_front front) {
+    const tla_front_kind *kind = tla_front_kind_of(front);
+    return kind && kind->next_growth;
 }
 
 bool tla_stack_policy_exists(tla_stack_policy policy) {

@@ -93,7 +93,7 @@ tla_status allocator_explain(const trace_allocator *a, uint64_t nbytes, tla_erro
 uint64_t allocator_reserved(const trace_allocator *a) {
     const tla_stack_config *c = tla_stack_get_config(a->stack);
     const tla_front front = tla_stack_front(c->policy);
-    const bool keeps_nothing = front == TLA_FRONT_LAZY || front == TLA_FRONT_MIXED;
+    const bool keeps_nothing = tla_front_has_own_lists(front) && front != TLA_FRONT_SLOT_POOL;
     if (front != TLA_FRONT_NONE && !keeps_nothing) return tla_stack_get_stats(a->stack).peak_reserved;
     if (a->highest == 0) return 0;
     if (keeps_nothing) return a->highest - a->lowest; /* their tops move, or lie below other regions */

@@ -94,7 +94,8 @@ class trace_player : public sc_core::sc_module {
             highest_ = std::max(highest_, granted.offset + granted.nbytes);
             return TLA_OK;
         }
-        if (answer != TLA_EXHAUSTED && answer != TLA_FRAGMENTED) return refused(index, "allocation", answer);
+        if (answer != TLA_EXHAUSTED && answer != TLA_FRAGMENTED && !fits_never(done))
+            return refused(index, "allocation", answer);
         if (tla_error *why = replay_result_failure(&result_, index, done.nodes_visited)) explain(command, done, *why);
         return TLA_OK;
     }
@@ -233,8 +234,8 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     if (wave) wave->close();
     const tla_stack_config stack = tla_pe_memory_stack_config(&settings.memory, memory);
     const tla_front front = tla_stack_front(stack.policy);
-    if (front == TLA_FRONT_LAZY ||
-        front == TLA_FRONT_MIXED) // keep nothing; their tops move, or lie below other regions
+    if (tla_front_has_own_lists(front) &&
+        front != TLA_FRONT_SLOT_POOL) // keep nothing; their tops move, or lie below other regions
         result.reserved_bytes = player.highest() ? player.highest() - player.lowest() : 0;
     else if (front != TLA_FRONT_NONE)
         result.reserved_bytes = controller.get_statistics(memory).peak_reserved;

@@ -98,6 +98,14 @@ static tla_status look(search *s, uint64_t alignment, replay_fit *fit) {
     return status;
 }
 
+/* The bytes that no block exceeds, whatever the capacity. */
+static uint64_t largest_piece(tla_front front, const tla_front_sizes *sizes) {
+    if (front == TLA_FRONT_SLOT_POOL) return sizes->slot;
+    const bool is_cut =
+        front == TLA_FRONT_SEGMENTED || front == TLA_FRONT_LINEAR_REGIONS || front == TLA_FRONT_INTERLEAVING_REGIONS;
+    return is_cut && sizes->segment > 0 ? sizes->segment : UINT64_MAX;
+}
+
 tla_status replay_find_fit(const alloc_trace *trace, const char *name, const allocator_config *config, replay_fit *fit,
                            tla_error *error) {
     *fit = (replay_fit){0};
@@ -108,9 +116,9 @@ tla_status replay_find_fit(const alloc_trace *trace, const char *name, const all
     tla_stack_policy policy;
     uint64_t multiple = config->alignment ? config->alignment : 1;
     tla_status status = tla_stack_policy_parse(name, &policy, error);
-    const bool has_slots = !status && tla_stack_front(policy) == TLA_FRONT_SLOT_POOL;
-    if (has_slots) multiple = config->sizes.slot;
-    if (!status && !(has_slots && largest_request(trace) > config->sizes.slot)) status = look(&s, multiple, fit);
+    const uint64_t piece = status ? UINT64_MAX : largest_piece(tla_stack_front(policy), &config->sizes);
+    if (!status && tla_stack_front(policy) == TLA_FRONT_SLOT_POOL) multiple = piece;
+    if (!status && largest_request(trace) <= piece) status = look(&s, multiple, fit);
     free(s.granted);
     return status;
 }

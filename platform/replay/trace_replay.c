@@ -39,7 +39,8 @@ tla_status trace_replay(const alloc_trace *trace, trace_allocator *allocator, co
 }
 
 static bool failed_for_want_of_memory(tla_status status) {
-    return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT || status == TLA_UNSUPPORTED;
+    return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT || status == TLA_UNSUPPORTED ||
+           status == TLA_OUT_OF_RANGE; /* of segments: never */
 }
 
 static tla_status play_alloc(player *p, size_t index, tla_work *work) {

@@ -15,8 +15,9 @@ memory_controller::config with_front(tla_stack_policy policy) {
     config.memory.of[TLA_HBM].policy = config.memory.of[TLA_TCM].policy = config.memory.of[TLA_HOST_MEMORY].policy =
         policy;
     config.memory.of[TLA_HBM].front = config.memory.of[TLA_HOST_MEMORY].front = {
-        80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000};
-    config.memory.of[TLA_TCM].front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000};
+        80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 1000000000, 0};
+    config.memory.of[TLA_TCM].front = {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 700000000, 1};
+    if (tla_stack_front(policy) == TLA_FRONT_SEGMENTED) config.memory.of[TLA_TCM].front.initial = 1;
     // Every event has a price of its own.
     tla_cost_profile &cost = config.cost;
     cost = {};
@@ -93,6 +94,15 @@ BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_mixed) {
 }
 BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_lazy) {
     check_times(over(TLA_FRONT_LAZY, TLA_NEXT_FIT), 5000);
+}
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_segments) {
+    check_times(over(TLA_FRONT_SEGMENTED), 5000);
+}
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_linear_regions) {
+    check_times(over(TLA_FRONT_LINEAR_REGIONS, TLA_BUDDY), 5000);
+}
+BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_interleaving_regions) {
+    check_times(over(TLA_FRONT_INTERLEAVING_REGIONS), 5000);
 }
 BOOST_AUTO_TEST_CASE(a_commands_time_is_the_price_of_its_receipt_with_worst_fit) {
     check_times(TLA_WORST_FIT, 5000);

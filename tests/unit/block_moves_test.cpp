@@ -251,8 +251,9 @@ BOOST_AUTO_TEST_CASE(bytes_that_a_debugger_writes_while_mmus_are_remapped_are_co
 }
 
 BOOST_AUTO_TEST_CASE(blocks_of_every_front_move_to_places_that_it_gives) {
-    for (const tla_front front : {TLA_FRONT_SLOT_POOL, TLA_FRONT_CACHING_POOL, TLA_FRONT_SEGMENT_CACHE,
-                                  TLA_FRONT_GROWING_POOL, TLA_FRONT_MIXED, TLA_FRONT_LAZY}) {
+    for (const tla_front front :
+         {TLA_FRONT_SLOT_POOL, TLA_FRONT_CACHING_POOL, TLA_FRONT_SEGMENT_CACHE, TLA_FRONT_GROWING_POOL, TLA_FRONT_MIXED,
+          TLA_FRONT_LAZY, TLA_FRONT_SEGMENTED, TLA_FRONT_LINEAR_REGIONS, TLA_FRONT_INTERLEAVING_REGIONS}) {
         tla_pe_memory_config config = two_memories();
         config.of[TLA_HBM].policy = tla_stack_policy_of(front, TLA_FIRST_FIT);
         config.of[TLA_HBM].front.slot = 1024;

@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
                    {"f:1:26: controller.hbm_policy: found \"slot_pool/first_fit\", expected slot_pool alone: this "
                     "front has no placement",
                     "f:1:59: controller.tcm_policy: found \"bump/first_fit\", expected before the / caching_pool or "
-                    "segment_cache or growing_pool or mixed or lazy"});
+                    "segment_cache or growing_pool or mixed or lazy or linear_regions or interleaving_regions"});
     check_findings("controller: {hbm_policy: slot_pool, hbm_front: {slot: 10 MiB, segment: 1 MiB}}\n",
                    {"f:1:55: HBM: slots of 10485760 bytes: must divide the 6442450944 bytes of the memory"});
     check_findings("tcm: {capacity: 16 MiB, scheduler_reserve: 1000 KiB}\ncontroller: {tcm_policy: slot_pool}\n",
@@ -200,6 +200,12 @@ BOOST_AUTO_TEST_CASE(rules_between_keys_are_checked_where_the_key_was_written) {
     check_findings("controller: {hbm_policy: lazy, hbm_front: {initial: 8 GiB}}\n",
                    {"f:1:53: HBM: 8589934592 initial bytes: must be a multiple of a chunk, 67108864, and at most the "
                     "6442450944 bytes of the memory"});
+    check_findings("controller: {hbm_policy: segmented, hbm_front: {segment: 1 MiB}}\n",
+                   {"f:1:58: HBM: segments of 1048576 bytes in a memory of 6442450944: must be at most 4096 segments"});
+    check_findings("controller: {tcm_policy: segmented, tcm_front: {initial: 0 B}}\n",
+                   {"f:1:58: TCM: 0 initial bytes: must be at least 1"});
+    check_findings("controller: {sram_policy: linear_regions, alignment: 1 MiB}\n",
+                   {"f:1:27: SRAM: segments of 1310720 bytes: must be a multiple of the alignment, 1048576"});
     check_findings("controller: {sram_policy: slot_pool, alignment: 512 KiB}\n",
                    {"f:1:27: SRAM: slots of 262144 bytes: must be a multiple of the alignment, 524288"});
     check_findings(

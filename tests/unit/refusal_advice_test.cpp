@@ -86,6 +86,12 @@ counts play(const tla_stack_config &config, seeded_random &random, unsigned step
             seen.advised += promised > 0;
             seen.pinned += !promised && before.held > 0 && takes <= before.memory.free;
             status = helped ? TLA_OK : status;
+        } else if (status == TLA_OUT_OF_RANGE) { // it never fits
+            BOOST_REQUIRE_EQUAL(tla_stack_front(config.policy), TLA_FRONT_SEGMENTED);
+            tla_error error{};
+            BOOST_REQUIRE_EQUAL(tla_stack_explain(stack, "", &request, &error), status);
+            BOOST_REQUIRE_EQUAL(tla_stack_trim_serves(stack, &request), 0u);
+            BOOST_REQUIRE_GT(request.nbytes, config.sizes.segment - config.alignment);
         } else {
             BOOST_REQUIRE_EQUAL(status, TLA_OK);
         }
@@ -160,6 +166,7 @@ BOOST_AUTO_TEST_CASE(a_failure_advises_a_trim_exactly_if_the_request_succeeds_af
             tla_stack_config config = config_of(policy, MiB << random.between(0, 4));
             config.alignment = 1u << (random.between(0, 2) * 4);
             if (front == TLA_FRONT_SEGMENT_CACHE) config.sizes.segment = (10 * KiB) << random.between(0, 6);
+            if (front >= TLA_FRONT_SEGMENTED) config.sizes.segment = (16 * KiB) << random.between(0, 6);
             if (front == TLA_FRONT_SLOT_POOL) config.sizes.slot = 4 * KiB << random.between(0, 4);
             if (tla_stack_check_config(&config, nullptr)) continue;
             const counts seen = play(config, random, 400);

@@ -16,7 +16,7 @@ static std::string placements(const std::string &between) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stack_is_named_by_a_front_a_placement_or_both) {
-    BOOST_CHECK_EQUAL(all_policies().size(), 6u * TLA_POLICY_COUNT + 1);
+    BOOST_CHECK_EQUAL(all_policies().size(), 8u * TLA_POLICY_COUNT + 2);
     for (const tla_stack_policy policy : all_policies()) {
         tla_stack_policy read = ~0u;
         BOOST_REQUIRE_EQUAL(tla_stack_policy_parse(name_of(policy).c_str(), &read, nullptr), TLA_OK);
@@ -31,7 +31,9 @@ BOOST_AUTO_TEST_CASE(a_stack_is_named_by_a_front_a_placement_or_both) {
     std::string names;
     for (std::uint64_t i = 0; tla_stack_name(i); i++)
         names += std::string(" ") + tla_stack_name(i);
-    BOOST_CHECK_EQUAL(names, " " + placements(" ") + " caching_pool segment_cache growing_pool slot_pool mixed lazy");
+    BOOST_CHECK_EQUAL(names, " " + placements(" ") +
+                                 " caching_pool segment_cache growing_pool slot_pool mixed lazy segmented "
+                                 "linear_regions interleaving_regions");
     BOOST_CHECK_EQUAL(name_of(TLA_POLICY_COUNT), "?");
     BOOST_CHECK_EQUAL(name_of(tla_stack_policy_of(TLA_FRONT_COUNT, TLA_FIRST_FIT)), "?");
     BOOST_CHECK_EQUAL(name_of(tla_stack_policy_of(TLA_FRONT_SLOT_POOL, TLA_BEST_FIT)), "?");
@@ -42,13 +44,15 @@ BOOST_AUTO_TEST_CASE(a_stack_is_named_by_a_front_a_placement_or_both) {
 
 BOOST_AUTO_TEST_CASE(an_unknown_stack_is_rejected_with_the_expected_names) {
     const std::map<std::string, std::string> texts{
-        {"chaching_pool", "found \"chaching_pool\", expected " + placements(" or ") +
-                              ", slot_pool, or caching_pool or segment_cache or growing_pool or mixed or lazy, these "
-                              "alone or as FRONT/PLACEMENT, did you mean \"caching_pool\"?"},
+        {"chaching_pool",
+         "found \"chaching_pool\", expected " + placements(" or ") +
+             ", slot_pool or segmented, or caching_pool or segment_cache or growing_pool or mixed or lazy "
+             "or linear_regions or interleaving_regions, these alone or as FRONT/PLACEMENT, did you mean "
+             "\"caching_pool\"?"},
         {"first_fit/best_fit", "found \"first_fit/best_fit\", expected before the / caching_pool or segment_cache or "
-                               "growing_pool or mixed or lazy"},
+                               "growing_pool or mixed or lazy or linear_regions or interleaving_regions"},
         {"/best_fit", "found \"/best_fit\", expected before the / caching_pool or segment_cache or growing_pool or "
-                      "mixed or lazy"},
+                      "mixed or lazy or linear_regions or interleaving_regions"},
         {"mixed/", "found \"mixed/\", expected after the / " + placements(" or ")},
         {"mixed/slot_pool", "found \"mixed/slot_pool\", expected after the / " + placements(" or ")},
         {"slot_pool/first_fit", "found \"slot_pool/first_fit\", expected slot_pool alone: this front has no placement"},
@@ -136,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_free_of_what_is_not_live_or_of_another_size_changes_nothi
     for (const bool validate : {false, true})
         for (const tla_stack_policy policy : all_policies()) {
             const tla_front front = tla_stack_front(policy);
-            if ((front == TLA_FRONT_NONE || front == TLA_FRONT_LAZY) && !validate) continue; // trusts (ADR-0048 D2)
+            if ((front == TLA_FRONT_NONE || front >= TLA_FRONT_LAZY) && !validate) continue; // trusts (ADR-0048 D2)
             BOOST_TEST_CONTEXT(name_of(policy) << (validate ? ", validated" : "")) {
                 tla_stack_config config = config_of(policy, 64 * MiB);
                 config.validate = validate;
@@ -266,6 +270,21 @@ BOOST_AUTO_TEST_CASE(sizes_that_a_front_does_not_support_are_rejected) {
     config.sizes.initial = 0;
     config.sizes.commit = 3 << 19;
     refused(config, "a commit of 1572864 bytes: must be a multiple of a chunk, 1048576");
+    for (const tla_front front : {TLA_FRONT_SEGMENTED, TLA_FRONT_LINEAR_REGIONS, TLA_FRONT_INTERLEAVING_REGIONS}) {
+        config = config_of(over_first_fit(front), 10 * MiB);
+        config.alignment = 2 * MiB;
+        config.sizes.segment = 3 * MiB;
+        refused(config, "segments of 3145728 bytes: must be a multiple of the alignment, 2097152");
+        config.alignment = 1;
+        config.sizes.segment = 2560; // 4,096 of them, but a border may cut two more
+        refused(config, "segments of 2560 bytes in a memory of 10485760: must be at most 4096 segments");
+        config.sizes.segment = MiB;
+        config.base = MiB;
+        refused(config, "segments begin at 1048576: must begin at 0");
+    }
+    config = config_of(over_first_fit(TLA_FRONT_SEGMENTED), 10 * MiB);
+    config.sizes.chunk_ps = 1;
+    refused(config, "0 initial bytes: must be at least 1");
     config = config_of(over_first_fit(TLA_FRONT_SEGMENT_CACHE), 10 * MiB);
     config.sizes.segment = MiB;
     refused(config,
@@ -305,11 +324,16 @@ BOOST_AUTO_TEST_CASE(a_front_may_stand_over_a_list_that_a_snapshot_left) {
     tla_stack_trim(s.stack.get(), nullptr, nullptr);
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.used, 1000u);
     BOOST_CHECK_EQUAL(tla_stack_get_stats(s.stack.get()).memory.free_blocks, 1u);
-    for (const tla_front front : {TLA_FRONT_SLOT_POOL, TLA_FRONT_MIXED, TLA_FRONT_LAZY}) {
+    for (int number = 0; number < TLA_FRONT_COUNT; number++) {
+        const auto front = static_cast<tla_front>(number);
+        if (!tla_front_has_own_lists(front)) continue;
         one none(front);
         BOOST_CHECK_EQUAL(tla_stack_restore(none.stack.get(), text, length, &error), TLA_UNSUPPORTED);
     }
-    BOOST_CHECK_EQUAL(error.text, "lazy cannot restore the snapshot of a free list");
+    BOOST_CHECK_EQUAL(error.text, "interleaving_regions cannot restore the snapshot of a free list");
+    for (const tla_front front : {TLA_FRONT_NONE, TLA_FRONT_CACHING_POOL, TLA_FRONT_COUNT})
+        BOOST_CHECK(!tla_front_has_own_lists(front) && !tla_front_grows(front));
+    BOOST_CHECK(tla_front_has_own_lists(TLA_FRONT_SLOT_POOL) && tla_front_has_own_lists(TLA_FRONT_LAZY));
 }
 
 BOOST_AUTO_TEST_CASE(trim_gives_back_what_is_wholly_free_and_keeps_what_lives) {

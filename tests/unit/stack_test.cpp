@@ -5,6 +5,8 @@
 
 #include "tlmalloc/cache/buffer_pools.h"
 #include "tlmalloc/cache/driver_pools.h"
+#include "tlmalloc/cache/regions.h"
+#include "tlmalloc/cache/segmented_memory.h"
 #include "trace/trace.h"
 
 #include <cstring>
@@ -143,6 +145,64 @@ struct mixed : pool {
     tla_arena *buffers = nullptr;
 };
 
+struct segmented : pool {
+    explicit segmented(const tla_stack_config &c) : pool(c) {
+        const tla_segmented_config own{c.capacity, c.capacity, c.sizes.segment ? c.sizes.segment : 20 * MiB,
+                                       c.alignment ? c.alignment : 1, 1};
+        BOOST_REQUIRE_EQUAL(tla_segmented_create(&own, &made), TLA_OK);
+    }
+    ~segmented() override { tla_segmented_destroy(made), tla_arena_destroy(arena); }
+    tla_status alloc(const tla_stack_request &r, tla_block &granted, tla_work &work) override {
+        return tla_segmented_alloc(made, r.nbytes, 1, &granted, &work);
+    }
+    tla_status free(tla_block asked, tla_block, tla_work &work) override {
+        return tla_segmented_free(made, asked, &work);
+    }
+    tla_segmented_memory *made = nullptr;
+};
+
+// Arenas one behind the other: the bytes before the border in regions and a rest, and so those behind it.
+struct regions : pool {
+    explicit regions(const tla_stack_config &c) : pool(c) {
+        const std::uint64_t size = c.sizes.segment ? c.sizes.segment : 20 * MiB;
+        for (std::uint64_t begin = 0; begin < c.capacity;) {
+            const std::uint64_t border = begin < c.sizes.initial ? c.sizes.initial : c.capacity;
+            tla_arena_config range{};
+            range.base = begin;
+            range.capacity = std::min(size, border - begin);
+            range.policy = tla_stack_placement(c.policy);
+            range.alignment = c.alignment;
+            arenas.push_back(nullptr);
+            BOOST_REQUIRE_EQUAL(tla_arena_create(&range, &arenas.back()), TLA_OK);
+            begin += range.capacity;
+        }
+        const tla_arena_set all{arenas.data(), static_cast<std::uint32_t>(arenas.size())};
+        const bool linear = tla_stack_front(c.policy) == TLA_FRONT_LINEAR_REGIONS;
+        BOOST_REQUIRE_EQUAL(tla_regions_create(&all, linear ? TLA_REGIONS_LINEAR : TLA_REGIONS_INTERLEAVING, &made),
+                            TLA_OK);
+    }
+    ~regions() override {
+        tla_regions_destroy(made);
+        for (tla_arena *of : arenas)
+            tla_arena_destroy(of);
+        tla_arena_destroy(arena);
+    }
+    tla_status alloc(const tla_stack_request &r, tla_block &granted, tla_work &work) override {
+        tla_region_block block{};
+        const tla_status status = tla_regions_alloc(made, r.nbytes, 1, &block, &work);
+        granted = block.block;
+        return status;
+    }
+    tla_status free(tla_block asked, tla_block, tla_work &work) override {
+        std::uint32_t at = 0;
+        while (at + 1 < arenas.size() && tla_arena_get_config(arenas[at + 1]).base <= asked.offset)
+            at++;
+        return tla_regions_free(made, {at, asked}, &work);
+    }
+    std::vector<tla_arena *> arenas{};
+    tla_regions *made = nullptr;
+};
+
 struct alone : pool {
     using pool::pool;
     ~alone() override { tla_arena_destroy(arena); }
@@ -160,6 +220,11 @@ std::unique_ptr<pool> pool_of(const tla_stack_config &config) {
         return std::make_unique<slots>(config);
     case TLA_FRONT_MIXED:
         return std::make_unique<mixed>(config);
+    case TLA_FRONT_SEGMENTED:
+        return std::make_unique<segmented>(config);
+    case TLA_FRONT_LINEAR_REGIONS:
+    case TLA_FRONT_INTERLEAVING_REGIONS:
+        return std::make_unique<regions>(config);
     default:
         return std::make_unique<alone>(config);
     }
@@ -313,6 +378,7 @@ BOOST_AUTO_TEST_CASE(with_an_alignment_and_other_sizes_too) {
             config.sizes.slot = 256 * KiB;
             config.sizes.segment = 1280 * KiB;
             config.sizes.buffers = 3 * MiB;
+            config.sizes.initial = 4 * MiB;
             play_random(config, 5000, alignment);
         }
 }

@@ -32,6 +32,10 @@ typedef struct tla_segmented_config {
 tla_status tla_segmented_create(const tla_segmented_config *config, tla_segmented_memory **memory);
 void tla_segmented_destroy(tla_segmented_memory *memory); /* NULL is allowed */
 
+/* Returns the bytes of the segment that begins at `begin`, of a plan whose members are multiples of granules; 0 at its
+ * end. */
+uint64_t tla_segmented_piece(const tla_segmented_config *config, uint64_t begin);
+
 /* Allocates n blocks of nbytes each, all or none: as many from each free block as it holds, in the order of addresses.
  * n = 0 does nothing. TLA_OUT_OF_RANGE for a size that no planned segment can hold. Other errors are those of
  * tla_arena_alloc; TLA_EXHAUSTED if fewer bytes are free than all blocks need, else TLA_FRAGMENTED. After an error
@@ -53,6 +57,9 @@ tla_status tla_segmented_attempted(tla_segmented_memory *memory, bool success, u
 /* Planned segments, and those that have appeared. */
 uint32_t tla_segmented_planned(const tla_segmented_memory *memory);
 uint32_t tla_segmented_present(const tla_segmented_memory *memory);
+
+/* Returns the bytes of the largest planned segment: no larger request is ever served. */
+uint64_t tla_segmented_largest(const tla_segmented_memory *memory);
 
 /* Returns a segment that has appeared, for reading. */
 const tla_arena *tla_segmented_arena(const tla_segmented_memory *memory, uint32_t segment);

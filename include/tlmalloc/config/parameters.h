@@ -212,7 +212,7 @@ typedef struct tla_host_parameters {
     tla_lockstep_scope lockstep;         /* controller.lockstep: the component that places blocks in the HBM slices */
     uint64_t hbm_slice;                  /* bytes of a PE's slice */
     uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_memory_kind c */
-    uint32_t segment_fronts;             /* the memories among `fronts` with segment_cache */
+    uint32_t segment_fronts;             /* the memories among `fronts` with segment_cache or segmented */
     tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
     tla_host_pool pool;                  /* host.pool */
     uint64_t memory;                     /* host_memory.capacity: bytes of the host's memory; 0: no memory */

@@ -101,7 +101,7 @@ typedef struct tla_controller_counts {
     uint64_t not_resumed;        /* commands of moves to the MMUs that had to be undone, and could not be */
     uint64_t not_owner;          /* rejected because of the sender's address space */
     uint64_t engine_differences; /* the answer of the engine differs from the core's */
-    uint64_t commits;            /* commits of a memory that grows (front `lazy`) */
+    uint64_t commits;            /* commits of a memory that grows (tla_front_grows) */
     uint64_t passes;             /* over objects under keys, because of the watermark */
     uint64_t nodes_visited, driver_calls;
 } tla_controller_counts;
@@ -147,8 +147,7 @@ tla_status tla_controller_create(const tla_controller_config *config, tla_contro
 /* NULL is allowed. */
 void tla_controller_destroy(tla_controller *controller);
 
-/* Brings the controller back to the state after its creation. Memories with the front `lazy` grow from at_ps on. Counts
- * stay. */
+/* Brings the controller back to the state after its creation. Memories that grow do so from at_ps on. Counts stay. */
 void tla_controller_reset(tla_controller *controller, uint64_t at_ps);
 
 /* Creates the memories if they do not exist yet. TLA_NO_HOST_MEMORY; the next call tries again. */
@@ -160,8 +159,9 @@ tla_status tla_controller_begin(tla_controller *controller);
 tla_status tla_controller_restore(tla_controller *controller, tla_memory_kind memory, const char *name,
                                   const char *text, size_t length, tla_error *error);
 
-/* Executes due work, one item per call. The first function executes the next commit of a memory that grows, due at
- * until_ps at the latest. The second ends pins that hold until before until_ps, for the block where they end first.
+/* Executes due work, one item per call. The first function executes the next commit of a memory that grows, or an
+ * attempt of `segmented` that fails, due at until_ps at the latest. The second ends pins that hold until before
+ * until_ps, for the block where they end first.
  * *at_ps is the time of the work. TLA_NOT_FOUND: no work is due. TLA_NO_HOST_MEMORY, or a block that the memory does
  * not accept back: the work stays due. */
 tla_status tla_controller_commit(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,

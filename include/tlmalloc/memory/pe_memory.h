@@ -206,8 +206,8 @@ tla_status tla_pe_memory_follow(tla_pe_memory *memory, tla_memory_kind kind, uin
 tla_list_in_memory *tla_pe_memory_traffic(tla_pe_memory *memory, tla_memory_kind kind);
 
 /* As tla_arena_drive, for a memory's list; the engine's offsets begin at the memory's first byte. TLA_UNSUPPORTED also
- * with a front that keeps lists of its own (slot_pool, mixed, lazy), and where the list is followed. Following the list
- * is TLA_UNSUPPORTED from then on. *error names the memory. */
+ * with a front that keeps lists of its own (tla_front_has_own_lists), and where the list is followed. Following the
+ * list is TLA_UNSUPPORTED from then on. *error names the memory. */
 tla_status tla_pe_memory_drive(tla_pe_memory *memory, tla_memory_kind kind, const tla_engine *engine, uint64_t nodes,
                                tla_error *error);
 

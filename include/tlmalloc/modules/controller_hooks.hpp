@@ -30,7 +30,7 @@ class controller_hooks {
             counted;
     };
 
-    // Called, if set, after every commit of a memory that grows by itself (front `lazy`): the memory, its free list,
+    // Called, if set, after every commit of a memory that grows by itself (tla_front_grows): the memory, its free list,
     // and the time in ps at which the commit is done. It must neither wait nor send commands.
     std::function<void(tla_memory_kind, const tla_arena_stats &, std::uint64_t done_ps)> grown;
 

@@ -11,6 +11,10 @@
  * slot_pool      slots of one size; works alone, without a placement (buffer_pools.h, LMCache)
  * mixed          by format: tensors in one region, plain buffers in a second one (buffer_pools.h, LMCache)
  * lazy           the placement, in a range that is committed in the background of time (buffer_pools.h, LMCache)
+ * segmented      first fit in segments, which no block crosses and which appear in the background of time; works alone
+ *                (segmented_memory.h, LMCache)
+ * linear_regions, interleaving_regions
+ *                the placement in each of several regions, asked in the order of a policy (regions.h, LMCache)
  *
  * A memory controller uses one stack for each of its memories (pe_memory.h), and `tlmalloc replay` replays traces on
  * one stack. Both use the same names: model/stack/stack_policy.c has the one list. Not thread safe; one owner at a
@@ -33,6 +37,9 @@ typedef enum tla_front {
     TLA_FRONT_SLOT_POOL,
     TLA_FRONT_MIXED,
     TLA_FRONT_LAZY,
+    TLA_FRONT_SEGMENTED,
+    TLA_FRONT_LINEAR_REGIONS,
+    TLA_FRONT_INTERLEAVING_REGIONS,
     TLA_FRONT_COUNT
 } tla_front;
 
@@ -48,6 +55,12 @@ static inline tla_front tla_stack_front(tla_stack_policy policy) {
 static inline tla_policy tla_stack_placement(tla_stack_policy policy) {
     return (tla_policy)(policy & 0xff);
 }
+
+/* Returns whether a front keeps lists of its own, with no list below it. */
+bool tla_front_has_own_lists(tla_front front);
+
+/* Returns whether the memory of a front can grow (tla_stack_next_growth). */
+bool tla_front_grows(tla_front front);
 
 /* Returns whether the number consists of an existing front and an existing placement. */
 bool tla_stack_policy_exists(tla_stack_policy policy);
@@ -70,19 +83,24 @@ tla_status tla_stack_policy_parse(const char *text, tla_stack_policy *policy, tl
 typedef struct tla_front_sizes {
     uint64_t segment;  /* segment_cache: bytes of a segment for requests from 1/20 up to 1/2 of it. Smaller requests
                           share segments of 1/10 of it. A larger request has its own segment, a multiple of 1/10 of it.
-                          The value is a multiple of 10 KiB; 0: 20 MiB, as in PyTorch */
+                          The value is a multiple of 10 KiB; 0: 20 MiB, as in PyTorch. segmented and regions: bytes of
+                          a segment or region, a multiple of the alignment. The initial bytes and the others are each
+                          cut into such pieces and a rest, at most 4,096 */
     uint64_t slot;     /* slot_pool: bytes of a slot; the capacity is a multiple of it, of at most 2^24 slots */
     uint64_t buffers;  /* mixed: bytes at the end of the range, reserved for plain buffers; less than the range */
     uint64_t initial;  /* lazy: bytes committed from the beginning; at most the range. The range, initial and commit are
-                          then multiples of chunk */
+                          then multiples of chunk. segmented: bytes of the segments from the beginning, at least 1.
+                          regions: a border. Both round it up to the alignment, and cut it to the range */
     uint64_t chunk;    /* lazy: bytes pinned in one step; a multiple of the alignment */
     uint64_t commit;   /* lazy: bytes added to the range in one step; the last step may add fewer */
-    uint64_t chunk_ps; /* lazy: time to pin a chunk, starting at time 0. 0: the whole range exists from the beginning,
-                          and the other three settings have no effect */
+    uint64_t chunk_ps; /* lazy: time to pin a chunk, starting at time 0. segmented: time of an attempt to add a segment.
+                          0: the whole range exists from the beginning; lazy ignores the three settings above then,
+                          segmented ignores initial */
+    uint64_t failures; /* segmented: attempts that fail before each segment appears; from 3 on growth ends */
 } tla_front_sizes;
 
 typedef struct tla_stack_config {
-    uint64_t base, capacity; /* as in tla_arena_config; base 0 with slot_pool and mixed */
+    uint64_t base, capacity; /* as in tla_arena_config; base 0 with slot_pool, mixed, segmented and regions */
     tla_stack_policy policy;
     uint64_t alignment; /* as in tla_arena_config; a front also rounds requests up to it first */
     bool validate;      /* frees are checked, and errors name the owner: tla_stack_last_error */
@@ -97,9 +115,9 @@ typedef struct tla_stack_request {
 } tla_stack_request;
 
 typedef struct tla_stack_stats {
-    tla_arena_stats memory; /* capacity: for lazy the committed bytes; used: in live blocks, as granted; free: capacity
-                               - used, including the front's kept bytes; largest_free, free_blocks: of the list below
-                               the front (slot pool: of its slots) */
+    tla_arena_stats memory; /* capacity: for lazy and segmented the bytes that are there; used: in live blocks, as
+                               granted; free: capacity - used, including the front's kept bytes; largest_free,
+                               free_blocks: of the list below the front (slot pool: of its slots) */
     uint64_t held; /* bytes of `free` that the front has allocated from the list below it and keeps, including rounding
                       (buddies, the alignment) */
     uint64_t peak_reserved; /* maximum number of bytes that the front had allocated from the list at one time; without a
@@ -122,13 +140,13 @@ void tla_stack_destroy(tla_stack *stack);
 /* Returns the current configuration: alignment and sizes.segment are never 0. */
 const tla_stack_config *tla_stack_get_config(const tla_stack *stack);
 
-/* Finds the time of the next growth of the range, which may already have passed and wait for tla_stack_advance. Returns
- * false, with *when_ps unchanged, when the range does not grow any more: after the last commit of lazy, and with every
- * other front. */
+/* Finds the time of the next growth of the range, or of the end of an attempt that fails. It may already have passed
+ * and wait for tla_stack_advance. Returns false, with *when_ps unchanged, when the range does not grow any more: after
+ * the last commit of lazy, the last segment or the last attempt of segmented, and with every other front. */
 bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps);
 
-/* Commits the chunks that are pinned by now_ps. An earlier time than before changes nothing: memory never shrinks.
- * TLA_NO_HOST_MEMORY: nothing has changed. */
+/* Commits the chunks that are pinned by now_ps, and makes the attempts that end by then. An earlier time than before
+ * changes nothing: memory never shrinks. TLA_NO_HOST_MEMORY: nothing has changed. */
 tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);
 
 /* Allocates a block; *granted is the allocated range, at least the requested bytes. Errors:
@@ -136,6 +154,7 @@ tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);
  * - TLA_INVALID_ARGUMENT for 0 bytes and for a format that no front accepts.
  * - TLA_EXHAUSTED, TLA_FRAGMENTED and TLA_LIMIT when the request does not fit. A request larger than every slot returns
  *   one of the first two.
+ * - TLA_OUT_OF_RANGE for a request that is larger than every segment that segmented will ever have.
  * - With a front over a placement TLA_FRAGMENTED means that enough bytes are free, including the front's kept bytes. No
  *   trim joins them into one block.
  * - Otherwise the front's own error.
@@ -195,14 +214,14 @@ void tla_stack_set_owner(tla_stack *stack, tla_owner owner);
  * tla_arena_find use it. NULL without validation. */
 const tla_arena *tla_stack_live(const tla_stack *stack);
 
-/* Returns the list below the front, or the only list; NULL for slot_pool, mixed and lazy. The list's blocks are those
- * that the front has allocated. */
+/* Returns the list below the front, or the only list; NULL for fronts with lists of their own. The list's blocks are
+ * those that the front has allocated. */
 tla_arena *tla_stack_arena(tla_stack *stack);
 
 /* Restores the list below an unused front, or the placement alone, from a snapshot (arena.h). Below a front, the blocks
- * of the snapshot stay used forever. TLA_UNSUPPORTED for slot_pool, mixed and lazy, TLA_BUSY when the front has blocks;
- * else as tla_arena_restore. After an error nothing has changed, except after TLA_NO_HOST_MEMORY with a front and
- * validation. */
+ * of the snapshot stay used forever. TLA_UNSUPPORTED for fronts with lists of their own, TLA_BUSY when the front has
+ * blocks; else as tla_arena_restore. After an error nothing has changed, except after TLA_NO_HOST_MEMORY with a front
+ * and validation. */
 tla_status tla_stack_restore(tla_stack *stack, const char *text, size_t length, tla_error *error);
 
 /* --- Watching ---

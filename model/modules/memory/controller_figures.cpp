@@ -5,9 +5,10 @@
 
 namespace tlmalloc {
 
-static bool has_front(const tla_pe_memory_config &config, tla_memory_kind kind, bool any, tla_front which) {
-    const tla_front front = tla_stack_front(tla_pe_memory_stack_config(&config, kind).policy);
-    return tla_pe_memory_bytes(&config, kind) > 0 && (any ? front != TLA_FRONT_NONE : front == which);
+// The front of a memory; none of a memory that is not there.
+static tla_front front_if_any(const tla_pe_memory_config &config, tla_memory_kind kind) {
+    if (tla_pe_memory_bytes(&config, kind) == 0) return TLA_FRONT_NONE;
+    return tla_stack_front(tla_pe_memory_stack_config(&config, kind).policy);
 }
 
 memory_controller::figures::figures(memory_controller &of) : of_(of) {
@@ -16,8 +17,8 @@ memory_controller::figures::figures(memory_controller &of) : of_(of) {
         const auto kind = static_cast<tla_memory_kind>(number);
         of_memory &m = memories_[kind];
         const bool has = tla_pe_memory_bytes(&config, kind) > 0;
-        m.has_front = has_front(config, kind, true, TLA_FRONT_NONE);
-        m.grows = has_front(config, kind, false, TLA_FRONT_LAZY);
+        m.has_front = front_if_any(config, kind) != TLA_FRONT_NONE;
+        m.grows = tla_front_grows(front_if_any(config, kind));
         m.used = add(kind, "used_bytes", 48, has);
         m.largest_free = add(kind, "largest_free_bytes", 48, has);
         m.free_blocks = add(kind, "free_blocks", 32, has);

@@ -129,7 +129,7 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
             parts.back().statistics.push_back({"proven_largest_bytes", s.arena.proven_largest, "bytes",
                                                "of the largest free block, as the bins prove"});
         }
-        if (has && front_of(config_.memory, kind) == TLA_FRONT_LAZY) {
+        if (has && tla_front_grows(front_of(config_.memory, kind))) {
             parts.back().statistics.push_back(
                 {"committed_bytes", s.arena.capacity, "bytes", "of the memory, committed until now"});
             parts.back().statistics.push_back({"commits", s.commits, "commits", "that added memory"});

@@ -18,7 +18,7 @@ namespace tlmalloc {
 memory_controller::work::work(memory_controller &of) : of_(of) {
     for (const tla_memory_kind kind : of.memory_kinds())
         grows_ =
-            grows_ || tla_stack_front(tla_pe_memory_stack_config(&of.config_.memory, kind).policy) == TLA_FRONT_LAZY;
+            grows_ || tla_front_grows(tla_stack_front(tla_pe_memory_stack_config(&of.config_.memory, kind).policy));
     set_watch({});
     if (!grows_) return;
     sc_core::sc_spawn_options method;

@@ -95,13 +95,13 @@ host_memory::host_memory(sc_core::sc_module_name name, const tla_config &config)
     controller.host_memory.bind(memory.in);
 }
 
-// Blocks that cannot be joined into one are no leak: buddies, slots, regions of two kinds. The host sees of TCMs only
+// Blocks that cannot be joined into one are no leak: buddies, slots, several ranges. The host sees of TCMs only
 // those whose front it trims.
 static bool has_many_free_blocks(const tla_config &c) {
     const tla_pe_memory_config &m = c.controller.memory;
     const auto is_many = [](tla_stack_policy p) {
         const tla_front front = tla_stack_front(p);
-        return tla_stack_placement(p) == TLA_BUDDY || front == TLA_FRONT_SLOT_POOL || front == TLA_FRONT_MIXED;
+        return tla_stack_placement(p) == TLA_BUDDY || (front != TLA_FRONT_LAZY && tla_front_has_own_lists(front));
     };
     for (const tla_memory_part &part : m.of)
         if (&part != &m.of[TLA_TCM] && is_many(part.policy)) return true;

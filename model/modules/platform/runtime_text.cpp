@@ -45,8 +45,15 @@ bool of_controller(std::uint32_t opcode) {
 
 } // namespace
 
+bool fits_never(const tla_completion &completion) {
+    return completion.status == TLA_OUT_OF_RANGE && completion.opcode == TLA_OP_ALLOC;
+}
+
 std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
                      std::uint64_t reserved, const segment_key &segmented) {
+    if (fits_never(completion))
+        return what + " overflow: requested " + std::to_string(nbytes) +
+               " bytes, more than a segment will ever have: " + "increase " + segmented.text;
     const bool of_alloc = completion.opcode == TLA_OP_ALLOC || completion.opcode == TLA_OP_EVICT;
     const std::uint64_t trimmed = of_alloc ? completion.value : 0;
     const std::uint64_t takes = of_alloc ? std::max(completion.nbytes, nbytes) : nbytes;
@@ -67,7 +74,8 @@ std::string shortage(const std::string &what, const tla_completion &completion, 
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
                    std::uint64_t reserved, const segment_key &segmented) {
     const unsigned correlation = completion.correlation_id, request = completion.request_id;
-    const bool out_of_memory = completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED;
+    const bool out_of_memory =
+        completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED || fits_never(completion);
     if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
         return tla_error_set(error, TLA_LIMIT,
                              "%s: the free list has no node for another block: controller.list_reserve or "

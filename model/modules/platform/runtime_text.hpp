@@ -15,7 +15,7 @@ std::string place_of(tla_memory_kind memory, const pe_location &pe);
 // Returns why a command was rejected: a busy module answers with a bus error, a fault plan with TLA_BUSY.
 const char *refusal_text(tla_status status);
 
-// The key of a memory's segments; "" for a memory without segment_cache.
+// The key of a memory's segments; "" for a memory without segment_cache and segmented.
 struct segment_key {
     std::string text;
 };
@@ -36,8 +36,11 @@ tla_status explain_move(tla_error *error, const std::string &what, const tla_com
 // has found no room for a page table, and the keys that help.
 tla_status explain_map(tla_error *error, const std::string &what, const tla_completion &completion);
 
-// Returns only the text, for a completion of status TLA_EXHAUSTED or TLA_FRAGMENTED: "TCM overflow: requested ...".
-// `segmented`: the memory has segment_cache in front, whose segments may be too large.
+// Returns whether no segment of the memory will ever be as large as the request.
+bool fits_never(const tla_completion &completion);
+
+// Returns only the text, for a completion of status TLA_EXHAUSTED or TLA_FRAGMENTED, or that fits never: "TCM overflow:
+// requested ...". `segmented`: the memory has segments, which may be too large or too small.
 std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
                      std::uint64_t reserved, const segment_key &segmented = {});
 
