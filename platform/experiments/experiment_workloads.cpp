@@ -1,5 +1,6 @@
 // The workloads of experiments.
 #include "experiments/experiment_dma.hpp"
+#include "experiments/experiment_engine.hpp"
 
 #include <algorithm>
 
@@ -225,6 +226,7 @@ static std::vector<experiment_workload> &all_workloads() {
         compactions(),
         composites(),
         energies(),
+        engines(),
         first_touches(),
         mooncake_tables(),
         oversubscription(),

@@ -64,11 +64,11 @@ void add_experiments() {
     using namespace tlmalloc;
 #if TLMALLOC_HAS_SERVING
     for (const auto workload : {prefix_caches, prefix_evictions, reservations, layer_types, serving_managers,
-                                serving_rules, measured_runs, serving_blocks})
+                                serving_rules, measured_runs, serving_blocks, request_engines})
         add_experiment_workload(workload());
 #else
     for (const char *const name : {"prefix_cache", "prefix_eviction", "kv_memory", "layer_types", "serving",
-                                   "serving_rules", "measured_run", "serving_blocks"}) {
+                                   "serving_rules", "measured_run", "serving_blocks", "engine_requests"}) {
         experiment_workload workload{};
         workload.name = name;
         workload.missing = no_serving;

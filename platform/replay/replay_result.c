@@ -56,7 +56,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static replay_latency summarize(uint64_t *latencies, size_t n) {
+replay_latency replay_latency_of(uint64_t *latencies, size_t n) {
     if (n == 0) return (replay_latency){0};
     qsort(latencies, n, sizeof *latencies, by_value);
     replay_latency latency = {
@@ -68,8 +68,8 @@ static replay_latency summarize(uint64_t *latencies, size_t n) {
 
 void replay_result_finish(replay_result *result) {
     if (!result->timed) return;
-    result->latency = summarize(result->latencies, (size_t)result->allocs);
-    result->free_latency = summarize(result->free_latencies, (size_t)result->frees);
+    result->latency = replay_latency_of(result->latencies, (size_t)result->allocs);
+    result->free_latency = replay_latency_of(result->free_latencies, (size_t)result->frees);
 }
 
 static double missing_part(uint64_t part, uint64_t whole) {

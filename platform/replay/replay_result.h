@@ -67,6 +67,9 @@ void replay_result_alloc(replay_result *result, const alloc_trace *trace, size_t
 tla_error *replay_result_failure(replay_result *result, size_t index, uint64_t nodes_visited);
 void replay_result_free(replay_result *result, const alloc_trace *trace, size_t index);
 
+/* Returns the percentiles of n latencies, and sorts them; all 0 without one. */
+replay_latency replay_latency_of(uint64_t *latencies, size_t n);
+
 /* Latencies to percentiles. */
 void replay_result_finish(replay_result *result);
 

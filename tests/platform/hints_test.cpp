@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_word_in_an_experiment_gets_the_nearest_one) {
         {{"reproduce", scratch.write("1.yaml", "nmae: s\n")},
          "unknown key \"nmae\", expected name, about, unit, platform, "
          "set, workload, with, figures, long or rows, did you mean \"name\"?"},
-        {{"reproduce", scratch.write("2.yaml", "workload: sream\n")}, "serving_blocks, did you mean \"stream\"?"},
+        {{"reproduce", scratch.write("2.yaml", "workload: sream\n")}, "engine_requests, did you mean \"stream\"?"},
         {{"reproduce", scratch.write("3.yaml", "name: s\nunit: u\nworkload: stream\nwith: {byts: 1 KiB}\n" + rows)},
          "unknown parameter byts of workload stream, did you mean \"bytes\"?"},
         {{"reproduce", scratch.write("4.yaml", "name: s\nunit: u\nworkload: stream\nwith: {bytes: 1 KiB}\nrows:\n"

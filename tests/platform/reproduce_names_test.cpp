@@ -74,17 +74,17 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused(stream("note: &a x"), ":7:22: error: found the anchor \"a\", expected none");
     check_refused("name: s\nunit: u\nworkload: stream\nrows: [x]\n",
                   ":4:8: error: rows: found \"x\", expected a mapping with keys such as label");
-    check_refused(
-        "name: s\nworkload: streams\n",
-        ":2:11: error: workload: found \"streams\", expected one of stream, "
-        "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-        "transfers, all_reduce, compaction, composite, energy, first_touch, mooncake_rows, oversubscription, segments, "
-        "transformer_block, "
-        "transformer_beside_moves, "
-        "transformer_heaps, training, network, program, "
-        "prefix_cache, prefix_eviction, kv_memory, layer_types, serving, serving_rules, measured_run, "
-        "serving_blocks, did you "
-        "mean \"stream\"?");
+    check_refused("name: s\nworkload: streams\n",
+                  ":2:11: error: workload: found \"streams\", expected one of stream, "
+                  "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
+                  "transfers, all_reduce, compaction, composite, energy, engine, first_touch, mooncake_rows, "
+                  "oversubscription, segments, "
+                  "transformer_block, "
+                  "transformer_beside_moves, "
+                  "transformer_heaps, training, network, program, "
+                  "prefix_cache, prefix_eviction, kv_memory, layer_types, serving, serving_rules, measured_run, "
+                  "serving_blocks, engine_requests, did you "
+                  "mean \"stream\"?");
     check_refused(stream("set: {mmu.walks: flat}"),
                   ":7:33: error: \"mmu.walks=flat\": unknown key \"mmu.walks\", did you mean \"mmu.walk\"?");
     check_refused(stream("with: {bytes: 1}"),

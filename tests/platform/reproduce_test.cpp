@@ -110,10 +110,26 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     BOOST_REQUIRE(report);
     const row_counts counts = check_rows(report);
     json_decref(report);
-    for (const char *name : {"compaction", "compaction_aged", "compaction_laws", "compaction_sweep", "faults",
-                             "faults_oversubscription", "kernbench_kernels", "map_visibility", "serving_goldens",
-                             "serving_layer_types", "serving_measured", "serving_eviction", "serving_prefix_cache",
-                             "serving_reservation", "energy", "vattention_spike", "walker_ceilings", "xtrain_scaling"})
+    for (const char *name : {"compaction",
+                             "compaction_aged",
+                             "compaction_laws",
+                             "compaction_sweep",
+                             "engines",
+                             "engines_hour",
+                             "faults",
+                             "faults_oversubscription",
+                             "kernbench_kernels",
+                             "map_visibility",
+                             "serving_goldens",
+                             "serving_layer_types",
+                             "serving_measured",
+                             "serving_eviction",
+                             "serving_prefix_cache",
+                             "serving_reservation",
+                             "energy",
+                             "vattention_spike",
+                             "walker_ceilings",
+                             "xtrain_scaling"})
         BOOST_CHECK_MESSAGE(contains(counts.names, name), counts.names);
     BOOST_CHECK_GE(counts.bounded, 9u);
     for (const char *standing : {"none, ", "published, ", "closed form, ", "input, "})

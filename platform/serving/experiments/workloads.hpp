@@ -14,6 +14,7 @@ experiment_workload serving_managers(); // managers.cpp
 experiment_workload serving_rules();    // rules.cpp
 experiment_workload measured_runs();    // measured.cpp
 experiment_workload serving_blocks();   // blocks.cpp
+experiment_workload request_engines();  // engine.cpp
 
 } // namespace tlmalloc
 #endif
