@@ -54,13 +54,17 @@ std::uint64_t pe_mmu::use_of_pages(const tla_command &command) {
     return use;
 }
 
+// Whether a page table found no memory.
+static bool lacks_table_memory(tla_status error) {
+    return error == TLA_EXHAUSTED || error == TLA_FRAGMENTED;
+}
+
 // Errors from which the sender of a page fault learns. Two controllers may give the same page. A page makes room for a
 // table when it leaves.
 bool pe_mmu::sender_expects(const tla_command &command, tla_status error) const {
     if (command.opcode != TLA_OP_MAP || config_.unmapped != TLA_UNMAPPED_DEMAND) return false;
-    const bool has_no_room = error == TLA_EXHAUSTED || error == TLA_FRAGMENTED;
     return (error == TLA_OVERLAP && config_.fault_handler == TLA_FAULT_HANDLER_CONTROLLER) ||
-           (has_no_room && config_.evicted_page > 0);
+           (lacks_table_memory(error) && config_.evicted_page > 0);
 }
 
 // Completes a command that has been decided, after bus_ps of transactions: charges its other work, and answers.
@@ -68,9 +72,11 @@ std::uint64_t pe_mmu::complete(unsigned port, const tla_command &command, std::u
                                std::uint64_t bus_ps, tla_status status, const tla_work &work, const tla_error &error) {
     tla_completion completion = control_window::answer_to(command, status);
     if (completion.status) {
+        const char *where = lacks_table_memory(status) ? " in the PE's slice of HBM" : "";
         if (!sender_expects(command, status))
-            SC_REPORT_WARNING("/tlmalloc/pe_mmu/command",
-                              (std::string(name()) + ": " + error.text + control_window::ids_of(command)).c_str());
+            SC_REPORT_WARNING(
+                "/tlmalloc/pe_mmu/command",
+                (std::string(name()) + ": " + error.text + where + control_window::ids_of(command)).c_str());
     } else {
         completion.nbytes = command.count;
         completion.value = use_of_pages(command);
