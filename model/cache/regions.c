@@ -34,6 +34,7 @@ tla_status tla_regions_create(const tla_arena_set *arenas, tla_region_policy pol
         r->of[i].arena = arenas->arenas[i];
         r->of[i].nbytes = tla_arena_get_stats(arenas->arenas[i]).capacity;
         r->nbytes += r->of[i].nbytes;
+        r->order[i] = i;
     }
     *out = r;
     return TLA_OK;
@@ -50,23 +51,26 @@ static tla_wide sum(tla_wide a, tla_wide b) {
     return both;
 }
 
-/* Whether a region's deficit is larger than another's. The subtrahends are on the other side. */
-static bool is_before(const tla_regions *r, const ordered_region *a, const ordered_region *b) {
-    if (r->count == 0) return a->nbytes > b->nbytes;
+/* Whether a region's deficit is larger than another's, of equal ones the first. The subtrahends are on the other
+ * side. */
+static bool is_before(const tla_regions *r, uint32_t region, uint32_t other) {
+    const ordered_region *a = &r->of[region], *b = &r->of[other];
+    if (r->count == 0) return a->nbytes != b->nbytes ? a->nbytes > b->nbytes : region < other;
     const tla_wide left = sum(wide_product(a->nbytes, r->count), wide_product(b->count, r->nbytes));
     const tla_wide right = sum(wide_product(b->nbytes, r->count), wide_product(a->count, r->nbytes));
-    return left.high != right.high ? left.high > right.high : left.low > right.low;
+    if (left.high != right.high) return left.high > right.high;
+    return left.low != right.low ? left.low > right.low : region < other;
 }
 
-/* Equal regions keep their order. */
+/* From the order of the request before, which differs little. */
 static void sort(tla_regions *r) {
-    for (uint32_t i = 0; i < r->region_count; i++) {
+    if (r->policy == TLA_REGIONS_LINEAR) return;
+    for (uint32_t i = 1; i < r->region_count; i++) {
+        const uint32_t region = r->order[i];
         uint32_t at = i;
-        for (; r->policy == TLA_REGIONS_INTERLEAVING && at > 0; at--) {
-            if (!is_before(r, &r->of[i], &r->of[r->order[at - 1]])) break;
+        for (; at > 0 && is_before(r, region, r->order[at - 1]); at--)
             r->order[at] = r->order[at - 1];
-        }
-        r->order[at] = i;
+        r->order[at] = region;
     }
 }
 
