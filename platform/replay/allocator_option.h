@@ -5,7 +5,7 @@
 #include "cli/options.h"
 #include "replay/allocators.h"
 
-enum { ALLOCATOR_LIST_MAX = 64 };
+enum { ALLOCATOR_LIST_MAX = 96 };
 
 /* Allocators in an order, each once, by the names that stacks have. */
 typedef struct allocator_list {
