@@ -236,7 +236,8 @@ BOOST_AUTO_TEST_CASE(settings_without_an_rtl_engine_are_rejected_by_name) {
     const std::string expected =
         ": use first_fit, worst_fit, buddy, offset_bins or offset_bins_rounded, alone or under caching_pool, "
         "segment_cache or growing_pool";
-    for (const std::string policy : {"best_fit", "tlsf", "slot_pool", "mixed", "lazy", "caching_pool/tlsf"})
+    for (const std::string policy :
+         {"best_fit", "tlsf", "slot_pool", "mixed", "lazy", "segmented", "linear_regions", "caching_pool/tlsf"})
         BOOST_CHECK_MESSAGE(contains(refused({"controller.engine=rtl", "controller.hbm_policy=" + policy}),
                                      "controller.engine rtl does not support " + policy + expected),
                             policy);

@@ -248,6 +248,10 @@ inline std::map<std::string, showcase> special_showcases() {
                                          front + "commit=64 MiB"}
                               : settings{policy + "lazy", front + "initial=64 KiB", front + "chunk_time=100 ns",
                                          front + "commit=64 KiB", front + "chunk=16 KiB"});
+        const settings adding =
+            there + settings{policy + "segmented", front + "initial=" + (is_large ? "128 MiB" : "64 KiB"),
+                             front + "chunk_time=100 ns"};
+        all[front + "failures"] = {"1", adding, kernel};
         all[front + "segment"] = {"100 KiB", there + settings{policy + "segment_cache"}, kernel};
         all[front + "slot"] = {memory == "m_cpu" ? "8 KiB" : "64 KiB", there + settings{policy + "slot_pool"}, kernel};
         all[front + "buffers"] = {"128 KiB", there + settings{policy + "mixed"}, kernel};

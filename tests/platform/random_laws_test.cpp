@@ -129,6 +129,9 @@ void check_end(const experiment &e, const ended_run &r) {
     BOOST_REQUIRE_MESSAGE(r.result.status <= 1 && r.told.json, "status " << r.result.status << ": " << err);
     const std::string status = text_of(r.told.json.get(), "status");
     const bool refused = e.has("faults.plan", "refuse");
+    bool has_segments = false;
+    for (const char *memory : {"hbm", "tcm", "sram", "m_cpu", "host"})
+        has_segments = has_segments || e.has("controller." + std::string(memory) + "_policy", "segmented");
     BOOST_CHECK_MESSAGE(contains(r.result.out, "; leaks 0\n"), r.result.out << err);
     if (r.result.status == 0) {
         BOOST_CHECK_MESSAGE(contains(r.result.out, "result verified") || contains(r.result.out, "nothing to verify"),
@@ -138,6 +141,7 @@ void check_end(const experiment &e, const ended_run &r) {
     }
     const bool explained =
         (status == "TLA_EXHAUSTED" || status == "TLA_FRAGMENTED" || status == "TLA_LIMIT") ||
+        (status == "TLA_OUT_OF_RANGE" && has_segments) ||
         (status == "TLA_TIMEOUT" && e.has("pe.time_limit", "s") && contains(err, "more than pe.time_limit")) ||
         (status == "TLA_BUSY" && refused) ||
         (status == "TLA_BUS_ERROR" && (e.has("faults.plan", "uncorrectable") || e.has("faults.plan", "channel_out") ||

@@ -267,7 +267,8 @@ class random_settings {
         std::vector<std::string> stacks;
         for (std::uint64_t i = 0; tla_stack_name(i); i++)
             stacks.emplace_back(tla_stack_name(i));
-        for (const char *front : {"caching_pool/", "segment_cache/", "growing_pool/", "lazy/"})
+        for (const char *front :
+             {"caching_pool/", "segment_cache/", "growing_pool/", "lazy/", "linear_regions/", "interleaving_regions/"})
             stacks.push_back(front + std::string(tla_policy_name(static_cast<tla_policy>(
                                          dice_.between(0, std::uint64_t{TLA_POLICY_COUNT} - 1)))));
         std::vector<std::string> of_hbm = stacks;
@@ -358,11 +359,14 @@ class random_settings {
             decided_.insert(front + key);
             if (needed || dice_.one_in(8)) set(front + key, std::max(drawn, row(front + key).min));
         };
-        size("segment", policy.rfind("segment_cache", 0) == 0, 10240 * dice_.of_any_size(1, 1 + nbytes / 4 / 10240));
+        const bool cut = policy == "segmented" || contains(policy, "_regions");
+        size("segment", cut || policy.rfind("segment_cache", 0) == 0,
+             10240 * (cut ? dice_.of_any_size(1 + nbytes / 64 / 10240, 1 + nbytes / 10240)
+                          : dice_.of_any_size(1, 1 + nbytes / 4 / 10240)));
         size("slot", policy == "slot_pool", part);
         size("buffers", policy == "mixed", nbytes / 4 / 4096 / unit * 4096 * unit);
         const bool lazy = policy.rfind("lazy", 0) == 0;
-        size("initial", lazy, part * dice_.between(0, parts));
+        size("initial", lazy || cut, cut ? 1 + dice_.between(0, nbytes) : part * dice_.between(0, parts));
         size("chunk", lazy, part);
         size("commit", lazy, part * dice_.between(1, parts));
     }

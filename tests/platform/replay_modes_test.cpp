@@ -9,10 +9,12 @@ namespace {
 const std::string recorded = TLMALLOC_SOURCE_DIR "/tests/data/lm_train.csv.gz";
 const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
 
-const std::vector<std::string> allocators{"first_fit",           "best_fit",     "next_fit",      "worst_fit",
-                                          "first_fit_top",       "buddy",        "tlsf",          "offset_bins",
-                                          "offset_bins_rounded", "caching_pool", "segment_cache", "growing_pool",
-                                          "slot_pool",           "mixed",        "lazy"};
+const std::vector<std::string> allocators{"first_fit",    "best_fit",       "next_fit",
+                                          "worst_fit",    "first_fit_top",  "buddy",
+                                          "tlsf",         "offset_bins",    "offset_bins_rounded",
+                                          "caching_pool", "segment_cache",  "growing_pool",
+                                          "slot_pool",    "mixed",          "lazy",
+                                          "segmented",    "linear_regions", "interleaving_regions"};
 
 // Slots of 4 MiB hold the largest request of the recording.
 const std::vector<std::string> large_slots{"--set", "controller.hbm_front.slot=4 MiB"};
@@ -107,7 +109,8 @@ BOOST_AUTO_TEST_CASE(every_stack_places_on_the_simulated_controller_as_on_the_co
     for (const std::string stack :
          {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed", "caching_pool/best_fit",
           "segment_cache/tlsf", "growing_pool/first_fit_top", "mixed/buddy", "segment_cache/next_fit", "lazy/best_fit",
-          "offset_bins", "growing_pool/offset_bins_rounded"}) {
+          "offset_bins", "growing_pool/offset_bins_rounded", "segmented", "linear_regions/buddy",
+          "interleaving_regions"}) {
         // In 112 MiB some requests fail.
         for (std::string cube : {"24 GiB", "448 MiB"}) {
             std::string capacity = cube == "24 GiB" ? "6 GiB" : "112 MiB";

@@ -213,7 +213,8 @@ BOOST_AUTO_TEST_CASE(every_front_serves_every_kernel_in_hbm_and_tcm_and_nothing_
     std::vector<std::pair<std::string, std::string>> all;
     for (const char *front :
          {"caching_pool", "segment_cache", "growing_pool", "slot_pool", "mixed", "caching_pool/best_fit",
-          "segment_cache/tlsf", "growing_pool/first_fit_top", "lazy", "lazy/buddy", "mixed/offset_bins_rounded"})
+          "segment_cache/tlsf", "growing_pool/first_fit_top", "lazy", "lazy/buddy", "mixed/offset_bins_rounded",
+          "segmented", "linear_regions", "interleaving_regions/tlsf"})
         for (const std::string &kernel : kernel_names())
             all.emplace_back(front, kernel);
     for (const auto &[front, kernel] : some_of_today(all, 7)) {

@@ -18,7 +18,8 @@ void check(const std::string &trace, const std::string &name) {
     BOOST_CHECK_EQUAL(page.substr(begin, table.size()), table);
     BOOST_CHECK(begin + table.size() == page.size() || page[begin + table.size()] == '\n'); // and no row more
     // Every front over every placement, but slots, which have none below.
-    for (const char *front : {"", "caching_pool/", "segment_cache/", "growing_pool/", "mixed/"})
+    for (const char *front : {"", "caching_pool/", "segment_cache/", "growing_pool/", "mixed/", "lazy/",
+                              "linear_regions/", "interleaving_regions/"})
         for (const char *placement : {"best_fit", "next_fit", "worst_fit", "first_fit_top", "buddy", "tlsf",
                                       "offset_bins", "offset_bins_rounded"})
             BOOST_CHECK_MESSAGE(contains(table, "| `" + std::string(front) + placement + "` |"), front << placement);
