@@ -1,7 +1,8 @@
-/* Reads address traces: time_ps,op,addr,bytes. */
+/* Reads address traces, and selects the accesses of a part. */
 #include "trace/address_trace.h"
 #include "model/base/grow.h"
 
+#include "trace/address_lines.h"
 #include "trace/builder.h"
 #include "trace/table.h"
 
@@ -17,26 +18,27 @@ enum { TIME, OP, ADDRESS, BYTES };
 static const char header[] = "time_ps,op,addr,bytes";
 static const char window_comment[] = "# window=";
 
-static tla_status read_access(const trace_table *table, uint64_t capacity, uint64_t not_before,
-                              tla_traffic_access *access, tla_error *error) {
+struct reader {
+    const address_trace_rules *rules;
+    address_trace *trace;
+    trace_table table;
+    size_t room;
+    uint64_t last_ps;
+};
+
+static tla_status read_access(const trace_table *table, tla_traffic_access *access, tla_error *error) {
     const table_field *fields = table->fields;
     char expected[96];
     if (!table_number(fields[TIME], &access->at_ps) || access->at_ps >= TLA_TRAFFIC_PS_MAX)
         return table_found(table, fields[TIME], "a time in ps, 0 .. 2^63 - 1", error);
-    if (access->at_ps < not_before) {
-        snprintf(expected, sizeof expected, "a time not before the previous time, %" PRIu64, not_before);
-        return table_found(table, fields[TIME], expected, error);
-    }
     const bool write = table_equals(fields[OP], "W");
     if (!write && !table_equals(fields[OP], "R")) return table_found(table, fields[OP], "R or W", error);
     access->op = write ? TLA_HBM_WRITE : TLA_HBM_READ;
-    snprintf(expected, sizeof expected, "a decimal address below the %" PRIu64 " bytes of the address map", capacity);
-    if (!table_number(fields[ADDRESS], &access->address) || access->address >= capacity)
-        return table_found(table, fields[ADDRESS], expected, error);
-    const uint64_t room = capacity - access->address, most = room < ACCESS_BYTES_MAX ? room : ACCESS_BYTES_MAX;
+    if (!table_number(fields[ADDRESS], &access->address))
+        return table_found(table, fields[ADDRESS], "a decimal address", error);
     uint64_t nbytes;
-    snprintf(expected, sizeof expected, "a number of bytes, 1 .. %" PRIu64, most);
-    if (!table_number(fields[BYTES], &nbytes) || nbytes == 0 || nbytes > most)
+    snprintf(expected, sizeof expected, "a number of bytes, 1 .. %" PRIu64, ACCESS_BYTES_MAX);
+    if (!table_number(fields[BYTES], &nbytes) || nbytes == 0 || nbytes > ACCESS_BYTES_MAX)
         return table_found(table, fields[BYTES], expected, error);
     access->nbytes = (uint32_t)nbytes;
     return TLA_OK;
@@ -68,44 +70,120 @@ static tla_status read_comments(trace_file *file, address_trace *trace, tla_erro
     return status;
 }
 
-static tla_status append(tla_traffic *traffic, size_t *room, const tla_traffic_access *access) {
-    if (!tla_grow(&traffic->accesses, room, traffic->count + 1, sizeof *traffic->accesses)) return TLA_NO_HOST_MEMORY;
+static tla_status append(struct reader *r, const tla_traffic_access *access, tla_error *error) {
+    tla_traffic *traffic = &r->trace->traffic;
+    if (traffic->count == TRACE_EVENTS_MAX)
+        return table_fail(&r->table, r->table.line, TLA_LIMIT, "more accesses than the limit of 2^26", error);
+    if (!tla_grow(&traffic->accesses, &r->room, traffic->count + 1, sizeof *traffic->accesses))
+        return tla_error_set(error, TLA_NO_HOST_MEMORY, "%s: no host memory to read it",
+                             trace_file_name(r->table.file));
     traffic->accesses[traffic->count++] = *access;
     if (access->at_ps != 0) traffic->timed = true;
     return TLA_OK;
 }
 
-static tla_status read(trace_file *file, uint64_t capacity, address_trace *trace, tla_error *error) {
-    uint64_t last_ps = 0;
-    trace_table table;
-    size_t room = 0;
-    bool more = true;
-    tla_status status = read_comments(file, trace, error);
-    if (status == TLA_OK) status = table_begin(&table, file, header, error);
-    while (status == TLA_OK && more) {
-        tla_traffic_access access;
-        status = table_next(&table, &more, error);
-        if (status != TLA_OK || !more) break;
-        status = read_access(&table, capacity, last_ps, &access, error);
-        if (status != TLA_OK) break;
-        last_ps = access.at_ps;
-        if (trace->traffic.count == TRACE_EVENTS_MAX)
-            return table_fail(&table, table.fields[TIME], TLA_LIMIT, "more accesses than the limit of 2^26", error);
-        status = append(&trace->traffic, &room, &access);
-        if (status != TLA_OK) tla_error_set(error, status, "%s: no host memory to read it", trace_file_name(file));
+/* The bursts of the selected part, at their places in it: one access, or more if they pass its end. */
+static tla_status append_part(struct reader *r, const tla_traffic_access *access, tla_error *error) {
+    const address_trace_rules *rules = r->rules;
+    const uint64_t first = access->address / rules->burst_bytes;
+    const uint64_t last = (access->address + access->nbytes - 1) / rules->burst_bytes;
+    const uint64_t lines = rules->capacity / rules->burst_bytes;
+    uint64_t line = first / rules->parts + (first % rules->parts > rules->part);
+    const uint64_t end = last / rules->parts + (last % rules->parts >= rules->part);
+    if (line >= end) r->trace->left_out++;
+    tla_status status = TLA_OK;
+    for (uint64_t count; line < end && status == TLA_OK; line += count) {
+        const uint64_t place = line % lines;
+        count = end - line < lines - place ? end - line : lines - place;
+        tla_traffic_access part = *access;
+        part.address = place * rules->burst_bytes;
+        part.nbytes = (uint32_t)(count * rules->burst_bytes);
+        status = append(r, &part, error);
     }
-    if (status == TLA_OK && trace->traffic.count == 0)
-        status = tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":1: found no access, expected at least one",
-                               trace_file_name(file), table.line_number);
     return status;
 }
 
-tla_status address_trace_load(const char *path, uint64_t capacity, address_trace *trace, tla_error *error) {
+/* Checks the time and the address, and appends what is selected. The fields are for messages. */
+static tla_status take(struct reader *r, const tla_traffic_access *access, const address_fields *fields,
+                       tla_error *error) {
+    const uint64_t capacity = r->rules->capacity;
+    char expected[128];
+    if (access->at_ps < r->last_ps) {
+        snprintf(expected, sizeof expected, "a time not before the previous time, %" PRIu64 " ps", r->last_ps);
+        return table_found(&r->table, fields->time, expected, error);
+    }
+    r->last_ps = access->at_ps;
+    if (r->rules->parts > 0) {
+        if (access->address > UINT64_MAX - access->nbytes)
+            return table_found(&r->table, fields->address, "an access that ends below 2^64", error);
+        return append_part(r, access, error);
+    }
+    if (access->address >= capacity) {
+        snprintf(expected, sizeof expected,
+                 "%s address below the %" PRIu64 " bytes of the address map (--select I/N takes a part of more)",
+                 fields->kind, capacity);
+        return table_found(&r->table, fields->address, expected, error);
+    }
+    if (access->nbytes > capacity - access->address) {
+        snprintf(expected, sizeof expected, "a number of bytes, 1 .. %" PRIu64, capacity - access->address);
+        return table_found(&r->table, fields->bytes, expected, error);
+    }
+    return append(r, access, error);
+}
+
+static tla_status read_csv(struct reader *r, tla_error *error) {
+    bool more = true;
+    tla_status status = table_begin(&r->table, r->table.file, header, error);
+    while (status == TLA_OK) {
+        tla_traffic_access access;
+        status = table_next(&r->table, &more, error);
+        if (status != TLA_OK || !more) break;
+        status = read_access(&r->table, &access, error);
+        if (status == TLA_OK) {
+            const table_field *f = r->table.fields;
+            status = take(r, &access, &(address_fields){f[TIME], f[ADDRESS], f[BYTES], "a decimal"}, error);
+        }
+    }
+    return status;
+}
+
+static tla_status read_lines(struct reader *r, address_lines format, tla_error *error) {
+    bool more = true;
+    tla_status status = TLA_OK;
+    while (status == TLA_OK) {
+        tla_traffic_access access;
+        address_fields fields;
+        status = address_lines_next(format, r->rules, &r->table, &more, &access, &fields, error);
+        if (status != TLA_OK || !more) break;
+        status = take(r, &access, &fields, error);
+    }
+    return status;
+}
+
+static tla_status read(trace_file *file, const address_trace_rules *rules, address_trace *trace, tla_error *error) {
+    struct reader reader = {.rules = rules, .trace = trace, .table.file = file};
+    tla_status status = read_comments(file, trace, error);
+    if (status != TLA_OK) return status;
+    size_t length;
+    const char *text = trace_file_peek(file, &length);
+    const address_lines format = address_lines_of(text, length);
+    status = format == ADDRESS_LINES_NONE ? read_csv(&reader, error) : read_lines(&reader, format, error);
+    if (status == TLA_OK && trace->traffic.count == 0)
+        status = trace->left_out > 0
+                     ? tla_error_set(error, TLA_OUT_OF_RANGE, "%s: no access has a burst of part %u of %u",
+                                     trace_file_name(file), rules->part, rules->parts)
+                     : tla_error_set(error, TLA_SYNTAX, "%s:%" PRIu64 ":1: found no access, expected at least one",
+                                     trace_file_name(file), reader.table.line_number);
+    return status;
+}
+
+tla_status address_trace_load(const char *path, const address_trace_rules *rules, address_trace *trace,
+                              tla_error *error) {
     *trace = (address_trace){0};
     trace_file *file;
     tla_status status = trace_file_open(path, &file, error);
     if (status == TLA_OK) {
-        status = read(file, capacity, trace, error);
+        status = read(file, rules, trace, error);
         if (status != TLA_OK) status = trace_file_blame(file, status, error);
     }
     trace_file_close(file);

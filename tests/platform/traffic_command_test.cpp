@@ -2,6 +2,7 @@
 #include "platform/command_line.hpp"
 
 #include <regex>
+#include <sstream>
 
 namespace {
 
@@ -78,6 +79,36 @@ BOOST_AUTO_TEST_CASE(traffic_drives_a_channel_of_a_platform) {
     BOOST_CHECK_CLOSE(share(timing + "kernbench.yaml"), 32, 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(traffic_drives_one_of_several_channels_with_traces_of_other_simulators) {
+    scratch_directory scratch;
+    const std::string json = scratch.path("a.json");
+    std::string dramsys, dramsim3, ramulator;
+    for (int i = 0; i < 400; i++) {
+        std::ostringstream address;
+        address << "0x" << std::hex << i * 7919 % 100000 * 32 + 0x100000000;
+        dramsys += "0: read " + address.str() + "\n";
+        dramsim3 += address.str() + " READ 0\n";
+        ramulator += "LD " + address.str() + "\n";
+    }
+    const auto report = [&](const std::string &text, const char *part) {
+        const std::string trace = scratch.write("trace.txt", text);
+        const command_result run =
+            run_tlmalloc({"traffic", timing + "hbm2.yaml", trace, "--select", part, "--json", json});
+        BOOST_REQUIRE_MESSAGE(run.status == 0, run.err);
+        return comparable(read_text(json));
+    };
+    double reads = 0;
+    for (const char *part : {"0/4", "1/4", "2/4", "3/4"}) {
+        BOOST_CHECK_EQUAL(report(dramsys, part), report(ramulator, part));
+        BOOST_CHECK_EQUAL(report(dramsys, part), report(dramsim3, part));
+        reads += number(read_text(json), "reads");
+        BOOST_CHECK_EQUAL(number(read_text(json), "reads") + number(read_text(json), "left_out"), 400);
+    }
+    BOOST_CHECK_EQUAL(reads, 400);
+    report(dramsim3, "0/1");
+    BOOST_CHECK_EQUAL(number(read_text(json), "reads"), 400);
+}
+
 BOOST_AUTO_TEST_CASE(traffic_counts_payload_and_the_bytes_of_the_data_bus) {
     scratch_directory scratch;
     const std::string json = scratch.path("a.json");
@@ -152,6 +183,10 @@ BOOST_AUTO_TEST_CASE(traffic_rejects_contradictions_and_bad_command_lines) {
         {{hbm2, "--pattern", "seq_rd", "--map", "bg2;co5"}, "character 4"},
         {{hbm2, "--pattern", "seq_rd", "--set", "rc=41 tCK"}, "rc 41 is less than ras 28 + rp 14"},
         {{hbm2, "--pattern", "seq"}, "--pattern: found 'seq'"},
+        {{hbm2, "a.csv", "--select", "4/4"}, "--select: found '4/4', expected I/N"},
+        {{hbm2, "a.csv", "--select", "1"}, "--select: found '1', expected I/N"},
+        {{hbm2, "a.csv", "--select", "0/4x"}, "--select: found '0/4x', expected I/N"},
+        {{hbm2, "--pattern", "seq_rd", "--select", "0/4"}, "--select needs a TRACE"},
         {{hbm2, "--pattern", "seq_rd", "--window", "many"}, "--window: found 'many'"},
         {{hbm2, "--pattern", "seq_rd", "--count", "0"}, "--count: found '0'"},
         {{hbm2, "--pattern", "chase", "--count", "7"}, "--count is too small"},

@@ -23,6 +23,7 @@ typedef struct traffic_options {
     const char *pattern_name; /* NULL: not given */
     tla_traffic_pattern pattern;
     uint64_t seed, count, window;
+    uint64_t part, parts; /* of --select; 0 parts: not given */
     bool seed_given, count_given, window_given, reference;
     text_list set;
 } traffic_options;
@@ -34,6 +35,7 @@ typedef struct traffic_report {
     traffic_energy energy;
     tla_traffic_result result;
     tla_traffic_latency latency;
+    uint64_t left_out;  /* accesses of other parts */
     uint64_t bus_bytes; /* moved, with metadata */
     double bandwidth_gb_s, share_of_peak, requests_per_host_s;
 } traffic_report;
@@ -72,6 +74,15 @@ static void read_count(const struct argp_state *state, const option_row *option,
     o->count_given = true;
 }
 
+static void read_select(const struct argp_state *state, const option_row *option, const char *text, void *member) {
+    traffic_options *o = member;
+    int end = 0;
+    const int numbers = sscanf(text, "%5" SCNu64 "/%5" SCNu64 "%n", &o->part, &o->parts, &end);
+    if (strspn(text, "0123456789/") != strlen(text) || numbers != 2 || text[end] != '\0' || o->part >= o->parts)
+        argument_error(state, "--%s: found '%s', expected I/N, a part I, 0 .. N - 1, of N, 1 .. 99999", option->name,
+                       text);
+}
+
 static void read_argument(const struct argp_state *state, const option_row *option, const char *text, void *member) {
     traffic_options *o = member;
     (void)option;
@@ -83,7 +94,7 @@ static void check_arguments(const struct argp_state *state, const void *read) {
     const traffic_options *o = read;
     if (o->reference) {
         if (o->config_path || o->pattern_name || o->seed_given || o->count_given || o->window_given || o->map ||
-            o->energy || o->json_path || o->set.count)
+            o->energy || o->parts || o->json_path || o->set.count)
             argument_error(state, "--reference excludes arguments and all other options");
         return;
     }
@@ -94,6 +105,7 @@ static void check_arguments(const struct argp_state *state, const void *read) {
                        "is the TRACE, put a CONFIG before it",
                        o->config_path);
     if (o->trace_path && o->pattern_name) argument_error(state, "TRACE and --pattern exclude each other");
+    if (!o->trace_path && o->parts) argument_error(state, "--select needs a TRACE");
     if (!o->pattern_name && (o->seed_given || o->count_given))
         argument_error(state, "--seed and --count need --pattern");
 }
@@ -107,6 +119,10 @@ static const option_row option_table[] = {
     {"window", 0, "N", read_window, 0,
      "outstanding reads; 0: only the queue limits them (default: that of TRACE, else of CONFIG)", 0, 65536,
      "a number, 0 .. 65536"},
+    {"select", 0, "I/N", read_select, 0,
+     "of N channels that are interleaved by burst, the accesses of channel I; addresses beyond its capacity begin "
+     "again "
+     "at 0 (default: TRACE has addresses of this channel only)"},
     {"pattern", 0, "NAME", read_pattern, 0,
      "generate traffic instead of reading TRACE: seq_rd, seq_wr, stride_row, stride_conf, rand_rd1, rand_wr1, "
      "mix21_seq, chase, str4, tile_p8k, load_rand30"},
@@ -124,13 +140,15 @@ static const option_row option_table[] = {
 
 static const command_line parser = {
     .usage = "CONFIG TRACE\nCONFIG --pattern NAME\n--reference",
-    .description = "Drives one pseudo-channel's timing with an address trace.\v"
-                   "CONFIG is a timing profile (configs/timing/hbm2.yaml), or a platform with an HBM that provides one "
-                   "pseudo-channel. TRACE is CSV, plain or gzip: time_ps,op,addr,bytes with op R or W. If all times "
-                   "are 0, accesses arrive as fast as the channel accepts them, at most one per clock; otherwise the "
-                   "times are arrival times. If two pseudo-channels share a row-command bus (row_bus_sharers: 2), the "
-                   "command drives both; the map's pc bit selects the channel of each access. The latency of a read "
-                   "runs from its acceptance (in a timed trace, from its arrival) to the end of its data.",
+    .description =
+        "Drives one pseudo-channel's timing with an address trace.\v"
+        "CONFIG is a timing profile (configs/timing/hbm2.yaml), or a platform with an HBM that provides one "
+        "pseudo-channel. TRACE, plain or gzip, is CSV, time_ps,op,addr,bytes with op R or W, or a trace of DRAMSys "
+        "(.stl), DRAMsim3 or Ramulator. If all times "
+        "are 0, accesses arrive as fast as the channel accepts them, at most one per clock; otherwise the "
+        "times are arrival times. If two pseudo-channels share a row-command bus (row_bus_sharers: 2), the "
+        "command drives both; the map's pc bit selects the channel of each access. The latency of a read "
+        "runs from its acceptance (in a timed trace, from its arrival) to the end of its data.",
     .options = option_table,
     .argument = {"CONFIG", .read = read_argument},
     .check = check_arguments,
@@ -222,7 +240,9 @@ static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *t
                                  o->pattern_name, timing->burst_bytes);
         if (status != TLA_OK) return tla_error_set(error, status, "no host memory for the traffic");
     } else {
-        status = address_trace_load(o->trace_path, capacity, trace, error);
+        const address_trace_rules rules = {capacity, timing->burst_bytes, timing->tck_ps, (uint32_t)o->part,
+                                           (uint32_t)o->parts};
+        status = address_trace_load(o->trace_path, &rules, trace, error);
         if (status != TLA_OK) return status;
     }
     if (o->window_given)
@@ -266,6 +286,7 @@ static json_t *report_to_json(const traffic_report *r) {
     json_t *json = json_object();
     json_object_set_new(json, "config", json_from_text(o->config_path));
     if (o->trace_path) json_object_set_new(json, "trace", json_from_text(o->trace_path));
+    if (o->parts) json_object_set_new(json, "left_out", json_from_u64(r->left_out));
     if (o->pattern_name) {
         json_object_set_new(json, "pattern", json_string(o->pattern_name));
         json_object_set_new(json, "seed", json_from_u64(o->seed_given ? o->seed : 1));
@@ -297,6 +318,7 @@ static void print_report(FILE *out, const traffic_report *r) {
     fprintf(out, "bandwidth      %.2f GB/s, %.1f %% of peak\n", r->bandwidth_gb_s, 100 * r->share_of_peak);
     fprintf(out, "bursts         %" PRIu64 " reads, %" PRIu64 " writes in %.3f us\n", stats->reads, stats->writes,
             (double)r->result.end_ps * 1e-6);
+    if (r->options->parts) fprintf(out, "left out       %" PRIu64 " accesses of other channels\n", r->left_out);
     if (r->result.latency_count > 0)
         fprintf(out, "read latency   mean %.1f ns, p50 %.1f ns, p99 %.1f ns\n", r->latency.mean_ns, r->latency.p50_ns,
                 r->latency.p99_ns);
@@ -329,6 +351,7 @@ static tla_status traffic(const traffic_options *o, tla_error *error) {
     if (status == TLA_OK) {
         size_t bad = 0;
         report.timing.window = trace.traffic.window;
+        report.left_out = trace.left_out;
         const double begin = processor_seconds();
         progress_begin("driving the accesses", "reads");
         progress_watch(&report.result.latency_count, count_reads(&trace.traffic));
