@@ -115,8 +115,11 @@ void clear_padding_of(Parts &...parts) {
 
 // False where the compiler cannot. Part by part too: of the whole, GCC 12 does not clear what is deeper.
 bool clear_padding(tla_config &c) {
-    const std::size_t gap = offsetof(tla_config, pages) + sizeof c.pages; // and between two parts
-    std::memset(reinterpret_cast<char *>(&c) + gap, 0, offsetof(tla_config, va) - gap);
+    const auto clear_gap = [&](std::size_t begin, std::size_t end) { // and between two parts
+        std::memset(reinterpret_cast<char *>(&c) + begin, 0, end - begin);
+    };
+    clear_gap(offsetof(tla_config, pages) + sizeof c.pages, offsetof(tla_config, va));
+    clear_gap(offsetof(tla_config, hbm_timing) + sizeof c.hbm_timing, offsetof(tla_config, tcm));
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.tcm, c.sram, c.m_cpu_memory, c.host_memory, c.controller, c.mmu,
                      c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma, c.pe, c.messages, c.host, c.simulation,
                      c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry,
