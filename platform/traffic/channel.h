@@ -7,7 +7,8 @@
 
 typedef struct traffic_channel traffic_channel;
 
-/* listener->done is called for every burst, from inside the calls. Errors as tla_hbm_create; *channel is NULL then. */
+/* The window of two pseudo-channels is one for both. listener->done is called for every burst, from inside the calls.
+ * Errors as tla_hbm_create; *channel is NULL then. */
 tla_status traffic_channel_create(const tla_hbm_config *timing, const tla_hbm_listener *listener,
                                   traffic_channel **channel, tla_error *error);
 void traffic_channel_destroy(traffic_channel *channel);

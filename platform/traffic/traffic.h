@@ -55,7 +55,8 @@ typedef struct tla_traffic {
     tla_traffic_access *accesses;
     size_t count;
     bool timed;      /* at_ps are arrivals, in order; otherwise all 0 = as fast as accepted */
-    uint32_t window; /* reads outstanding; the window that was asked for, but 1 for chase and 0 for timed patterns */
+    uint32_t window; /* reads outstanding, of two pseudo-channels together; the window that was asked for, but 1 for
+                        chase and 0 for timed patterns */
 } tla_traffic;
 
 /* The bandwidth of the data bus, or of the two of pseudo-channels that share a row-command bus, in GB/s. */

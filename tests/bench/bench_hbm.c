@@ -172,6 +172,7 @@ static void shared_row_bus(const struct options *o, double *alone, double *share
         timing.row_bus_sharers = sharers;
         tla_hbm_map_parse(sharers == 1 ? "m3" : "bg2,co5,ba2,ro14,pc1", &timing, NULL);
         tla_traffic traffic = traffic_of(&timing, TLA_TRAFFIC_RAND_RD1, o);
+        traffic.window *= sharers;
         const uint64_t half = (uint64_t)timing.row_bytes * timing.bank_groups * timing.banks_per_group * timing.rows;
         for (size_t i = 0; sharers == 2 && i < traffic.count; i++)
             if (i % 2 == 1) traffic.accesses[i].address += half;

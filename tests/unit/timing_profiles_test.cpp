@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(two_pseudo_channels_on_one_row_bus_slow_each_other_down) {
     std::vector<tla_traffic_access> accesses(40000);
     for (size_t i = 0; i < accesses.size(); i++)
         accesses[i] = {0, random() % (1u << 23) * 32 + (i % 2) * (1u << 28), 32, TLA_HBM_READ};
-    const tla_traffic both{accesses.data(), accesses.size(), false, config.window};
+    const tla_traffic both{accesses.data(), accesses.size(), false, 2 * config.window};
     tla_traffic_result result{};
     size_t bad = 0;
     BOOST_REQUIRE_EQUAL(tla_traffic_run(&config, &both, &result, &bad, nullptr), TLA_OK);

@@ -117,8 +117,9 @@ static const option_row option_table[] = {
      "address map: m1, m2, m3, or fields from the least significant bit above the burst, such as bg2,co5,ba2,ro14 "
      "(default: that of CONFIG)"},
     {"window", 0, "N", read_window, 0,
-     "outstanding reads; 0: only the queue limits them (default: that of TRACE, else of CONFIG)", 0, 65536,
-     "a number, 0 .. 65536"},
+     "outstanding reads, of two pseudo-channels that share a bus together; 0: only the queue limits them (default: "
+     "that of TRACE, else of CONFIG)",
+     0, 65536, "a number, 0 .. 65536"},
     {"select", 0, "I/N", read_select, 0,
      "of N channels that are interleaved by burst, the accesses of channel I; addresses beyond its capacity begin "
      "again "
@@ -222,6 +223,11 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
 
 /* The traffic */
 
+/* CONFIG has the window of each pseudo-channel. */
+static uint32_t channel_window(const tla_hbm_config *timing) {
+    return timing->model == TLA_HBM_BANKS ? timing->row_bus_sharers * timing->window : timing->window;
+}
+
 static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *timing, address_trace *trace,
                                tla_error *error) {
     tla_status status = tla_hbm_check(timing, error);
@@ -231,7 +237,7 @@ static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *t
         const tla_traffic_geometry geometry = tla_traffic_geometry_of(timing);
         status =
             tla_traffic_generate(o->pattern, o->seed_given ? o->seed : 1, o->count_given ? o->count : COUNT_DEFAULT,
-                                 timing->window, &geometry, &trace->traffic);
+                                 channel_window(timing), &geometry, &trace->traffic);
         trace->has_window = true;
         if (status == TLA_INVALID_ARGUMENT)
             return tla_error_set(error, status,
@@ -248,7 +254,7 @@ static tla_status make_traffic(const traffic_options *o, const tla_hbm_config *t
     if (o->window_given)
         trace->traffic.window = (uint32_t)o->window;
     else if (!trace->has_window)
-        trace->traffic.window = timing->window;
+        trace->traffic.window = channel_window(timing);
     return TLA_OK;
 }
 
