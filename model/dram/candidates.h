@@ -36,7 +36,7 @@ static inline void consider(struct candidate *best, uint64_t at, const struct re
     best->at = at;
     best->age = burst->age;
     best->bank = burst->bank;
-    best->op = op;
+    best->op = (uint8_t)op;
 }
 
 static inline void consider_column(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t bank, tla_hbm_op op) {

@@ -7,11 +7,12 @@
 #define NEVER UINT64_MAX
 #define NO_ROW UINT32_MAX
 #define NO_REQUEST UINT16_MAX
+#define NO_BANK UINT8_MAX
 
 enum { FAW_ACTIVATES = 4, OPS = 2 };
 
 /* How a burst found its row. */
-enum row_state { ROW_HIT, ROW_MISS, ROW_CONFLICT };
+enum row_state { ROW_HIT, ROW_MISS, ROW_CONFLICT, ROW_STATES };
 
 /* A tla_hbm_access on its way. */
 struct transfer {
@@ -52,9 +53,9 @@ struct bank_group {
 /* The next command of a bus, as far as it is known. */
 struct candidate {
     uint64_t at, age; /* NEVER = none */
-    uint32_t bank;
-    tla_hbm_op op; /* direction of the burst */
-    tla_hbm_command command;
+    uint8_t bank;
+    uint8_t op;      /* tla_hbm_op: direction of the burst */
+    uint8_t command; /* tla_hbm_command, of a refresh */
     bool valid;
 };
 
@@ -116,15 +117,17 @@ struct tla_hbm {
     struct address_decoder decoder;
     uint32_t pc_count, bank_count;
     uint32_t refresh_extra; /* cycles by which an ACT is longer than a REF, which takes effect as much earlier */
-    uint32_t stack_groups;  /* bank groups of a stack ID when ccd_r exceeds ccd_s, else 0 */
     bool one_bus;
+    bool more_column_rules; /* rtw_l, ccd_l_wr or ccd_r exceeds the value that it stands beside */
     uint32_t write_high, write_low;
     uint64_t row_bus_free;
     uint64_t column_bus_free; /* as row_bus_free if they are one bus, else 0: ccd_s keeps column commands apart */
     uint32_t row_bus_turn;    /* the pseudo-channel that goes first when both want the row bus */
     uint64_t accepted;        /* ages */
-    tla_hbm_stats stats;
-    uint64_t last_end; /* cycles */
+    tla_hbm_stats stats;      /* without those of rows and of column commands */
+    uint64_t row_states[ROW_STATES]; /* bursts by row_state */
+    uint64_t columns[OPS];           /* column commands by tla_hbm_op */
+    uint64_t last_end;               /* cycles */
     struct pseudo_channel pcs[2];
 };
 
@@ -152,7 +155,12 @@ void tla_hbm_issue_column(tla_hbm *hbm, struct pseudo_channel *pc);
 void tla_hbm_issue_second_act(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at);
 void tla_hbm_finish(tla_hbm *hbm, const struct request *request, tla_hbm_op op, uint64_t end);
 
-/* Spacings after a column command; returns the end of its data. */
+/* Spacings that most parts do not have, if more_column_rules: of a bank group in one direction or into the other, and
+ * between stack IDs. */
+void tla_hbm_space_more_columns(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t group, tla_hbm_op op,
+                                uint64_t at);
+
+/* All others after a column command; returns the end of its data. */
 uint64_t tla_hbm_space_columns(const tla_hbm *hbm, struct pseudo_channel *pc, struct bank *bank, tla_hbm_op op,
                                uint64_t at);
 

@@ -65,7 +65,8 @@ tla_status tla_hbm_create(const tla_hbm_config *config, const tla_hbm_listener *
     hbm->bank_count = config->bank_groups * config->banks_per_group;
     hbm->refresh_extra = config->act_cycles - config->pre_cycles;
     hbm->one_bus = config->command_buses == 1;
-    hbm->stack_groups = hbm->config.ccd_r > config->ccd_s ? config->bank_groups / config->stack_ids : 0;
+    const tla_hbm_config *c = &hbm->config;
+    hbm->more_column_rules = c->rtw_l > c->rtw || c->ccd_l_wr > c->ccd_l || c->ccd_r > c->ccd_s;
     hbm->write_high = config->write_queue * config->write_high_percent / 100;
     hbm->write_low = (config->write_queue * config->write_low_percent + 99) / 100;
     uint32_t ring = 1;
@@ -221,6 +222,11 @@ tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t 
 
 tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm) {
     tla_hbm_stats stats = hbm->stats;
+    stats.row_hits = hbm->row_states[ROW_HIT];
+    stats.row_misses = hbm->row_states[ROW_MISS];
+    stats.row_conflicts = hbm->row_states[ROW_CONFLICT];
+    stats.read_commands = hbm->columns[TLA_HBM_READ];
+    stats.write_commands = hbm->columns[TLA_HBM_WRITE];
     stats.last_end_ps = hbm->last_end * hbm->config.tck_ps;
     return stats;
 }

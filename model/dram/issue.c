@@ -90,7 +90,7 @@ static void issue_for_refresh(tla_hbm *hbm, struct pseudo_channel *pc, const str
     const tla_hbm_config *c = &hbm->config;
     const uint64_t at = chosen->at;
     struct bank *bank = &pc->banks[chosen->bank];
-    tell(hbm, pc, chosen->command, at, chosen->bank, 0);
+    tell(hbm, pc, (tla_hbm_command)chosen->command, at, chosen->bank, 0);
     switch (chosen->command) {
     case TLA_HBM_PRE:
         close_bank(pc, chosen->bank, at, c->rp);
@@ -178,24 +178,26 @@ void tla_hbm_finish(tla_hbm *hbm, const struct request *request, tla_hbm_op op, 
     }
 }
 
-/* The banks of the other stack IDs take the next column command from `ok` on. */
-static void space_stacks(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t group, tla_hbm_op op, uint64_t ok) {
-    for (uint32_t g = 0; g < hbm->config.bank_groups; g++)
-        if (g / hbm->stack_groups != group / hbm->stack_groups)
-            pc->groups[g].column_ok[op] = later(pc->groups[g].column_ok[op], ok);
+void tla_hbm_space_more_columns(const tla_hbm *hbm, struct pseudo_channel *pc, uint32_t group, tla_hbm_op op,
+                                uint64_t at) {
+    const tla_hbm_config *c = &hbm->config;
+    uint64_t *write_ok = &pc->groups[group].column_ok[TLA_HBM_WRITE];
+    *write_ok = later(*write_ok, at + (op == TLA_HBM_READ ? c->rtw_l : c->ccd_l_wr));
+    const uint32_t stack_groups = c->bank_groups / c->stack_ids;
+    for (uint32_t g = 0; g < c->bank_groups; g++)
+        if (g / stack_groups != group / stack_groups)
+            pc->groups[g].column_ok[op] = later(pc->groups[g].column_ok[op], at + c->ccd_r);
 }
 
 uint64_t tla_hbm_space_columns(const tla_hbm *hbm, struct pseudo_channel *pc, struct bank *bank, tla_hbm_op op,
                                uint64_t at) {
     const tla_hbm_config *c = &hbm->config;
     struct bank_group *group = &pc->groups[bank->group];
-    group->column_ok[op] = later(group->column_ok[op], at + (op == TLA_HBM_READ ? c->ccd_l : c->ccd_l_wr));
+    group->column_ok[op] = later(group->column_ok[op], at + c->ccd_l);
     pc->column_ok[op] = later(pc->column_ok[op], at + c->ccd_s);
-    if (hbm->stack_groups != 0) space_stacks(hbm, pc, bank->group, op, at + c->ccd_r);
     if (op == TLA_HBM_READ) {
         bank->pre_ok = later(bank->pre_ok, at + c->rtp);
         pc->column_ok[TLA_HBM_WRITE] = later(pc->column_ok[TLA_HBM_WRITE], at + c->rtw);
-        group->column_ok[TLA_HBM_WRITE] = later(group->column_ok[TLA_HBM_WRITE], at + c->rtw_l);
         return at + c->cl + c->burst_cycles;
     }
     const uint64_t end = at + c->cwl + c->burst_cycles;
@@ -209,7 +211,7 @@ void tla_hbm_issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
     const uint64_t at = pc->column.at;
     const uint32_t index = pc->column.bank;
     const uint64_t bit = UINT64_C(1) << index;
-    const tla_hbm_op op = pc->column.op;
+    const tla_hbm_op op = (tla_hbm_op)pc->column.op;
     struct bank *bank = &pc->banks[index];
     struct bank_queue *queue = &bank->queues[op];
     const uint16_t slot = queue->hit;
@@ -219,15 +221,13 @@ void tla_hbm_issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
     if (hbm->one_bus) take_row_bus(hbm, pc, at, hbm->config.column_cycles);
 
     const uint64_t end = tla_hbm_space_columns(hbm, pc, bank, op, at);
+    if (hbm->more_column_rules) tla_hbm_space_more_columns(hbm, pc, bank->group, op, at);
     if (op == TLA_HBM_READ && hbm->config.window != 0) {
         pc->in_flight[(pc->in_flight_first + pc->in_flight_count) & pc->in_flight_mask] = end + 1;
         pc->in_flight_count++;
     }
-    hbm->stats.read_commands += op == TLA_HBM_READ;
-    hbm->stats.write_commands += op == TLA_HBM_WRITE;
-    hbm->stats.row_hits += request->row_state == ROW_HIT;
-    hbm->stats.row_misses += request->row_state == ROW_MISS;
-    hbm->stats.row_conflicts += request->row_state == ROW_CONFLICT;
+    hbm->columns[op]++;
+    hbm->row_states[request->row_state]++;
 
     const uint16_t next = request->next;
     unlink_request(pc, queue, slot);
@@ -243,9 +243,13 @@ void tla_hbm_issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
          index, request->row);
     if (close) close_bank(pc, index, bank->pre_ok, hbm->config.rp); /* the device itself waits until it may */
     choose_direction(hbm, pc);
-    /* the precharge of this bank, or of all for a refresh, became later */
-    if (pc->row.bank == index || refreshing_banks(hbm, pc) == UINT64_MAX) pc->row.valid = false;
-    if (pc->row.valid && (pc->queued_banks[pc->direction] & ~refreshing_banks(hbm, pc) & bit) != 0)
-        consider_row(hbm, pc, index);
+    if (pc->row.valid) {
+        const uint64_t barred = refreshing_banks(hbm, pc);
+        /* the precharge of this bank, or of all for a refresh, became later */
+        if (pc->row.bank == index || barred == UINT64_MAX)
+            pc->row.valid = false;
+        else if ((pc->queued_banks[pc->direction] & ~barred & bit) != 0)
+            consider_row(hbm, pc, index);
+    }
     tla_hbm_finish(hbm, request, op, end);
 }

@@ -11,7 +11,7 @@ static uint64_t run_spacing(const tla_hbm *hbm, tla_hbm_op op, uint64_t first, u
     const tla_hbm_config *c = &hbm->config;
     const uint64_t ccd_l = op == TLA_HBM_READ ? c->ccd_l : c->ccd_l_wr;
     if (first >> d->group_shift == last >> d->group_shift) return ccd_l; /* one bank group */
-    if (hbm->stack_groups == 0 && d->group_period > 1 && (uint64_t)d->group_period * c->ccd_s >= ccd_l) return c->ccd_s;
+    if (c->ccd_r == c->ccd_s && d->group_period > 1 && (uint64_t)d->group_period * c->ccd_s >= ccd_l) return c->ccd_s;
     return 0;
 }
 
@@ -120,7 +120,9 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
     struct bank_walk walk = walk_banks(hbm, first, last);
     while (next_bank(&walk, &line)) {
         struct bank *bank = &pc->banks[decode(hbm->decoder.bank, hbm->decoder.bank_pieces, line)];
-        const uint64_t this_end = tla_hbm_space_columns(hbm, pc, bank, op, at + (line - first) * spacing);
+        const uint64_t command = at + (line - first) * spacing;
+        const uint64_t this_end = tla_hbm_space_columns(hbm, pc, bank, op, command);
+        if (hbm->more_column_rules) tla_hbm_space_more_columns(hbm, pc, bank->group, op, command);
         if (this_end > end) end = this_end;
     }
     const uint64_t latency = end - last_command;
@@ -139,14 +141,12 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
     pc->column.valid = pc->row.valid = false;
     if (end > hbm->last_end) hbm->last_end = end;
     hbm->accepted += count;
-    if (op == TLA_HBM_READ) {
+    if (op == TLA_HBM_READ)
         hbm->stats.reads += count;
-        hbm->stats.read_commands += count;
-    } else {
+    else
         hbm->stats.writes += count;
-        hbm->stats.write_commands += count;
-    }
-    hbm->stats.row_hits += count;
+    hbm->columns[op] += count;
+    hbm->row_states[ROW_HIT] += count;
     hbm->stats.closed_form += count;
     *out = (tla_hbm_transfer){at * c->tck_ps, accepted * c->tck_ps, (at + latency) * c->tck_ps, end * c->tck_ps};
     return true;

@@ -5,7 +5,7 @@
  * can change it; a new one only has to be compared. */
 #include "candidates.h"
 
-static const struct candidate no_candidate = {.at = NEVER, .age = NEVER, .bank = UINT32_MAX, .valid = true};
+static const struct candidate no_candidate = {.at = NEVER, .age = NEVER, .bank = NO_BANK, .valid = true};
 
 static void consider_columns(const tla_hbm *hbm, const struct pseudo_channel *pc, tla_hbm_op op, uint64_t banks,
                              struct candidate *best) {
@@ -54,7 +54,8 @@ static struct candidate find_refresh(const tla_hbm *hbm, struct pseudo_channel *
         pc->refresh_at = at;
     }
     /* age 0: of commands that are legal at the same time the refresh goes first */
-    return (struct candidate){.at = at, .age = 0, .bank = pc->refresh_bank, .command = command, .valid = true};
+    return (struct candidate){
+        .at = at, .age = 0, .bank = (uint8_t)pc->refresh_bank, .command = (uint8_t)command, .valid = true};
 }
 
 static void find_row(const tla_hbm *hbm, struct pseudo_channel *pc) {
@@ -86,7 +87,8 @@ static uint64_t second_act_at(const tla_hbm *hbm, const struct pseudo_channel *p
 
 uint64_t tla_hbm_next_event(tla_hbm *hbm, struct pseudo_channel *pc) {
     update(hbm, pc);
-    uint64_t at = smaller(smaller(pc->column.at, pc->row.at), second_act_at(hbm, pc));
+    uint64_t at = smaller(pc->column.at, pc->row.at);
+    if (hbm->one_bus) at = smaller(at, second_act_at(hbm, pc));
     if (!pc->refreshing && pc->refresh_due <= at) at = later(pc->refresh_due, pc->now);
     return at;
 }
