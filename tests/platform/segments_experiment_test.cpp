@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(key_values_fill_segments_up_to_their_bin) {
         for (const char *replicas : {"1", "3"}) {
             const auto figures = play(std::string("policy: ") + policy + ", replicas: " + replicas);
             for (const char *figure : {"min", "p99", "p90", "p50", "max", "avg"})
-                BOOST_CHECK_CLOSE(figures.at(figure), used, 1e-9);
+                BOOST_CHECK_CLOSE(figures.at(figure), used, 1e-6); // reports have nine digits
             BOOST_CHECK_GT(figures.at("evictions"), 10);
         }
 }
