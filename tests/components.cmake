@@ -10,8 +10,8 @@ set(serving_tests engines_hour_test host_tier_test measured_run_test out_of_memo
 set(sweep_tests out_of_memory_sweep_test output_places_test studies_page_test study_command_test sweep_command_test
     sweep_damage_test sweep_parts_test sweep_points_test sweep_slurm_test sweep_tune_test)
 set(pages_tests report_command_test)
-set(firmware_tests buddy_firmware_test firmware_arena_test firmware_test m_cpu_test module_pages_test out_of_memory_riscv_test
-    riscv_core_test riscv_hart_test riscv_unicorn_test)
+set(firmware_tests buddy_firmware_test firmware_arena_test firmware_test m_cpu_test module_pages_test offset_bins_firmware_test
+    out_of_memory_riscv_test riscv_core_test riscv_hart_test riscv_unicorn_test)
 
 # Cases of other programs, FILE.CASE; one that needs several components stands with each.
 set(torch_cases

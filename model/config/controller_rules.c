@@ -65,9 +65,8 @@ static bool watermark_is_refused(const tla_config *c, tla_phrase *text) {
 
 /* Whether a placement has an engine of that kind. */
 static bool has_engine(tla_engine_kind engine, tla_policy placement) {
-    if (engine == TLA_ENGINE_FIRMWARE) return placement == TLA_FIRST_FIT || placement == TLA_BUDDY;
-    return placement == TLA_FIRST_FIT || placement == TLA_WORST_FIT || placement == TLA_BUDDY ||
-           placement == TLA_OFFSET_BINS || placement == TLA_OFFSET_BINS_ROUNDED;
+    return placement == TLA_FIRST_FIT || placement == TLA_BUDDY || placement == TLA_OFFSET_BINS ||
+           placement == TLA_OFFSET_BINS_ROUNDED || (engine == TLA_ENGINE_RTL && placement == TLA_WORST_FIT);
 }
 
 /* A policy with which nothing can stand behind the list: an engine, or a limit of its nodes. */
@@ -81,7 +80,7 @@ static bool policy_is_not_served(const tla_controller_parameters *p, tla_stack_p
         *text = tla_phrase_of(
             "controller.engine %s does not support %s: use %s, %s", tla_engine_kind_name(p->engine), name,
             p->engine == TLA_ENGINE_RTL ? "first_fit, worst_fit, buddy, offset_bins or offset_bins_rounded"
-                                        : "first_fit or buddy",
+                                        : "first_fit, buddy, offset_bins or offset_bins_rounded",
             behind);
     } else if (p->engine_nodes != 0 && (front || placement == TLA_BUDDY || placement == TLA_TLSF)) {
         *text = tla_phrase_of("controller.engine_nodes does not support %s: use a placement that walks a list, %s",

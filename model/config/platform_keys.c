@@ -167,7 +167,8 @@ const tla_schema_key tla_platform_keys[] = {
      "source of a command's duration. model: the prices below. rtl: the engine of model/rtl for the memory's policy, "
      "clocked for every command, with its cycles at controller.cost.clock; requires a build with Verilator, and "
      "first_fit, worst_fit, buddy or offset bins. firmware: platform/firmware, run by a RISC-V core for every command, "
-     "with its cycles at that clock; requires first_fit or buddy. Both work alone or below a front without own lists"},
+     "with its cycles at that clock; requires first_fit, buddy or offset bins. Both work alone or below a front "
+     "without own lists"},
     {COUNT(controller.engine_nodes, controller.engine_nodes, 0, 1 << 20), CHOICE, "0",
      "nodes of a list, one for each free block (offset bins: and for each live one). A command that needs one more "
      "fails (TLA_LIMIT). 0: no limit (model), or 1024 (rtl, firmware). rtl and firmware accept up to 1024"},

@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tla_firmware_engine {
     const tla_firmware *firmware;
     tla_riscv_hart *hart;
     tla_mailbox mailbox;
-    uint64_t instructions, cycles; /* of the hart, when it answered */
+    uint64_t instructions, cycles;      /* of the hart, when it answered */
+    tla_block live[TLA_FIRMWARE_NODES]; /* behind an arena: offset bins' blocks by their node, in units; 0: none */
 };
 
 static const uint64_t LIMIT = UINT64_C(1) << 26; /* instructions of a request */
@@ -67,8 +69,9 @@ tla_status tla_firmware_engine_restart(tla_firmware_engine *engine, uint64_t cap
     tla_riscv_write(engine->hart, TLA_FIRMWARE_BASE, firmware->bytes, firmware->nbytes);
     tla_firmware_answer answer;
     tla_status status = run(engine, error);
-    if (status == TLA_OK)
-        status = tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, nodes, capacity, &answer, error);
+    /* Without rounding one of the nodes is never used, as in the core. */
+    const uint64_t used = firmware->policy == TLA_OFFSET_BINS && nodes > 0 ? nodes - 1 : nodes;
+    if (status == TLA_OK) status = tla_firmware_engine_serve(engine, TLA_MAILBOX_BEGIN, used, capacity, &answer, error);
     if (status || answer.status == TLA_MAILBOX_DONE) return status;
     return tla_error_set(error, TLA_LIMIT,
                          "firmware %s does not support %" PRIu64 " units with %" PRIu64 " free blocks", firmware->name,
@@ -95,9 +98,11 @@ const tla_riscv_hart *tla_firmware_engine_hart(const tla_firmware_engine *engine
 }
 
 const tla_firmware *tla_firmware_of(tla_policy policy) {
-    return policy == tla_firmware_first_fit.policy ? &tla_firmware_first_fit
-           : policy == tla_firmware_buddy.policy   ? &tla_firmware_buddy
-                                                   : NULL;
+    static const tla_firmware *const images[] = {&tla_firmware_first_fit, &tla_firmware_buddy,
+                                                 &tla_firmware_offset_bins, &tla_firmware_offset_bins_rounded};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        if (images[i]->policy == policy) return images[i];
+    return NULL;
 }
 
 /* ---- behind an arena ---- */
@@ -107,13 +112,39 @@ static_assert((int)TLA_MAILBOX_DONE == TLA_ENGINE_DONE && (int)TLA_MAILBOX_NO_BL
               "firmware answers as any engine does");
 
 static tla_status restart(void *state, uint64_t capacity, uint64_t nodes, tla_error *error) {
+    tla_firmware_engine *engine = state;
+    memset(engine->live, 0, sizeof engine->live);
     return tla_firmware_engine_restart(state, capacity, nodes, error);
 }
 
+/* The node of a live block; TLA_FIRMWARE_NODES if the range is none. */
+static uint64_t node_of(const tla_firmware_engine *engine, uint64_t offset, uint64_t size) {
+    uint64_t node = 0;
+    while (node < TLA_FIRMWARE_NODES && (engine->live[node].offset != offset || engine->live[node].nbytes != size))
+        node++;
+    return node;
+}
+
+/* Offset bins name the nodes of their blocks; the table of them stands in front of the firmware. */
 static tla_status serve(void *state, const tla_engine_request *request, tla_engine_answer *answer, tla_error *error) {
+    tla_firmware_engine *engine = state;
+    const bool names_nodes = !tla_policy_takes_ranges(engine->firmware->policy);
+    uint64_t node = 0, offset = request->exact ? (uint64_t)TLA_MAILBOX_EXACT : request->offset;
+    if (names_nodes && request->give_back) {
+        node = node_of(engine, offset, request->size);
+        *answer = (tla_engine_answer){TLA_ENGINE_NOT_TAKEN, 0, 1, 0};
+        if (node == TLA_FIRMWARE_NODES) return TLA_OK;
+        offset |= node << TLA_MAILBOX_NODE_SHIFT;
+    }
     tla_firmware_answer got;
-    tla_status status = tla_firmware_engine_serve(state, request->give_back ? TLA_MAILBOX_GIVE_BACK : TLA_MAILBOX_TAKE,
-                                                  request->offset, request->size, &got, error);
+    tla_status status = tla_firmware_engine_serve(engine, request->give_back ? TLA_MAILBOX_GIVE_BACK : TLA_MAILBOX_TAKE,
+                                                  offset, request->size, &got, error);
+    if (!status && names_nodes && got.status == TLA_MAILBOX_DONE) {
+        if (!request->give_back) node = got.offset >> TLA_MAILBOX_NODE_SHIFT;
+        got.offset &= UINT32_MAX;
+        if (node >= TLA_FIRMWARE_NODES) return tla_error_set(error, TLA_WRONG_RESULT, "unknown node %" PRIu64, node);
+        engine->live[node] = request->give_back ? (tla_block){0, 0} : (tla_block){got.offset, request->size};
+    }
     *answer = (tla_engine_answer){(tla_engine_status)got.status, got.offset, got.cycles, 0};
     return status;
 }

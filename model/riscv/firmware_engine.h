@@ -19,7 +19,7 @@ typedef struct tla_firmware {
     const char *name;           /* for messages, and of its cost profile: "fw_list" */
     tla_policy policy;          /* whose placements it makes */
     uint64_t capacity_max;      /* units that it can own */
-    uint64_t nodes_max;         /* free blocks that it can keep apart */
+    uint64_t nodes_max;         /* free blocks that it can keep apart; offset bins: free and live ones */
     const unsigned char *bytes; /* code for TLA_FIRMWARE_BASE, which is also where it begins */
     size_t nbytes;
 } tla_firmware;
@@ -29,6 +29,10 @@ extern const tla_firmware tla_firmware_first_fit;
 
 /* Buddies of powers of two (platform/firmware/buddy.c): at most 8192 units, and as many free blocks as there may be. */
 extern const tla_firmware tla_firmware_buddy;
+
+/* Offset bins in constant time, whose sizes are rounded up or not in front of the image
+ * (platform/firmware/offset_bins.c): at most TLA_FIRMWARE_BINS units, and 1024 nodes for free and live blocks. */
+extern const tla_firmware tla_firmware_offset_bins, tla_firmware_offset_bins_rounded;
 
 /* Returns the image of a policy; NULL if the policy has none. */
 const tla_firmware *tla_firmware_of(tla_policy policy);

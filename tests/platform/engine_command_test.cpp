@@ -68,6 +68,8 @@ const std::vector<variant> as_firmware{
     {"fw_list", "firmware", "first_fit", {}},
     {"fw_buddy", "firmware", "buddy",
      everywhere("buddy", {"controller.alignment=64 KiB", "hbm.capacity_per_cube=2 GiB", "mmu.page_size=64 KiB"})},
+    {"fw_offset_bins", "firmware", "offset_bins", everywhere("offset_bins")},
+    {"fw_offset_bins", "firmware", "offset_bins_rounded", everywhere("offset_bins_rounded")},
 };
 
 std::vector<std::string> settings_of(const variant &v, bool engine, const std::vector<std::string> &more) {
@@ -179,9 +181,10 @@ BOOST_AUTO_TEST_CASE(a_timing_of_instructions_without_firmware_is_rejected) {
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_firmware_does_not_support_are_rejected_by_name) {
-    BOOST_CHECK(
-        contains(refused({"controller.engine=firmware", "controller.hbm_policy=worst_fit"}),
-                 "controller.engine firmware does not support worst_fit: use first_fit or buddy, alone or under"));
+    BOOST_CHECK(contains(refused({"controller.engine=firmware", "controller.hbm_policy=worst_fit"}),
+                         "controller.engine firmware does not support worst_fit: use first_fit, buddy, offset_bins or "
+                         "offset_bins_rounded, "
+                         "alone or under"));
     BOOST_CHECK(
         contains(refused({"controller.engine=firmware", "controller.hbm_policy=buddy"}),
                  "controller.engine firmware: HBM of 6 GiB must be at most 8192 units of controller.alignment, 1 B"));

@@ -17,7 +17,9 @@ inline const std::vector<std::string> engines{"first fit, 1 cycle a node",
                                               "offset bins",
                                               "offset bins, rounded",
                                               "first fit, firmware",
-                                              "buddies, 8192 units, firmware"};
+                                              "buddies, 8192 units, firmware",
+                                              "offset bins, firmware",
+                                              "offset bins, rounded, firmware"};
 
 inline std::string text_of(double value, int digits) {
     char text[40];
@@ -68,6 +70,11 @@ inline void check_laws(const row_figures &found, const std::string &prefix) {
     for (const char *bins : {"offset bins", "offset bins, rounded"}) {
         BOOST_CHECK_LE(at(bins, "alloc_max"), 7);
         BOOST_CHECK_LE(at(bins, "free_max"), 11);
+        const std::string firmware = bins + std::string(", firmware");
+        BOOST_CHECK_LE(at(firmware, "alloc_max"), 370);
+        BOOST_CHECK_LE(at(firmware, "free_max"), 352);
+        for (const char *figure : {"refused", "fragmented", "no_node", "external", "internal"})
+            BOOST_CHECK_EQUAL(at(bins, figure), at(firmware, figure));
     }
     BOOST_CHECK_LE(at("worst fit", "alloc_max"), 3);
 }

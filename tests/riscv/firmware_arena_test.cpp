@@ -120,8 +120,14 @@ BOOST_AUTO_TEST_CASE(an_arena_over_firmware_buddies_places_as_the_model_at_the_p
     compare(tla_firmware_buddy, tla_firmware_buddy.capacity_max, 256 * 60, 2);
 }
 
+BOOST_AUTO_TEST_CASE(an_arena_over_firmware_offset_bins_places_as_the_model_at_the_price_of_their_profile) {
+    compare(tla_firmware_offset_bins, 4096, 256 * 100, 4);
+    compare(tla_firmware_offset_bins_rounded, 4096, 256 * 100, 5);
+}
+
 BOOST_AUTO_TEST_CASE(every_kind_of_request_is_placed_as_without_the_firmware) {
-    for (const tla_firmware *firmware : {&tla_firmware_first_fit, &tla_firmware_buddy}) {
+    for (const tla_firmware *firmware :
+         {&tla_firmware_first_fit, &tla_firmware_buddy, &tla_firmware_offset_bins, &tla_firmware_offset_bins_rounded}) {
         tla_riscv_timing timing;
         tla_riscv_timing_defaults(&timing);
         tla_engine engine{};

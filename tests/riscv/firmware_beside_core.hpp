@@ -5,6 +5,7 @@
 #include "start_firmware.hpp"
 
 #include "tlmalloc/arena/arena.h"
+#include "tlmalloc/arena/engine.h"
 #include "tlmalloc/base/work.h"
 #include "tlmalloc/config.h"
 
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -36,14 +38,23 @@ class firmware_beside_core {
         tla_arena *arena = nullptr;
         BOOST_REQUIRE_EQUAL(tla_arena_create(&config, &arena), TLA_OK);
         arena_.reset(arena);
+        if (has_regions()) BOOST_REQUIRE_EQUAL(tla_arena_drive(arena, nullptr, nodes, nullptr), TLA_OK);
     }
 
     bool take(std::uint64_t size, tla_block *block) {
         tla_work work{};
         const tla_status status = tla_arena_alloc(arena_.get(), size, block, &work);
-        const tla_firmware_answer got = ask(TLA_MAILBOX_TAKE, 0, tla_arena_granted(arena_.get(), size));
+        tla_firmware_answer got = ask(TLA_MAILBOX_TAKE, 0, tla_arena_granted(arena_.get(), size));
+        if (has_regions() && got.status == TLA_MAILBOX_DONE) {
+            const std::uint64_t named = got.offset;
+            named_[got.offset &= UINT32_MAX] = named;
+        }
         failed += status != TLA_OK;
-        compare("take " + std::to_string(size), got, status ? TLA_MAILBOX_NO_BLOCK : TLA_MAILBOX_DONE,
+        without_node += status == TLA_LIMIT;
+        compare("take " + std::to_string(size), got,
+                status == TLA_LIMIT ? TLA_MAILBOX_NO_NODE
+                : status            ? TLA_MAILBOX_NO_BLOCK
+                                    : TLA_MAILBOX_DONE,
                 status ? got.offset : block->offset);
         measured.push_back({false, work, got.instructions, got.cycles});
         return status == TLA_OK;
@@ -53,10 +64,15 @@ class firmware_beside_core {
         const std::uint64_t before = free_blocks();
         tla_work work{};
         const tla_status status = tla_arena_free(arena_.get(), block, &work);
-        const tla_firmware_answer got =
-            ask(TLA_MAILBOX_GIVE_BACK, block.offset, tla_arena_granted(arena_.get(), block.nbytes));
+        if (status && has_regions()) { // it has no node, and the firmware is not asked
+            refused++;
+            return false;
+        }
+        tla_firmware_answer got = ask(TLA_MAILBOX_GIVE_BACK, has_regions() ? named_[block.offset] : block.offset,
+                                      tla_arena_granted(arena_.get(), block.nbytes));
+        if (has_regions()) got.offset &= UINT32_MAX;
         tla_mailbox_status expected = status ? TLA_MAILBOX_NOT_TAKEN : TLA_MAILBOX_DONE;
-        if (!status && work.nodes_created > 0 && before == nodes_) {
+        if (!status && work.nodes_created > 0 && before == nodes_ && !has_regions()) {
             BOOST_REQUIRE_EQUAL(tla_arena_reserve(arena_.get(), block, nullptr), TLA_OK);
             expected = TLA_MAILBOX_NO_NODE;
         }
@@ -68,6 +84,7 @@ class firmware_beside_core {
         return expected == TLA_MAILBOX_DONE;
     }
 
+    bool has_regions() const { return !tla_policy_takes_ranges(policy_); } // with a node each, free or live
     bool keeps_a_list() const { return policy_ != TLA_BUDDY; }
     std::uint64_t free_blocks() const { return tla_arena_get_stats(arena_.get()).free_blocks; }
     std::uint64_t cycles() const { return cycles_; }
@@ -81,6 +98,7 @@ class firmware_beside_core {
     const tla_policy policy_;
     const std::uint64_t nodes_;
     std::uint64_t cycles_ = 0;
+    std::map<std::uint64_t, std::uint64_t> named_; // of offset bins: what an answer had beside the offset
 
     tla_firmware_answer ask(tla_mailbox_operation operation, std::uint64_t offset, std::uint64_t size) {
         const tla_firmware_answer answer = ask_firmware(engine_.get(), operation, offset, size);

@@ -173,6 +173,11 @@ BOOST_AUTO_TEST_CASE(the_list_takes_the_instructions_that_it_takes_on_unicorn) {
                          [](seeded_random &random) { return random.between(1, 3000); });
 }
 
+BOOST_AUTO_TEST_CASE(offset_bins_take_the_instructions_that_they_take_on_unicorn) {
+    check_beside_unicorn(tla_firmware_offset_bins, 1 << 16, 1024,
+                         [](seeded_random &random) { return random.between(1, 3000); });
+}
+
 BOOST_AUTO_TEST_CASE(buddies_take_the_instructions_that_they_take_on_unicorn) {
     check_beside_unicorn(tla_firmware_buddy, 8191, 8192, // of every order one block, at first
                          [](seeded_random &random) { return std::uint64_t{1} << random.between(0, 10); });

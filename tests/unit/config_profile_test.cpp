@@ -172,13 +172,14 @@ BOOST_AUTO_TEST_CASE(the_profile_of_a_driver_charges_its_whole_call_for_a_comman
 }
 
 BOOST_AUTO_TEST_CASE(a_cost_profile_that_cannot_be_used_is_found_where_it_is_named) {
-    check_findings("controller: {cost: {profile: rtl_list1c}}",
-                   {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected driver_bar_v100, "
-                    "driver_cuda_malloc, driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, "
-                    "rtl_list_1c, "
-                    "rtl_list_2c, rtl_offset_bins, rtl_worst_fit, or the file of a cost profile (with a / or ending in "
-                    ".yaml), did you mean "
-                    "\"rtl_list_1c\"?"});
+    check_findings(
+        "controller: {cost: {profile: rtl_list1c}}",
+        {"f:1:30: controller.cost.profile: found \"rtl_list1c\", expected driver_bar_v100, "
+         "driver_cuda_malloc, driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, fw_offset_bins, ideal, rtl_buddy, "
+         "rtl_list_1c, "
+         "rtl_list_2c, rtl_offset_bins, rtl_worst_fit, or the file of a cost profile (with a / or ending in "
+         ".yaml), did you mean "
+         "\"rtl_list_1c\"?"});
     scratch_here scratch;
     scratch.write("bad.yaml", "clock: 0 ns\nnodes: 1 tCK\nfixed: 1 ns\n");
     check_findings("controller: {cost: {profile: bad.yaml}}",

@@ -23,10 +23,12 @@ enum {
 #define TLA_RTL_BINS (UINT64_C(15) << 28)       /* units that offset bins in RTL can count: the size of the last bin */
 
 enum {
-    TLA_FIRMWARE_NODES = 1024,  /* maximum number of separate free blocks of first fit in firmware */
+    TLA_FIRMWARE_NODES = 1024,  /* maximum number of separate free blocks of first fit in firmware, and of free and
+                                   live blocks of offset bins */
     TLA_FIRMWARE_BUDDIES = 8192 /* maximum number of units of buddies in firmware */
 };
 #define TLA_FIRMWARE_UNITS (UINT64_C(1) << 62) /* units that first fit in firmware can count */
+#define TLA_FIRMWARE_BINS (UINT64_C(15) << 28) /* units that offset bins in firmware can count */
 
 /* Cycles of an instruction: `instruction` for each instruction, plus the cycles of its class. An access outside the
  * hart's memory may take longer; the owner of the hart charges that time. */

@@ -1,14 +1,16 @@
 /* The mailbox between a memory controller and the firmware that serves its requests: registers of eight bytes.
  *
  *     0x00  operation, read only: tla_mailbox_operation
- *     0x08  offset, read only: of a released range; for TLA_MAILBOX_BEGIN the number of nodes that the list may have
+ *     0x08  offset, read only: of a released range; for TLA_MAILBOX_BEGIN the number of nodes that the list may have;
+ *           for TLA_MAILBOX_TAKE TLA_MAILBOX_EXACT or 0
  *     0x10  size, read only: of the request, of the released range, or of the whole memory
  *     0x18  offset of the answer
  *     0x20  status of the answer: tla_mailbox_status. This write ends the request, and clears the interrupt
  *
  * The controller fills the first three registers and raises the interrupt; requests are sequential. Sizes and offsets
- * count bytes, or larger units of the controller, and start at 0; sizes are already rounded up. Firmware can include
- * this header. */
+ * count bytes, or larger units of the controller, and start at 0; sizes are already rounded up. Offset bins have offsets
+ * below 2^32: above them their answer has the node of the block, with which the controller releases it. Firmware can
+ * include this header. */
 #ifndef TLMALLOC_RISCV_MAILBOX_H
 #define TLMALLOC_RISCV_MAILBOX_H
 
@@ -34,6 +36,12 @@ enum {
 #define TLA_MAILBOX_BASE 0x10000000u
 #define TLA_FIRMWARE_BASE 0x80000000u
 enum { TLA_FIRMWARE_MEMORY_BYTES = 0x10000 };
+
+enum {
+    TLA_MAILBOX_EXACT = 1,      /* offset bins take just the size from the only free region, whatever its bin is and
+                                   although no node is left */
+    TLA_MAILBOX_NODE_SHIFT = 32 /* of offset bins' node in an offset */
+};
 
 typedef enum tla_mailbox_operation {
     TLA_MAILBOX_TAKE,      /* allocate `size` from the block that the policy chooses */
