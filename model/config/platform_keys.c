@@ -176,8 +176,8 @@ const tla_schema_key tla_platform_keys[] = {
      "rtl: cycles that first fit takes for a node; worst fit is built with 1 only"},
     {TEXT(controller.cost.profile, cost_profile, PRICES), LIST_IN_RTL "; the clock is an assumption", "rtl_list_1c",
      "profile that sets the prices below, except prices that are set explicitly: driver_bar_v100, driver_cuda_malloc, "
-     "driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, ideal, rtl_buddy, rtl_list_1c, rtl_list_2c, rtl_offset_bins, "
-     "rtl_worst_fit, or a file relative to this one"},
+     "driver_cuda_vmm, driver_vfio_1g, fw_buddy, fw_list, fw_offset_bins, ideal, rtl_buddy, rtl_list_1c, rtl_list_2c, "
+     "rtl_offset_bins, rtl_worst_fit, or a file relative to this one"},
     {ROW_LONG(controller.cost.clock, controller.cost.clock_ps, TLA_VALUE_TIME), 1, US, false, "an assumption", "1 ns",
      "period of the engine's clock. A profile states its prices in these cycles, and a command begins at a clock edge"},
     COST(controller, fixed, "1 ns", LIST_IN_RTL, "per command"),

@@ -8,9 +8,9 @@
  *     0x20  status of the answer: tla_mailbox_status. This write ends the request, and clears the interrupt
  *
  * The controller fills the first three registers and raises the interrupt; requests are sequential. Sizes and offsets
- * count bytes, or larger units of the controller, and start at 0; sizes are already rounded up. Offset bins have offsets
- * below 2^32: above them their answer has the node of the block, with which the controller releases it. Firmware can
- * include this header. */
+ * count bytes, or larger units of the controller, and start at 0; sizes are already rounded up. Offset bins have
+ * offsets below 2^32: above them their answer has the node of the block, with which the controller releases it.
+ * Firmware can include this header. */
 #ifndef TLMALLOC_RISCV_MAILBOX_H
 #define TLMALLOC_RISCV_MAILBOX_H
 
