@@ -299,39 +299,49 @@ uint32_t tla_banked_channels_bank_of(const tla_banked_channels *channels, uint64
     return tla_hbm_bank_of(channels->groups[0].hbm, burst >> channels->instance_bits << channels->burst_bits);
 }
 
+static void add_stats(tla_hbm_stats *sum, const tla_hbm_stats *s) {
+    sum->reads += s->reads;
+    sum->writes += s->writes;
+    sum->row_hits += s->row_hits;
+    sum->row_misses += s->row_misses;
+    sum->row_conflicts += s->row_conflicts;
+    sum->forwarded += s->forwarded;
+    sum->refreshes += s->refreshes;
+    sum->activates += s->activates;
+    sum->precharges += s->precharges;
+    sum->precharges_all += s->precharges_all;
+    sum->read_commands += s->read_commands;
+    sum->write_commands += s->write_commands;
+    sum->closed_form += s->closed_form;
+    if (s->last_end_ps > sum->last_end_ps) sum->last_end_ps = s->last_end_ps;
+}
+
 tla_hbm_stats tla_banked_channels_get_stats(const tla_banked_channels *channels) {
     tla_hbm_stats sum = {0};
     for (uint32_t i = 0; i < channels->instances; i++) {
         const tla_hbm_stats s = tla_hbm_get_stats(channels->groups[i].hbm);
-        sum.reads += s.reads;
-        sum.writes += s.writes;
-        sum.row_hits += s.row_hits;
-        sum.row_misses += s.row_misses;
-        sum.row_conflicts += s.row_conflicts;
-        sum.forwarded += s.forwarded;
-        sum.refreshes += s.refreshes;
-        sum.activates += s.activates;
-        sum.precharges += s.precharges;
-        sum.precharges_all += s.precharges_all;
-        sum.read_commands += s.read_commands;
-        sum.write_commands += s.write_commands;
-        sum.closed_form += s.closed_form;
-        if (s.last_end_ps > sum.last_end_ps) sum.last_end_ps = s.last_end_ps;
+        add_stats(&sum, &s);
     }
     return sum;
 }
 
-void tla_banked_channels_idle(tla_banked_channels *channels, uint64_t until_ps) {
-    for (uint32_t i = 0; i < channels->instances; i++)
-        if (channels->groups[i].in_hbm == 0) tla_hbm_advance(channels->groups[i].hbm, until_ps);
-}
-
-tla_hbm_open_time tla_banked_channels_get_open_time(const tla_banked_channels *channels, uint64_t until_ps) {
-    tla_hbm_open_time sum = {0};
+tla_hbm_stats tla_banked_channels_stats_at(const tla_banked_channels *channels, uint64_t until_ps,
+                                           tla_hbm_open_time *open_time) {
+    tla_hbm_stats sum = {0};
+    *open_time = (tla_hbm_open_time){0};
     for (uint32_t i = 0; i < channels->instances; i++) {
-        const tla_hbm_open_time t = tla_hbm_get_open_time(channels->groups[i].hbm, until_ps);
-        sum.all_closed_ps += t.all_closed_ps;
-        sum.open_bank_ps += t.open_bank_ps;
+        const group *g = &channels->groups[i];
+        tla_hbm_open_time t;
+        tla_hbm_stats s;
+        if (g->in_hbm == 0) {
+            s = tla_hbm_stats_at(g->hbm, until_ps, &t);
+        } else {
+            s = tla_hbm_get_stats(g->hbm);
+            t = tla_hbm_get_open_time(g->hbm, until_ps);
+        }
+        add_stats(&sum, &s);
+        open_time->all_closed_ps += t.all_closed_ps;
+        open_time->open_bank_ps += t.open_bank_ps;
     }
     return sum;
 }

@@ -249,3 +249,11 @@ tla_hbm_open_time tla_hbm_get_open_time(const tla_hbm *hbm, uint64_t until_ps) {
     }
     return sum;
 }
+
+tla_hbm_stats tla_hbm_stats_at(const tla_hbm *hbm, uint64_t until_ps, tla_hbm_open_time *open_time) {
+    tla_hbm idle = *hbm; /* shares the queues with the original; where they are empty, no command looks at them */
+    idle.listener = (tla_hbm_listener){0};
+    tla_hbm_advance(&idle, until_ps);
+    *open_time = tla_hbm_get_open_time(&idle, until_ps);
+    return tla_hbm_get_stats(&idle);
+}

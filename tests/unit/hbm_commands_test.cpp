@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
@@ -124,8 +125,14 @@ void check_counts(const tla_hbm_config &config, uint64_t seed) {
     drive(listened.get(), seed);
     drive(alone.get(), seed);
     const uint64_t until_ps = tla_hbm_get_stats(alone.get()).last_end_ps + 50 * uint64_t{config.refi} * config.tck_ps;
+    tla_hbm_open_time ahead_time{};
+    const tla_hbm_stats ahead = tla_hbm_stats_at(alone.get(), until_ps, &ahead_time);
     for (tla_hbm *hbm : {listened.get(), alone.get()})
         tla_hbm_advance(hbm, until_ps);
+    const tla_hbm_stats then = tla_hbm_get_stats(alone.get());
+    BOOST_CHECK_EQUAL(std::memcmp(&ahead, &then, sizeof then), 0);
+    BOOST_CHECK_EQUAL(ahead_time.all_closed_ps, tla_hbm_get_open_time(alone.get(), until_ps).all_closed_ps);
+    BOOST_CHECK_EQUAL(ahead_time.open_bank_ps, tla_hbm_get_open_time(alone.get(), until_ps).open_bank_ps);
 
     std::map<tla_hbm_command, uint64_t> counts;
     rows channels[2];

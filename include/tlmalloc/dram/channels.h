@@ -252,6 +252,10 @@ typedef struct tla_hbm_open_time {
  * a burst has ordered, and that comes after until_ps, is taken as done. */
 tla_hbm_open_time tla_hbm_get_open_time(const tla_hbm *hbm, uint64_t until_ps);
 
+/* Returns the statistics, and in *open_time the times, that a channel has at until_ps if nothing is queued, and nothing
+ * is offered until then: it refreshes. Nothing changes. */
+tla_hbm_stats tla_hbm_stats_at(const tla_hbm *hbm, uint64_t until_ps, tla_hbm_open_time *open_time);
+
 /* Returns the bank, 0 .. bank_groups * banks_per_group - 1, of an address by the map. */
 uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address);
 
@@ -351,12 +355,10 @@ uint32_t tla_banked_channels_bank_of(const tla_banked_channels *channels, uint64
  * served, and therefore do not yet include bursts that wait in a write buffer. */
 tla_hbm_stats tla_banked_channels_get_stats(const tla_banked_channels *channels);
 
-/* Executes the commands before until_ps of the groups in which nothing is queued: their refreshes. No later time
- * changes by that. */
-void tla_banked_channels_idle(tla_banked_channels *channels, uint64_t until_ps);
-
-/* Returns the sum of tla_hbm_get_open_time over the groups. A group with queued bursts counts as of its last run. */
-tla_hbm_open_time tla_banked_channels_get_open_time(const tla_banked_channels *channels, uint64_t until_ps);
+/* Returns the sums at until_ps, and those of tla_hbm_get_open_time in *open_time. A group in which nothing is queued
+ * counts with the refreshes that it makes until then, one with queued bursts as of its last run. Nothing changes. */
+tla_hbm_stats tla_banked_channels_stats_at(const tla_banked_channels *channels, uint64_t until_ps,
+                                           tla_hbm_open_time *open_time);
 
 /* Returns the sum over the pseudo-channels of the time their data bus was occupied, in ps. */
 uint64_t tla_banked_channels_busy_ps(const tla_banked_channels *channels);

@@ -42,7 +42,8 @@ class hbm_slice : public memory_module {
         std::uint64_t channel_errors = 0;               // accesses to a failed pseudo-channel
         // 0 without banks. A buffered write counts when it goes to its bank.
         std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;
-        // Commands so far; a precharge of all banks counts once.
+        std::uint64_t idle_refreshes = 0; // of pseudo-channels without work, from their last bursts to now
+        // Commands to now; a precharge of all banks counts once.
         std::uint64_t activates = 0, precharges = 0, read_commands = 0, write_commands = 0;
         tla_hbm_open_time open_time{}; // from 0 to now
     };

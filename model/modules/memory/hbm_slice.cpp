@@ -256,19 +256,19 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
         result.busy_ps = tla_flat_channels_busy_ps(channels_.get());
         return result;
     }
-    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
-    tla_banked_channels_idle(banks_.get(), now_ps);
     const tla_hbm_stats s = tla_banked_channels_get_stats(banks_.get());
+    const tla_hbm_stats now =
+        tla_banked_channels_stats_at(banks_.get(), time_queue::of_simulation().now_ps(), &result.open_time);
     result.busy_ps = tla_banked_channels_busy_ps(banks_.get());
     result.row_hits = s.row_hits;
     result.row_misses = s.row_misses;
     result.row_conflicts = s.row_conflicts;
     result.refreshes = s.refreshes;
     result.activates = s.activates;
-    result.precharges = s.precharges + s.precharges_all;
+    result.idle_refreshes = now.refreshes - s.refreshes;
+    result.precharges = now.precharges + now.precharges_all;
     result.read_commands = s.read_commands;
     result.write_commands = s.write_commands;
-    result.open_time = tla_banked_channels_get_open_time(banks_.get(), now_ps);
     return result;
 }
 
@@ -285,6 +285,7 @@ std::vector<statistics_group> hbm_slice::list_statistics() const {
     add({"row_misses", s.row_misses, "bursts", "to a bank without an open row"});
     add({"row_conflicts", s.row_conflicts, "bursts", "to a bank with another row open"});
     add({"refreshes", s.refreshes, "commands", "refreshes"});
+    add({"idle_refreshes", s.idle_refreshes, "commands", "refreshes since the last burst"});
     add({"activates", s.activates, "commands", "activates of a row"});
     add({"precharges", s.precharges, "commands", "precharges of a bank or of all"});
     add({"read_commands", s.read_commands, "commands", "reads of a burst"});
