@@ -41,8 +41,6 @@ tla_status tla_config_print(const tla_config *config, FILE *out) {
 static void print_range(const tla_schema_key *key, FILE *out) {
     if (tla_schema_is_number(key))
         fputs(tla_schema_range(key).text, out);
-    else if (key->form.type == TLA_VALUE_STACK) /* arena.h and stack.h list the names: a new one has its line there */
-        fputs("a placement, a front, or FRONT/PLACEMENT", out);
     else
         fputs(tla_value_expected(&key->form).text, out);
 }

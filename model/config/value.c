@@ -98,11 +98,8 @@ static tla_phrase number_expected(tla_value_type type) {
 tla_phrase tla_value_expected(const tla_value_form *form) {
     const char *(*name)(uint64_t) = names_of(form);
     if (form->type == TLA_VALUE_TEXT) return tla_phrase_of("%s", form->expected);
-    if (form->type == TLA_VALUE_STACK) {
-        tla_phrase stacks;
-        tla_stack_policy_expected(stacks.text, sizeof stacks.text);
-        return stacks;
-    }
+    if (form->type == TLA_VALUE_STACK) /* their names are too many for a phrase */
+        return tla_phrase_of("a placement, a front, or FRONT/PLACEMENT");
     if (form->type == TLA_VALUE_ANY) return tla_phrase_of("a text");
     if (form->type == TLA_VALUE_PAIRS) return tla_phrase_of("a mapping");
     if (form->type == TLA_VALUE_ROWS) return tla_phrase_of("a sequence of at least one row");

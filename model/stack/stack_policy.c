@@ -100,7 +100,7 @@ tla_status tla_stack_policy_parse(const char *text, tla_stack_policy *policy, tl
     const char *slash = strchr(text, '/');
     const tla_front front = front_of(text, slash ? (size_t)(slash - text) : strlen(text));
     tla_policy placement = TLA_FIRST_FIT;
-    char expected[300] = "";
+    char expected[360] = "";
     if (!slash && front == TLA_FRONT_COUNT && !tla_policy_from_name(text, &placement)) {
         tla_stack_policy_expected(expected, sizeof expected);
         return refuse(text, "", expected, tla_did_you_mean(text, tla_stack_name).text, error);

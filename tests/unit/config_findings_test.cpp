@@ -86,6 +86,13 @@ BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_found_where_it_is_written) {
                    {"f:1:56: a grid of width 3 for 4 SIPs: all rows must be complete"});
 }
 
+BOOST_AUTO_TEST_CASE(a_missing_stack_is_found_with_a_whole_text) {
+    check_findings(
+        "controller: {hbm_policy: [tlsf], tcm_policy: }\n",
+        {"f:1:26: controller.hbm_policy: found a sequence, expected a placement, a front, or FRONT/PLACEMENT",
+         "f:1:46: controller.tcm_policy: found nothing, expected a placement, a front, or FRONT/PLACEMENT"});
+}
+
 BOOST_AUTO_TEST_CASE(wrong_types_are_found) {
     char stacks[300]; // stack_rules_test says what it reads
     tla_stack_policy_expected(stacks, sizeof stacks);
