@@ -23,10 +23,11 @@ static tla_phrase names_of(const tla_profile_key *key) {
     return names;
 }
 
+/* The names of all profiles are nearly a phrase already, so that `rest` and `hint` come apart. */
 static void refuse(tla_loader *l, const tla_profile_key *key, tla_origin *origin, const char *found,
-                   const char *expected) {
-    char text[3 * sizeof(tla_phrase)]; /* the names of all profiles are nearly a phrase already */
-    snprintf(text, sizeof text, "%s: found %s, expected %s", key->key, tla_quote(found).text, expected);
+                   const char *expected, const char *rest, const char *hint) {
+    char text[4 * sizeof(tla_phrase)];
+    snprintf(text, sizeof text, "%s: found %s, expected %s%s%s", key->key, tla_quote(found).text, expected, rest, hint);
     origin->bad = true;
     tla_loader_find_at(l, origin, text);
 }
@@ -43,13 +44,12 @@ bool tla_profile_read(tla_loader *l, const tla_profile_key *key, const char *val
         const tla_phrase path = tla_loader_path_beside(value, origin);
         status = key->load(path.text, filled, l->report, l->context);
         if (status == TLA_SYNTAX || status == TLA_IO)
-            refuse(l, key, origin, value, tla_phrase_of("a file with a valid %s", key->what).text);
+            refuse(l, key, origin, value, "a file with a valid ", key->what, "");
     } else {
         status = TLA_SYNTAX;
-        refuse(l, key, origin, value,
-               tla_phrase_of("%s, or the file of a %s (with a / or ending in .yaml)%s", names_of(key).text, key->what,
-                             tla_did_you_mean(value, key->name_at).text)
-                   .text);
+        refuse(l, key, origin, value, names_of(key).text,
+               tla_phrase_of(", or the file of a %s (with a / or ending in .yaml)", key->what).text,
+               tla_did_you_mean(value, key->name_at).text);
     }
     l->no_memory |= status == TLA_NO_HOST_MEMORY;
     return status == TLA_OK;

@@ -32,7 +32,7 @@ tla_pe_memory_config with_front(tla_stack_policy policy) {
     tla_pe_memory_config config{};
     config.sip = 1, config.die = 2, config.pe = 3;
     config.of[TLA_HBM] = {1 << 20, 0, policy, {80 << 10, 32 << 10, 64 << 10, 128 << 10, 32 << 10, 64 << 10, 7000}, 0};
-    config.of[TLA_TCM] = {64 << 10, 16 << 10, policy, {10 << 10, 1 << 10, 4 << 10, 0, 4 << 10, 8 << 10, 5000}, 0};
+    config.of[TLA_TCM] = {64 << 10, 16 << 10, policy, {10 << 10, 1 << 10, 4 << 10, 8 << 10, 4 << 10, 8 << 10, 5000}, 0};
     config.of[TLA_HOST_MEMORY] = config.of[TLA_HBM];
     return config;
 }
