@@ -36,7 +36,7 @@ tla_stack_stats tla_front_stats_of_ranges(const tla_stack *stack, tla_arena_stat
 
 tla_status tla_front_explain_ranges(const tla_stack *stack, const char *what, uint64_t nbytes, uint32_t ranges,
                                     tla_error *error) {
-    const tla_arena_stats s = tla_stack_get_stats(stack).memory;
+    const tla_arena_stats s = stack->front->stats(stack).memory;
     const tla_status status = nbytes > s.free ? TLA_EXHAUSTED : TLA_FRAGMENTED;
     tla_error_set(error, status,
                   "%s overflow: requested %" PRIu64 " bytes, %" PRIu64 " free of %" PRIu64 " in %" PRIu32
