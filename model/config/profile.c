@@ -26,7 +26,7 @@ static tla_phrase names_of(const tla_profile_key *key) {
 /* The names of all profiles are nearly a phrase already, so that `rest` and `hint` come apart. */
 static void refuse(tla_loader *l, const tla_profile_key *key, tla_origin *origin, const char *found,
                    const char *expected, const char *rest, const char *hint) {
-    char text[4 * sizeof(tla_phrase)];
+    char text[6 * sizeof(tla_phrase)];
     snprintf(text, sizeof text, "%s: found %s, expected %s%s%s", key->key, tla_quote(found).text, expected, rest, hint);
     origin->bad = true;
     tla_loader_find_at(l, origin, text);

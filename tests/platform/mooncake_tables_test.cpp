@@ -42,7 +42,9 @@ std::vector<std::vector<std::string>> cells_of(const std::string &file) {
         rows.emplace_back(1);
         bool quoted = false;
         for (const char c : line)
-            if (c == '"')
+            if (c == '\r') // of a line's end
+                continue;
+            else if (c == '"')
                 quoted = !quoted;
             else if (c == ',' && !quoted)
                 rows.back().emplace_back();
