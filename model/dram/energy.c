@@ -51,6 +51,8 @@ tla_status tla_dram_energy_add_up(const tla_dram_energy *profile, const tla_hbm_
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "the energy profile is for bursts of %" PRIu32 " bytes, the timing has %" PRIu32,
                              profile->burst_bytes, timing->burst_bytes);
+    if (activity->open_time.all_closed_ps > activity->pseudo_channel_ps)
+        return tla_error_set(error, TLA_INVALID_ARGUMENT, "rows are closed for longer than the whole time");
     count(timing, activity, counts);
     for (int i = 0; i < TLA_DRAM_CONSTANT_COUNT; i++) {
         enum { UW_PS_PER_FJ = 1000 };

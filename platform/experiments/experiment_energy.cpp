@@ -70,6 +70,11 @@ class energy_run : public experiment_run {
         const bool is_given = p.at("activates") != 0 || p.at("time") != 0 || p.at("open") != 0;
         if (p.at("count") == 0)
             return tla_error_set(error, TLA_INVALID_ARGUMENT, "count: found 0, expected at least 1");
+        if (p.at("open") > TLA_HBM_BANKS_MAX)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "open: found %llu, expected at most %d",
+                                 static_cast<unsigned long long>(p.at("open")), TLA_HBM_BANKS_MAX);
+        if (p.at("time") > TLA_TRAFFIC_PS_MAX / TLA_HBM_BANKS_MAX)
+            return tla_error_set(error, TLA_INVALID_ARGUMENT, "time: expected at most 40 hours");
         if (p.at("pattern") == 0 || !is_given) return TLA_OK;
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
                              "activates, time and open: must be 0 with a pattern, which determines them");
@@ -84,6 +89,7 @@ class energy_run : public experiment_run {
         activity.stats.refreshes = p.at("time") / (std::uint64_t{timing.refi} * timing.tck_ps);
         activity.pseudo_channel_ps = p.at("time");
         activity.open_time.open_bank_ps = p.at("time") * p.at("open");
+        if (p.at("open") == 0) activity.open_time.all_closed_ps = p.at("time");
         return activity;
     }
 

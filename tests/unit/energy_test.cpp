@@ -147,6 +147,10 @@ BOOST_AUTO_TEST_CASE(energies_that_cannot_be_added_up_are_refused) {
     BOOST_CHECK_EQUAL(sum.total_fj, 0u);
 
     a = {};
+    a.open_time.all_closed_ps = 1;
+    BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, &error), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(error.text, "rows are closed for longer than the whole time");
+    a = {};
     profile.burst_bytes = 64;
     BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&profile, &timing, &a, &sum, &error), TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(error.text, "the energy profile is for bursts of 64 bytes, the timing has 32");

@@ -1,37 +1,11 @@
 // Counts of DRAM commands, and the time of open rows, against the commands that a listener has heard.
-#include "tlmalloc/config.h"
-#include "tlmalloc/dram/channels.h"
+#include "tests/unit/dram_fixtures.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <random>
-#include <string>
-#include <vector>
+
+using namespace dram;
 
 namespace {
-
-struct hbm_deleter {
-    void operator()(tla_hbm *hbm) const { tla_hbm_destroy(hbm); }
-};
-using hbm_pointer = std::unique_ptr<tla_hbm, hbm_deleter>;
-
-hbm_pointer make(const tla_hbm_config &config, const tla_hbm_listener *listener = nullptr) {
-    tla_hbm *hbm = nullptr;
-    tla_error error{};
-    BOOST_REQUIRE_MESSAGE(tla_hbm_create(&config, listener, &hbm, &error) == TLA_OK, error.text);
-    return hbm_pointer(hbm);
-}
-
-tla_hbm_config profile(const std::string &name) {
-    tla_hbm_config config{};
-    const std::string path = TLMALLOC_SOURCE_DIR "/configs/timing/" + name + ".yaml";
-    BOOST_REQUIRE_EQUAL(tla_timing_load(path.c_str(), nullptr, 0, &config, nullptr, nullptr), TLA_OK);
-    return config;
-}
 
 struct heard {
     uint32_t pseudo_channel;
@@ -183,8 +157,7 @@ BOOST_AUTO_TEST_CASE(counts_and_open_times_are_those_of_the_commands) {
 BOOST_AUTO_TEST_CASE(pseudo_channels_that_share_a_row_bus_count_together) {
     tla_hbm_config config = profile("hbm2");
     config.row_bus_sharers = 2;
-    tla_error error{};
-    BOOST_REQUIRE_EQUAL(tla_hbm_map_parse("pc1,bg2,co5,ba2,ro14", &config, &error), TLA_OK);
+    set_map(config, "pc1,bg2,co5,ba2,ro14");
     check_counts(config, 9);
 }
 

@@ -68,8 +68,8 @@ typedef struct tla_dram_energy_sum {
     uint64_t total_fj;
 } tla_dram_energy_sum;
 
-/* TLA_INVALID_ARGUMENT, with a text, for a profile whose bursts are not those of the timing, or a timing without banks.
- * TLA_LIMIT for 2^64 fJ or more. *sum is zero then. */
+/* TLA_INVALID_ARGUMENT, with a text, for a profile whose bursts are not those of the timing, for a timing without
+ * banks, or for rows that are closed for longer than the time. TLA_LIMIT for 2^64 fJ or more. *sum is zero then. */
 tla_status tla_dram_energy_add_up(const tla_dram_energy *profile, const tla_hbm_config *timing,
                                   const tla_dram_activity *activity, tla_dram_energy_sum *sum, tla_error *error);
 
