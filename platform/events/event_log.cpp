@@ -38,6 +38,10 @@ const columns rows[] = {
       "tile_block", "memories"}},
     {"message", {"from", "to", "bytes", "sent", "received"}},
     {"tensor", {"object", "name", "va", "bytes"}},
+    {"commands",
+     {"pe", "activates", "precharges", "read_commands", "write_commands", "refreshes", "idle_refreshes",
+      "all_closed_ps", "open_bank_ps"},
+     &event_names::banks},
     {"buckets", {"width"}},
     {"link", {"link", "bytes", "messages", "busy", "waited"}},
     {"end", {"end", "status", "lost", "told by kind", "lost by kind"}}};
@@ -280,6 +284,12 @@ void event_log::end(const run_end &end) {
         json_line row;
         row.open('[').text("tensor").number(t.object).text(t.name).numbers({t.va, t.nbytes});
         write(row.close(']'));
+    }
+    for (const auto &[pe, counts] : end.commands) {
+        json_line row;
+        row.open('[').text("commands").numbers({pe, counts.activates, counts.precharges, counts.read_commands});
+        row.numbers({counts.write_commands, counts.refreshes, counts.idle_refreshes});
+        write(row.numbers({counts.open_time.all_closed_ps, counts.open_time.open_bank_ps}).close(']'));
     }
     write_links(end.links);
     json_line row;

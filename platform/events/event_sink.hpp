@@ -34,6 +34,7 @@ struct event_names {
     std::vector<found_memory> memories;
     bool moves = false;  // blocks can move
     bool faults = false; // pages on demand
+    bool banks = false;  // slices have banks
 
     static event_names of(npu &platform);
 };
@@ -164,10 +165,17 @@ struct named_tensor {
     std::uint64_t va, nbytes;
 };
 
+// The DRAM commands of a PE's slice.
+struct slice_commands {
+    std::uint32_t pe;
+    hbm_slice::statistics counts;
+};
+
 struct run_end {
     std::uint64_t end_ps;
     tla_status status;
     std::vector<named_tensor> tensors;
+    std::vector<slice_commands> commands; // of slices with banks
     const link_loads &links;
     event_counts counts;
 };

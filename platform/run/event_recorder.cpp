@@ -84,6 +84,7 @@ event_names event_names::of(npu &platform) {
                             add_memory(kind, controller->get_statistics(kind).arena);
                     });
     names.faults = platform.pes().front()->mmu.asks_for_pages();
+    names.banks = platform.pes().front()->slice.has_banks();
     for (const pe_unit *pe : platform.pes())
         names.pes.push_back(to_string(pe->where));
     const tla_topology &graph = platform.graph();
@@ -407,9 +408,11 @@ void event_recorder::finish(const npu &platform, const workload &work) {
     platform.fabric().fabric(); // what modules have yet to do until now
     for (std::uint32_t who = 0; who < open_intervals_.size(); who++)
         if (open_intervals_[who]) tell(event_kind::interval, time_interval{who, *open_intervals_[who]});
-    run_end end{to_ps(sc_core::sc_time_stamp()), work.failure().status, {}, links_->loads(), {}};
+    run_end end{to_ps(sc_core::sc_time_stamp()), work.failure().status, {}, {}, links_->loads(), {}};
     for (const workload::tensor_report &t : work.tensors())
         end.tensors.push_back({t.object, t.name, t.va.value, t.nbytes});
+    for (std::uint32_t pe = 0; names_.banks && pe < platform.pes().size(); pe++)
+        end.commands.push_back({pe, platform.pes()[pe]->slice.get_statistics()});
     for (const listener &l : listeners_) {
         end.counts = l.counts;
         l.sink->end(end);

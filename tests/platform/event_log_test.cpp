@@ -35,6 +35,7 @@ BOOST_AUTO_TEST_CASE(sums_over_the_log_are_the_figures_of_the_report) {
 BOOST_AUTO_TEST_CASE(sums_are_the_figures_whatever_the_platform_is_like) {
     const std::vector<std::vector<std::string>> platforms{
         {"mmu.walk=memory"},
+        {"hbm.timing=hbm3"},
         {"mmu.unmapped=demand"},
         {"mmu.unmapped=demand", "mmu.fault_handler=controller", "mmu.fault_pool=4 KiB", "mmu.page_size=4 KiB"},
         {"mmu.eviction=clock", "mmu.unmapped=demand", "host_memory.capacity=16 MiB", "mmu.page_size=4 KiB",

@@ -86,6 +86,25 @@ inline void check_commands(const logged &l) {
     BOOST_CHECK_EQUAL(accesses["demand"], l.r.sum("mmus", "demand_faults"));
 }
 
+// The report has the same DRAM commands of each slice as the log.
+inline void check_dram_commands(const logged &l) {
+    std::map<std::string, const json_t *> told;
+    for (const json_t *row : l.log.of("commands"))
+        told["npu." + l.log.name("pes", number(row, "pe")) + ".slice"] = row;
+    std::size_t i = 0, with_banks = 0;
+    json_t *slice = nullptr;
+    json_array_foreach(l.r.list("slices"), i, slice) {
+        if (!json_object_get(slice, "activates")) continue;
+        with_banks++;
+        const json_t *const row = told[text_of(slice, "name")];
+        BOOST_REQUIRE_MESSAGE(row, text_of(slice, "name") << " has no row of commands");
+        for (const char *key : {"activates", "precharges", "read_commands", "write_commands", "refreshes",
+                                "idle_refreshes", "all_closed_ps", "open_bank_ps"})
+            BOOST_CHECK_EQUAL(number(row, key), number(slice, key));
+    }
+    BOOST_CHECK_EQUAL(with_banks, told.size());
+}
+
 // The report counts the same moves and stops as the log.
 inline void check_moves(const logged &l) {
     sums told, stopped;
@@ -323,6 +342,7 @@ inline void check_messages(const logged &l) {
 // All of it, of a run that was told whole.
 inline void check_all(const logged &l) {
     check_commands(l);
+    check_dram_commands(l);
     check_moves(l);
     check_pages(l);
     check_blocks(l);
