@@ -26,6 +26,7 @@ typedef struct tla_config {
     tla_hbm_timing hbm_timing;
     tla_tcm_parameters tcm, sram, m_cpu_memory;
     tla_hbm_parameters host_memory; /* capacity 0: the host has no memory */
+    tla_hbm_timing host_memory_timing;
     tla_controller_parameters controller;
     char cost_profile[TLA_CONFIG_FILE_MAX]; /* controller.cost.profile; the prices themselves are in controller.cost */
     tla_mmu_parameters mmu;

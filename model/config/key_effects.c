@@ -54,6 +54,14 @@ static bool has_timelines(const tla_config *c) {
     return !c->hbm_timing.has_profile;
 }
 
+static bool has_host_timelines(const tla_config *c) {
+    return !c->host_memory_timing.has_profile;
+}
+
+static bool has_no_host_banks(const tla_config *c) {
+    return !c->host_memory_timing.has_profile || c->host_memory_timing.profile.model != TLA_HBM_BANKS;
+}
+
 static bool is_plain(const tla_config *c) {
     return c->controller.memory.layout == TLA_LAYOUT_PLAIN;
 }
@@ -324,6 +332,11 @@ const tla_key_condition tla_key_conditions[] = {
     {"host_memory.interleave", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
     {"host_memory.direction_switch", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
     {"host_memory.latency", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.timing", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"host_memory.channel_bandwidth", has_host_timelines, {"host_memory.timing"}, "channels"},
+    {"host_memory.interleave", has_host_timelines, {"host_memory.timing"}, "channels"},
+    {"host_memory.direction_switch", has_host_timelines, {"host_memory.timing"}, "channels"},
+    {"host_memory.latency", has_no_host_banks, {"host_memory.timing"}, "channels or a profile without banks"},
     {"host_memory.channels", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
     {"host_memory.channel_bandwidth", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},
     {"host_memory.interleave", fills_host_memory, {KERNEL}, "a kernel with tensors in the host's memory"},

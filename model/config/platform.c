@@ -152,7 +152,8 @@ static void check_platform(tla_loader *l) {
     const bool refused = judged && !l->judge->accepts(l->judge->context, &((tla_config *)l->config)->workload, &why);
     resolve_va_page_size(l);
     if (!l->incomplete) {
-        tla_loader_resolve_timing(l);
+        tla_loader_resolve_timing(l, "hbm.timing", &((tla_config *)l->config)->hbm_timing);
+        tla_loader_resolve_timing(l, "host_memory.timing", &((tla_config *)l->config)->host_memory_timing);
         tla_loader_resolve_prices(l);
     }
     derive(l->config);
@@ -192,15 +193,19 @@ tla_status tla_config_load(const char *path, const char *const *overrides, size_
     return tla_config_load_judged(path, overrides, override_count, NULL, config, report, context);
 }
 
+static bool are_equal(const tla_hbm_timing *a, const tla_hbm_timing *b) {
+    return a->has_profile == b->has_profile && memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
+}
+
 bool tla_config_equal(const tla_config *one, const tla_config *other) {
     for (size_t i = 0; i < tla_platform_key_count; i++) {
         const tla_value a = tla_schema_get(&tla_platform_keys[i], one);
         const tla_value b = tla_schema_get(&tla_platform_keys[i], other);
         if (a.number != b.number || strcmp(a.text, b.text) != 0) return false;
     }
-    const tla_hbm_timing *a = &one->hbm_timing, *b = &other->hbm_timing;
-    return strcmp(one->system.topology_path, other->system.topology_path) == 0 && a->has_profile == b->has_profile &&
-           memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
+    return strcmp(one->system.topology_path, other->system.topology_path) == 0 &&
+           are_equal(&one->hbm_timing, &other->hbm_timing) &&
+           are_equal(&one->host_memory_timing, &other->host_memory_timing);
 }
 static_assert(sizeof(tla_hbm_config) == 51 * 4 + sizeof(tla_hbm_map), "no gaps: it can be compared as bytes");
 

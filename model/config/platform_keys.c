@@ -104,6 +104,10 @@ const tla_schema_key tla_platform_keys[] = {
     {TIME(host_memory.latency, host_memory.latency_ps, MS),
      "JEDEC JESD79-5, DDR5-4800B: tRCD and CL, 39 and 40 clocks at 2.4 GHz", "32.9 ns",
      "latency added to every access; the host's caches and cores are not on the path"},
+    {TEXT(host_memory.timing, host_memory_timing.name, TIMING), "tlmalloc's choice: as the HBM's", "channels",
+     "channels: one timeline for each channel, by the keys above. Otherwise a timing profile, as for hbm.timing: ddr5, "
+     "or a file relative to this one. Each channel is then one channel of the profile, with its burst, interleave, "
+     "bandwidth and turnaround; if it has banks, their times replace the latency"},
 
     {COUNT(controller.ports, controller.ports, TLA_PORT_OF_PE + 1, 4096), CHOICE, "16",
      "control ports of a memory controller: at least 3 with controller.lockstep, 4 with mmu.walk memory, 5 with "

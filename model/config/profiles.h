@@ -33,8 +33,8 @@ typedef struct tla_profile_key {
  * finding. */
 bool tla_profile_read(tla_loader *loader, const tla_profile_key *key, const char *value, void *filled);
 
-/* Puts the timing profile that hbm.timing names into the configuration (slice_timing.c). */
-void tla_loader_resolve_timing(tla_loader *loader);
+/* Reads the timing profile that the key names, timing->name (slice_timing.c). */
+void tla_loader_resolve_timing(tla_loader *loader, const char *key, tla_hbm_timing *timing);
 
 /* Puts the prices of the profile that controller.cost.profile names into the configuration, where its keys are not
  * written, or written in a file while the profile is named by an override (cost_profile.c). */

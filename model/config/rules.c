@@ -95,13 +95,23 @@ static bool l2_is_no_tlb(const tla_config *c, tla_phrase *text) {
     return level_is_no_tlb("mmu.tlb_l2", &c->mmu.tlb_l2, text);
 }
 
-static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
-    if (!c->hbm_timing.has_profile || c->hbm_timing.profile.model != TLA_HBM_BANKS) return false;
+static bool memory_does_not_fit(const char *key, const tla_hbm_timing *timing, const tla_hbm_parameters *memory,
+                                tla_phrase *text) {
+    if (!timing->has_profile || timing->profile.model != TLA_HBM_BANKS) return false;
     tla_error error = {.text = ""};
-    const tla_banked_channels_config channels = {c->hbm_timing.profile, c->hbm.pseudo_channels, c->hbm.capacity};
+    const tla_banked_channels_config channels = {timing->profile, memory->pseudo_channels, memory->capacity};
     const bool broken = tla_banked_channels_check(&channels, &error) != TLA_OK;
-    *text = tla_phrase_of("hbm.timing %s: %.200s", c->hbm_timing.name, error.text);
+    *text = tla_phrase_of("%s %s: %.200s", key, timing->name, error.text);
     return broken;
+}
+
+static bool slice_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
+    return memory_does_not_fit("hbm.timing", &c->hbm_timing, &c->hbm, text);
+}
+
+static bool host_memory_does_not_fit_its_profile(const tla_config *c, tla_phrase *text) {
+    return c->host_memory.capacity > 0 &&
+           memory_does_not_fit("host_memory.timing", &c->host_memory_timing, &c->host_memory, text);
 }
 
 static bool is_in_lockstep(const tla_config *c) {
@@ -289,6 +299,7 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"system.cube_mesh_width", "system.cube_mesh_height"}, too_many_cubes},
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"hbm.timing", "hbm.pseudo_channels", "hbm.capacity_per_cube"}, slice_does_not_fit_its_profile},
+    {{"host_memory.timing", "host_memory.channels", "host_memory.capacity"}, host_memory_does_not_fit_its_profile},
     {{"system.sip_grid_width", "system.sips", "system.sip_topology"}, sips_are_no_grid},
     {{"cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, hole_is_outside},
     {{"cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, hole_parts_the_mesh},

@@ -1,4 +1,4 @@
-/* The timing profile that hbm.timing names. */
+/* The timing profiles that hbm.timing and host_memory.timing name. */
 #include "config/profiles.h"
 
 static tla_status parse_profile(const tla_built_in_profile *profile, void *timing) {
@@ -18,9 +18,8 @@ tla_status tla_timing_named(const char *name, tla_hbm_config *timing) {
     return profile ? parse_profile(profile, timing) : TLA_INVALID_ARGUMENT;
 }
 
-void tla_loader_resolve_timing(tla_loader *l) {
-    static const tla_profile_key key = {"hbm.timing", "channels",    "timing profile", tla_timing_profiles,
-                                        name_at,      parse_profile, load_profile};
-    tla_hbm_timing *timing = &((tla_config *)l->config)->hbm_timing;
-    timing->has_profile = tla_profile_read(l, &key, timing->name, &timing->profile);
+void tla_loader_resolve_timing(tla_loader *l, const char *key, tla_hbm_timing *timing) {
+    const tla_profile_key form = {key,     "channels",    "timing profile", tla_timing_profiles,
+                                  name_at, parse_profile, load_profile};
+    timing->has_profile = tla_profile_read(l, &form, timing->name, &timing->profile);
 }

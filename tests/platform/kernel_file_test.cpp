@@ -226,6 +226,30 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_lie_in_the_hosts_memory) {
                "TLA_INVALID_ARGUMENT: tensor x: the host has no memory in this platform: host_memory.capacity is 0 B");
 }
 
+BOOST_AUTO_TEST_CASE(the_hosts_memory_may_be_ddr5) {
+    scratch_directory scratch;
+    const std::string tensors = "{.name = \"x\", .dtype = TL_F32, .shape = {64}, .memory = TL_HOST}, "
+                                "{.name = \"y\", .dtype = TL_F32, .shape = {64}, .use = TL_OUT, .memory = TL_HOST}";
+    const std::string file = scratch.write("k.c", doubling("", "", tensors));
+    const auto run_on = [&file](std::vector<std::string> settings) {
+        settings.insert(settings.begin(), {"--kernel", file, "--set", "host_memory.capacity=64 KiB"});
+        report r = run(npu_small, settings);
+        BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.err);
+        return r;
+    };
+    const report ddr5 = run_on({"--set", "host_memory.timing=ddr5"});
+    const json_t *const memory = json_array_get(ddr5.list("host_memory"), 0);
+    BOOST_CHECK_EQUAL(number(memory, "read_commands") * 64, number(memory, "bytes_read")); // bursts of 64 B
+    BOOST_CHECK_GT(number(memory, "activates"), 0);
+    // A read waits for tRCD, CL and the burst, as long as without banks, and for refreshes and rows; a write does not.
+    BOOST_CHECK_NE(ddr5.number("sim_time_ps"), run_on({}).number("sim_time_ps"));
+    const report later = run_on({"--set", "host_memory.timing=ddr5", "--set", "host_memory.latency=1 us"});
+    BOOST_CHECK_EQUAL(ddr5.number("sim_time_ps"), later.number("sim_time_ps"));
+    BOOST_CHECK_MESSAGE(contains(later.run.err, "host_memory.latency has no effect"), later.run.err);
+    check_says(run_kernel(file, {"--set", "host_memory.capacity=64 KiB", "--set", "host_memory.timing=ddr6"}), 2,
+               "did you mean \"ddr5\"?");
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_kernel_is_stopped_and_reported) {
     scratch_directory scratch;
     const std::string deep = "static int deeper(int n) { volatile char frame[1000]; frame[n % 1000] = 1; "

@@ -124,6 +124,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"host_memory.interleave", {"64 B", host, "in_host"}},
         {"host_memory.direction_switch", {"99 ns", host, "in_host"}},
         {"host_memory.latency", {"1 ns", host, "in_host"}},
+        {"host_memory.timing", {"ddr5", host, "in_host"}},
         {"host_memory.capacity", {"1 GiB", {}}},
         {"links.host_memory_bandwidth", {"1 GB/s", host, "in_host"}},
         {"controller.hbm_policy", {"buddy", {}}},

@@ -240,6 +240,7 @@ class random_settings {
         leave("host_memory.capacity");
         maybe("host_memory.interleave", {"64 B", "128 B", "1 KiB"});
         maybe("host_memory.channels", {"1", "2", "4", "16"});
+        maybe("host_memory.timing", {"ddr5"});
         draw_faults();
     }
     bool tl_is_file() const { return kernel.find('/') != std::string::npos; }

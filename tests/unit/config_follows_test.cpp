@@ -14,6 +14,7 @@ std::vector<std::string> values_of(const tla_schema_key &key, const tla_config &
     std::vector<std::string> all;
     if (std::string(key.key) == "controller.cost.profile") return {"ideal", "fw_list", "driver_cuda_malloc"};
     if (std::string(key.key) == "hbm.timing") return {"hbm2", "hbm3"};
+    if (std::string(key.key) == "host_memory.timing") return {"ddr5"};
     if (key.form.type == TLA_VALUE_BOOLEAN) return {"true", "false"};
     if (key.form.type == TLA_VALUE_NAMED) {
         for (std::uint64_t i = 0; key.form.name(i); i++)

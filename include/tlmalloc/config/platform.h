@@ -41,9 +41,9 @@ typedef struct tla_system_parameters {
     char topology_path[TLA_TOPOLOGY_PATH_MAX]; /* the same file, relative to the program's working directory */
 } tla_system_parameters;
 
-/* The timing of an HBM slice's pseudo-channels, where tla_hbm_parameters does not define it. */
+/* The timing of the channels of an HBM slice or of the host's memory, where tla_hbm_parameters does not define it. */
 typedef struct tla_hbm_timing {
-    char name[TLA_CONFIG_FILE_MAX]; /* hbm.timing */
+    char name[TLA_CONFIG_FILE_MAX]; /* hbm.timing, host_memory.timing */
     bool has_profile;               /* false: timelines ("channels") */
     tla_hbm_config profile;         /* the profile of that name */
 } tla_hbm_timing;

@@ -217,6 +217,8 @@ memory_controller::config cube_controller_config(const tla_config &c, unsigned s
 
 hbm_slice::config host_memory_config(const tla_config &c) {
     hbm_slice::config result(c.host_memory);
+    if (c.host_memory_timing.has_profile) result.timing = c.host_memory_timing.profile;
+    if (result.timing && result.timing->model == TLA_HBM_BANKS) result.latency_ps = 0; // banks have it
     result.kind = "host_memory";
     return result;
 }
