@@ -25,6 +25,7 @@ typedef struct waiting {
     uint64_t line, last;
     uint64_t arrival_ps;
     tla_hbm_op op;
+    tla_purpose purpose;
 } waiting;
 
 /* The accesses of one pseudo-channel in the order of their arrival. */
@@ -122,7 +123,7 @@ static tla_status measure_latency(tla_banked_channels *channels, tla_hbm_op op, 
     tla_hbm *idle = NULL;
     const tla_status status = tla_hbm_create(&channels->timing, NULL, &idle, error);
     tla_hbm_transfer transfer;
-    if (status == TLA_OK && tla_hbm_access(idle, 0, op, 0, 1, &transfer) == TLA_OK)
+    if (status == TLA_OK && tla_hbm_access(idle, 0, op, TLA_PURPOSE_KERNEL, 0, 1, &transfer) == TLA_OK)
         channels->latency_ps[op] = op == TLA_HBM_WRITE ? transfer.last_accepted_ps : transfer.last_end_ps;
     tla_hbm_destroy(idle);
     return status;
@@ -211,8 +212,8 @@ static uint64_t own_line(const tla_banked_channels *channels, uint32_t sharer, u
     return ((line >> channels->sharer_shift) + 1) << channels->sharer_shift;
 }
 
-tla_status tla_banked_channels_arrive(tla_banked_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
-                                      uint64_t arrival_ps, void *tag) {
+tla_status tla_banked_channels_arrive(tla_banked_channels *channels, tla_hbm_op op, tla_purpose purpose,
+                                      uint64_t offset, uint64_t nbytes, uint64_t arrival_ps, void *tag) {
     const uint64_t first = offset >> channels->burst_bits, last = (offset + nbytes - 1) >> channels->burst_bits;
     const uint64_t groups = last - first + 1 < channels->instances ? last - first + 1 : channels->instances;
     for (uint64_t i = 0; i < groups; i++)
@@ -230,7 +231,7 @@ tla_status tla_banked_channels_arrive(tla_banked_channels *channels, tla_hbm_op 
             const uint64_t own = own_line(channels, k, line);
             if (own > last_line) continue;
             stream *s = &g->streams[k];
-            s->ring[(s->first + s->count++) & (s->room - 1)] = (waiting){a, own, last_line, arrival_ps, op};
+            s->ring[(s->first + s->count++) & (s->room - 1)] = (waiting){a, own, last_line, arrival_ps, op, purpose};
         }
     }
     return TLA_OK;
@@ -256,8 +257,11 @@ static void offer(tla_banked_channels *channels, group *g, uint32_t sharer) {
     stream *s = &g->streams[sharer];
     waiting *w = &s->ring[s->first];
     access *const of = w->access;
-    const tla_hbm_request request = {
-        .at_ps = offer_ps(s), .address = w->line << channels->burst_bits, .tag = (uint64_t)(uintptr_t)of, .op = w->op};
+    const tla_hbm_request request = {.at_ps = offer_ps(s),
+                                     .address = w->line << channels->burst_bits,
+                                     .tag = (uint64_t)(uintptr_t)of,
+                                     .op = w->op,
+                                     .purpose = w->purpose};
     const uint64_t line = w->line, last = w->last;
     uint64_t accepted_ps = 0;
     g->in_hbm++; /* before the offer, in which it may be answered already */
@@ -312,6 +316,11 @@ static void add_stats(tla_hbm_stats *sum, const tla_hbm_stats *s) {
     sum->precharges_all += s->precharges_all;
     sum->read_commands += s->read_commands;
     sum->write_commands += s->write_commands;
+    for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+        sum->activates_for[i] += s->activates_for[i];
+        sum->read_commands_for[i] += s->read_commands_for[i];
+        sum->write_commands_for[i] += s->write_commands_for[i];
+    }
     sum->closed_form += s->closed_form;
     if (s->last_end_ps > sum->last_end_ps) sum->last_end_ps = s->last_end_ps;
 }

@@ -27,7 +27,7 @@ struct request {
     struct transfer *transfer; /* of tla_hbm_access, else NULL */
     uint32_t row;
     uint16_t next, previous; /* in the queue of its bank and direction; next also links the free slots */
-    uint8_t bank, row_state;
+    uint8_t bank, row_state, purpose;
 };
 
 /* Bursts of one bank and direction, oldest first. */
@@ -124,10 +124,10 @@ struct tla_hbm {
     uint64_t column_bus_free; /* as row_bus_free if they are one bus, else 0: ccd_s keeps column commands apart */
     uint32_t row_bus_turn;    /* the pseudo-channel that goes first when both want the row bus */
     uint64_t accepted;        /* ages */
-    tla_hbm_stats stats;      /* without those of rows and of column commands */
-    uint64_t row_states[ROW_STATES]; /* bursts by row_state */
-    uint64_t columns[OPS];           /* column commands by tla_hbm_op */
-    uint64_t last_end;               /* cycles */
+    tla_hbm_stats stats;      /* without those of rows and of column commands, and without sums over purposes */
+    uint64_t row_states[ROW_STATES];          /* bursts by row_state */
+    uint64_t columns[OPS][TLA_PURPOSE_COUNT]; /* column commands by tla_hbm_op */
+    uint64_t last_end;                        /* cycles */
     struct pseudo_channel pcs[2];
 };
 
@@ -146,7 +146,7 @@ uint64_t tla_hbm_next_event(tla_hbm *hbm, struct pseudo_channel *pc);    /* cycl
 uint64_t tla_hbm_earliest_data(tla_hbm *hbm, struct pseudo_channel *pc); /* lower bound of the next unknown end */
 bool tla_hbm_step(tla_hbm *hbm, uint64_t limit);      /* executes one event before limit, if one is due */
 void tla_hbm_run_until(tla_hbm *hbm, uint64_t limit); /* all of them */
-void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op, uint64_t tag,
+void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, const tla_hbm_request *asked,
                      struct transfer *transfer);
 
 /* Effects of commands (issue.c): of the candidates, whose moment has come, and of the second command of an ACT. */
@@ -164,12 +164,13 @@ void tla_hbm_space_more_columns(const tla_hbm *hbm, struct pseudo_channel *pc, u
 uint64_t tla_hbm_space_columns(const tla_hbm *hbm, struct pseudo_channel *pc, struct bank *bank, tla_hbm_op op,
                                uint64_t at);
 
-/* One burst at or after cycle `at`: TLA_OK and *accepted, or TLA_BUSY and when to try again (hbm_pseudo_channel.c). */
-tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op,
-                          uint64_t tag, struct transfer *transfer, uint64_t *accepted);
+/* One burst at or after cycle `at`: TLA_OK and *accepted, or TLA_BUSY and when to try again (hbm_pseudo_channel.c).
+ * Time and address of the request are not looked at. */
+tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line,
+                          const tla_hbm_request *asked, struct transfer *transfer, uint64_t *accepted);
 
 /* Computes the whole transfer when nothing can interfere; false, and nothing changed, otherwise (open_rows.c). */
-bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t line, uint64_t count,
+bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, tla_purpose purpose, uint64_t line, uint64_t count,
                        tla_hbm_transfer *transfer);
 
 /* Takes back the window places that are free in cycle `at`: the one after the end of the data. */

@@ -109,9 +109,10 @@ static bool has_room(const tla_hbm_config *c, struct pseudo_channel *pc, uint64_
     return pc->queued[TLA_HBM_READ] + pc->in_flight_count < c->window;
 }
 
-tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op,
-                          uint64_t tag, struct transfer *transfer, uint64_t *accepted) {
+tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line,
+                          const tla_hbm_request *asked, struct transfer *transfer, uint64_t *accepted) {
     const tla_hbm_config *c = &hbm->config;
+    const tla_hbm_op op = asked->op;
     if (at < pc->next_accept) at = pc->next_accept;
     if (at < pc->now) at = pc->now;
     tla_hbm_run_until(hbm, at);
@@ -122,7 +123,7 @@ tla_status tla_hbm_accept(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, 
                                                            : tla_hbm_next_event(hbm, pc) + 1;
         return TLA_BUSY;
     }
-    tla_hbm_enqueue(hbm, pc, at, line, op, tag, transfer);
+    tla_hbm_enqueue(hbm, pc, at, line, asked, transfer);
     pc->next_accept = at + 1;
     *accepted = at;
     if (op == TLA_HBM_READ)
@@ -151,8 +152,7 @@ tla_status tla_hbm_offer(tla_hbm *hbm, const tla_hbm_request *request, uint64_t 
     if (line >> hbm->decoder.line_bits != 0) return TLA_OUT_OF_RANGE;
     struct pseudo_channel *pc = channel_of(hbm, line);
     uint64_t cycle = 0;
-    const tla_status status =
-        tla_hbm_accept(hbm, pc, to_cycle(hbm, pc, request->at_ps), line, request->op, request->tag, NULL, &cycle);
+    const tla_status status = tla_hbm_accept(hbm, pc, to_cycle(hbm, pc, request->at_ps), line, request, NULL, &cycle);
     *accepted_ps = cycle * hbm->config.tck_ps;
     return status;
 }
@@ -162,7 +162,7 @@ tla_status tla_hbm_submit(tla_hbm *hbm, const tla_hbm_request *request, uint64_t
     if (line >> hbm->decoder.line_bits != 0) return TLA_OUT_OF_RANGE;
     struct pseudo_channel *pc = channel_of(hbm, line);
     uint64_t cycle = to_cycle(hbm, pc, request->at_ps);
-    while (tla_hbm_accept(hbm, pc, cycle, line, request->op, request->tag, NULL, &cycle) == TLA_BUSY) {
+    while (tla_hbm_accept(hbm, pc, cycle, line, request, NULL, &cycle) == TLA_BUSY) {
     }
     *accepted_ps = cycle * hbm->config.tck_ps;
     return TLA_OK;
@@ -194,8 +194,8 @@ uint64_t tla_hbm_drain(tla_hbm *hbm) {
     return hbm->last_end * hbm->config.tck_ps;
 }
 
-tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t address, uint64_t nbytes,
-                          tla_hbm_transfer *out) {
+tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, tla_purpose purpose, uint64_t address,
+                          uint64_t nbytes, tla_hbm_transfer *out) {
     if (nbytes == 0) return TLA_INVALID_ARGUMENT;
     const uint64_t capacity = tla_hbm_capacity(hbm);
     if (address >= capacity || nbytes > capacity - address) return TLA_OUT_OF_RANGE;
@@ -203,13 +203,14 @@ tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t 
     const uint64_t last = (address + nbytes - 1) >> hbm->decoder.burst_bits;
     const uint64_t tck = hbm->config.tck_ps;
     struct pseudo_channel *pc = channel_of(hbm, first);
-    if (tla_hbm_open_rows(hbm, to_cycle(hbm, pc, at_ps), op, first, last - first + 1, out)) return TLA_OK;
+    if (tla_hbm_open_rows(hbm, to_cycle(hbm, pc, at_ps), op, purpose, first, last - first + 1, out)) return TLA_OK;
 
+    const tla_hbm_request asked = {.op = op, .purpose = purpose};
     struct transfer transfer = {.times = {.first_end_ps = NEVER}, .pending = last - first + 1};
     for (uint64_t line = first; line <= last; line++) {
         pc = channel_of(hbm, line);
         uint64_t cycle = to_cycle(hbm, pc, at_ps);
-        while (tla_hbm_accept(hbm, pc, cycle, line, op, 0, &transfer, &cycle) == TLA_BUSY) {
+        while (tla_hbm_accept(hbm, pc, cycle, line, &asked, &transfer, &cycle) == TLA_BUSY) {
         }
         if (line == first) transfer.times.first_accepted_ps = cycle * tck;
         if (cycle * tck > transfer.times.last_accepted_ps) transfer.times.last_accepted_ps = cycle * tck;
@@ -225,8 +226,11 @@ tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm) {
     stats.row_hits = hbm->row_states[ROW_HIT];
     stats.row_misses = hbm->row_states[ROW_MISS];
     stats.row_conflicts = hbm->row_states[ROW_CONFLICT];
-    stats.read_commands = hbm->columns[TLA_HBM_READ];
-    stats.write_commands = hbm->columns[TLA_HBM_WRITE];
+    for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+        stats.activates += stats.activates_for[i];
+        stats.read_commands += stats.read_commands_for[i] = hbm->columns[TLA_HBM_READ][i];
+        stats.write_commands += stats.write_commands_for[i] = hbm->columns[TLA_HBM_WRITE][i];
+    }
     stats.last_end_ps = hbm->last_end * hbm->config.tck_ps;
     return stats;
 }

@@ -95,7 +95,7 @@ static uint64_t last_acceptance(const tla_hbm *hbm, const struct pseudo_channel 
     return accepted;
 }
 
-bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first, uint64_t count,
+bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, tla_purpose purpose, uint64_t first, uint64_t count,
                        tla_hbm_transfer *out) {
     const tla_hbm_config *c = &hbm->config;
     struct pseudo_channel *pc = &hbm->pcs[0];
@@ -145,7 +145,7 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, uint64_t first,
         hbm->stats.reads += count;
     else
         hbm->stats.writes += count;
-    hbm->columns[op] += count;
+    hbm->columns[op][purpose] += count;
     hbm->row_states[ROW_HIT] += count;
     hbm->stats.closed_form += count;
     *out = (tla_hbm_transfer){at * c->tck_ps, accepted * c->tck_ps, (at + latency) * c->tck_ps, end * c->tck_ps};

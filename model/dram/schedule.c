@@ -104,21 +104,23 @@ uint64_t tla_hbm_earliest_data(tla_hbm *hbm, struct pseudo_channel *pc) {
     return by_column < by_row ? by_column : by_row;
 }
 
-void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, tla_hbm_op op, uint64_t tag,
+void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint64_t line, const tla_hbm_request *asked,
                      struct transfer *transfer) {
+    const tla_hbm_op op = asked->op;
     const uint32_t index = decode(hbm->decoder.bank, hbm->decoder.bank_pieces, line);
     const uint64_t bit = UINT64_C(1) << index;
     struct bank *bank = &pc->banks[index];
     pc->now = at;
 
-    struct request incoming = {.tag = tag,
+    struct request incoming = {.tag = asked->tag,
                                .age = ++hbm->accepted,
                                .line = line,
                                .transfer = transfer,
                                .row = decode(hbm->decoder.row, hbm->decoder.row_pieces, line),
                                .next = NO_REQUEST,
                                .bank = (uint8_t)index,
-                               .row_state = ROW_HIT};
+                               .row_state = ROW_HIT,
+                               .purpose = (uint8_t)asked->purpose};
     if (op == TLA_HBM_READ) {
         for (uint16_t w = bank->queues[TLA_HBM_WRITE].head; w != NO_REQUEST; w = pc->requests[w].next) {
             if (pc->requests[w].line != line) continue;

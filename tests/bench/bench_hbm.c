@@ -140,12 +140,12 @@ static void open_row_rates(size_t transfers, double *closed, double *visited) {
     tla_hbm_transfer transfer = {0};
     for (size_t i = 0; i < 2; i++) {
         if (tla_hbm_create(&timing, NULL, &hbm[i], NULL) != TLA_OK) give_up("no channel");
-        tla_hbm_access(hbm[i], 0, TLA_HBM_READ, 0, nbytes, &transfer); /* opens the rows */
+        tla_hbm_access(hbm[i], 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 0, nbytes, &transfer); /* opens the rows */
     }
     uint64_t at_ps = transfer.last_end_ps;
     double begin = processor_seconds();
     for (size_t i = 0; i < transfers; i++) {
-        tla_hbm_access(hbm[0], at_ps, TLA_HBM_READ, 0, nbytes, &transfer);
+        tla_hbm_access(hbm[0], at_ps, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 0, nbytes, &transfer);
         at_ps = transfer.last_end_ps;
     }
     *closed = (double)(transfers * lines) / (processor_seconds() - begin);

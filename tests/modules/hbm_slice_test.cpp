@@ -105,8 +105,9 @@ class cores {
                 continue;
             }
             tla_hbm_transfer t{};
-            BOOST_REQUIRE_EQUAL(tla_hbm_access(cores_[i].get(), begin_ps, op, parts[i].first, parts[i].second, &t),
-                                TLA_OK);
+            BOOST_REQUIRE_EQUAL(
+                tla_hbm_access(cores_[i].get(), begin_ps, op, TLA_PURPOSE_KERNEL, parts[i].first, parts[i].second, &t),
+                TLA_OK);
             done = std::max(done, t.last_end_ps);
         }
         return done;

@@ -33,7 +33,7 @@ class banks {
     void access(bool write, std::uint64_t offset, std::uint64_t nbytes, picoseconds time, const arrived &done) {
         e_.at(time + latency_, resource_, 0, [=](picoseconds at) {
             const tla_hbm_op op = write ? TLA_HBM_WRITE : TLA_HBM_READ;
-            if (tla_banked_channels_arrive(core_.get(), op, offset, nbytes, at, new arrived(done)))
+            if (tla_banked_channels_arrive(core_.get(), op, TLA_PURPOSE_KERNEL, offset, nbytes, at, new arrived(done)))
                 throw std::runtime_error("no host memory");
             for (unsigned group = 0; group < due_.size(); group++)
                 look(group, at);

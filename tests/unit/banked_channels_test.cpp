@@ -102,8 +102,9 @@ BOOST_AUTO_TEST_CASE(accesses_end_when_their_bursts_on_pseudo_channels_alone_do)
             for (size_t i = 0; i < accesses.size(); i++) {
                 const memory_access &a = accesses[i];
                 if (i > 0 && a.arrival_ps > accesses[i - 1].arrival_ps) run(made, a.arrival_ps - 1, t);
-                BOOST_REQUIRE_EQUAL(
-                    tla_banked_channels_arrive(made, a.op, a.offset, a.nbytes, a.arrival_ps, &t.ends[i]), TLA_OK);
+                BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, a.op, TLA_PURPOSE_KERNEL, a.offset, a.nbytes,
+                                                               a.arrival_ps, &t.ends[i]),
+                                    TLA_OK);
             }
             run(made, UINT64_MAX, t);
             BOOST_REQUIRE_EQUAL(t.count, accesses.size());
@@ -129,15 +130,51 @@ BOOST_AUTO_TEST_CASE(a_read_that_a_buffered_write_answers_does_not_occupy_the_bu
     told t;
     uint64_t ends[3] = {0, 0, 0};
     const uint64_t bytes = config.timing.burst_bytes;
-    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_WRITE, 0, bytes, 0, &ends[0]), TLA_OK);
-    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_READ, 0, bytes, 0, &ends[1]), TLA_OK);
-    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_READ, bytes, bytes, 0, &ends[2]), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_WRITE, TLA_PURPOSE_KERNEL, 0, bytes, 0, &ends[0]),
+                        TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 0, bytes, 0, &ends[1]),
+                        TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, TLA_HBM_READ, TLA_PURPOSE_KERNEL, bytes, bytes, 0, &ends[2]),
+                        TLA_OK);
     run(made, UINT64_MAX, t);
     const tla_hbm_stats stats = tla_banked_channels_get_stats(made);
     BOOST_CHECK_EQUAL(stats.forwarded, 1u);
     BOOST_CHECK_EQUAL(stats.reads + stats.writes, 3u);
     BOOST_CHECK_EQUAL(tla_banked_channels_busy_ps(made),
                       uint64_t{2} * config.timing.burst_cycles * config.timing.tck_ps);
+}
+
+BOOST_AUTO_TEST_CASE(commands_count_for_the_purposes_of_their_accesses) {
+    std::mt19937_64 random(4);
+    tla_banked_channels_config config{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("hbm4", &config.timing), TLA_OK);
+    config.count = 8;
+    config.capacity = 1 << 20;
+    tla_banked_channels *made = nullptr;
+    BOOST_REQUIRE_EQUAL(tla_banked_channels_create(&config, &made, nullptr), TLA_OK);
+    const channels_pointer channels(made, tla_banked_channels_destroy);
+    told t;
+    uint64_t ends[TLA_PURPOSE_COUNT * 2] = {}, at_ps = 0;
+    for (uint64_t i = 0; i < std::size(ends); i++, at_ps += 1000000) { // apart: a write has left its buffer
+        const uint64_t bursts = 1 + random() % 40;
+        const auto purpose = static_cast<tla_purpose>(i / 2);
+        run(made, at_ps, t);
+        const tla_hbm_stats before = tla_banked_channels_get_stats(made);
+        BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, i % 2 ? TLA_HBM_WRITE : TLA_HBM_READ, purpose,
+                                                       random() % 1024 * config.timing.burst_bytes,
+                                                       bursts * config.timing.burst_bytes, at_ps, &ends[i]),
+                            TLA_OK);
+        run(made, at_ps + 900000, t);
+        for (uint32_t group = 0; group < tla_banked_channels_groups(made); group++)
+            tla_banked_channels_run(made, group, at_ps + 900000, told::done, &t);
+        const tla_hbm_stats after = tla_banked_channels_get_stats(made);
+        const auto &now = i % 2 ? after.write_commands_for : after.read_commands_for;
+        const auto &then = i % 2 ? before.write_commands_for : before.read_commands_for;
+        for (int k = 0; k < TLA_PURPOSE_COUNT; k++)
+            BOOST_CHECK_EQUAL(now[k] - then[k], k == purpose ? bursts : 0);
+        BOOST_CHECK_EQUAL(after.activates - before.activates,
+                          after.activates_for[purpose] - before.activates_for[purpose]);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(an_access_alone_takes_the_latency_of_a_closed_bank) {
@@ -151,7 +188,7 @@ BOOST_AUTO_TEST_CASE(an_access_alone_takes_the_latency_of_a_closed_bank) {
         const channels_pointer channels(made, tla_banked_channels_destroy);
         told t;
         uint64_t end = 0;
-        BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, op, 0, 1, 0, &end), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_banked_channels_arrive(made, op, TLA_PURPOSE_KERNEL, 0, 1, 0, &end), TLA_OK);
         run(made, UINT64_MAX, t);
         BOOST_CHECK_EQUAL(end, tla_banked_channels_latency_ps(made, op));
     }

@@ -18,6 +18,11 @@ void hear(void *list, uint32_t pseudo_channel, tla_hbm_command what, uint64_t cy
     static_cast<std::vector<heard> *>(list)->push_back({pseudo_channel, what, cycle, bank});
 }
 
+// A purpose for each bank, so that the command shows for which purpose it is.
+tla_purpose purpose_of(uint32_t bank) {
+    return static_cast<tla_purpose>(bank % TLA_PURPOSE_COUNT);
+}
+
 // Reads and writes with some locality and pauses, in which refreshes come.
 void drive(tla_hbm *hbm, uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -26,7 +31,8 @@ void drive(tla_hbm *hbm, uint64_t seed) {
     for (int i = 0; i < 4000; i++) {
         address = random() % 3 == 0 ? random() % capacity : (address + random() % 128) % capacity;
         if (random() % 16 == 0) at_ps += random() % 400000;
-        const tla_hbm_request request{at_ps, address, 0, random() % 3 == 0 ? TLA_HBM_WRITE : TLA_HBM_READ};
+        const tla_hbm_request request{at_ps, address, 0, random() % 3 == 0 ? TLA_HBM_WRITE : TLA_HBM_READ,
+                                      purpose_of(tla_hbm_bank_of(hbm, address))};
         BOOST_REQUIRE_EQUAL(tla_hbm_submit(hbm, &request, &accepted_ps), TLA_OK);
     }
     tla_hbm_drain(hbm);
@@ -109,9 +115,11 @@ void check_counts(const tla_hbm_config &config, uint64_t seed) {
     BOOST_CHECK_EQUAL(ahead_time.open_bank_ps, tla_hbm_get_open_time(alone.get(), until_ps).open_bank_ps);
 
     std::map<tla_hbm_command, uint64_t> counts;
+    std::map<std::pair<tla_hbm_command, tla_purpose>, uint64_t> counts_for;
     rows channels[2];
     for (const heard &k : list) {
         counts[k.what]++;
+        counts_for[{k.what, purpose_of(k.bank)}]++;
         follow(channels[k.pseudo_channel], config, k);
     }
     tla_hbm_open_time expected{};
@@ -130,6 +138,12 @@ void check_counts(const tla_hbm_config &config, uint64_t seed) {
         BOOST_CHECK_EQUAL(stats.refreshes, counts[TLA_HBM_REF_ALL] + counts[TLA_HBM_REF_BANK]);
         BOOST_CHECK_EQUAL(stats.read_commands + stats.forwarded, stats.reads);
         BOOST_CHECK_EQUAL(stats.write_commands, stats.writes);
+        for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+            const auto heard_of = [&](tla_hbm_command what) { return counts_for[{what, static_cast<tla_purpose>(i)}]; };
+            BOOST_CHECK_EQUAL(stats.activates_for[i], heard_of(TLA_HBM_ACT));
+            BOOST_CHECK_EQUAL(stats.read_commands_for[i], heard_of(TLA_HBM_RD) + heard_of(TLA_HBM_RDA));
+            BOOST_CHECK_EQUAL(stats.write_commands_for[i], heard_of(TLA_HBM_WR) + heard_of(TLA_HBM_WRA));
+        }
         const tla_hbm_open_time time = tla_hbm_get_open_time(hbm, until_ps);
         BOOST_CHECK_EQUAL(time.all_closed_ps, expected.all_closed_ps);
         BOOST_CHECK_EQUAL(time.open_bank_ps, expected.open_bank_ps);
@@ -165,13 +179,68 @@ BOOST_AUTO_TEST_CASE(bursts_of_open_rows_in_closed_form_are_counted) {
     const tla_hbm_config config = profile("hbm3");
     const hbm_pointer hbm = make(config);
     tla_hbm_transfer transfer{};
-    for (uint64_t at_ps = 0; at_ps < 3000000; at_ps += 500000) {
-        BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), at_ps, TLA_HBM_READ, 0, 512, &transfer), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), at_ps + 200000, TLA_HBM_WRITE, 0, 512, &transfer), TLA_OK);
+    uint64_t accesses[TLA_PURPOSE_COUNT] = {};
+    for (uint64_t i = 0; i < 14; i++) {
+        const auto purpose = static_cast<tla_purpose>(i % TLA_PURPOSE_COUNT);
+        const uint64_t at_ps = i * 500000;
+        BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), at_ps, TLA_HBM_READ, purpose, 0, 512, &transfer), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), at_ps + 200000, TLA_HBM_WRITE, purpose, 0, 512, &transfer),
+                            TLA_OK);
+        accesses[purpose]++;
     }
     const tla_hbm_stats stats = tla_hbm_get_stats(hbm.get());
     BOOST_CHECK_GT(stats.closed_form, 0u);
     BOOST_CHECK_EQUAL(stats.read_commands, stats.reads);
     BOOST_CHECK_EQUAL(stats.write_commands, stats.writes);
     BOOST_CHECK_LT(stats.activates, 64u);
+    for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+        BOOST_CHECK_EQUAL(stats.read_commands_for[i], accesses[i] * 512 / config.burst_bytes);
+        BOOST_CHECK_EQUAL(stats.write_commands_for[i], accesses[i] * 512 / config.burst_bytes);
+    }
+}
+
+// The row is opened for the first burst; the second, of another purpose, finds it open.
+BOOST_AUTO_TEST_CASE(a_row_counts_for_the_burst_that_opens_it) {
+    const hbm_pointer hbm = make(profile("hbm2"));
+    tla_hbm_transfer transfer{};
+    const uint64_t nbytes = profile("hbm2").burst_bytes;
+    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, TLA_PURPOSE_WALK, 0, nbytes, &transfer), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 100000, TLA_HBM_WRITE, TLA_PURPOSE_MOVE, 0, nbytes, &transfer),
+                        TLA_OK);
+    const tla_hbm_stats stats = tla_hbm_get_stats(hbm.get());
+    BOOST_CHECK_EQUAL(stats.activates_for[TLA_PURPOSE_WALK], 1u);
+    BOOST_CHECK_EQUAL(stats.activates_for[TLA_PURPOSE_MOVE], 0u);
+    BOOST_CHECK_EQUAL(stats.read_commands_for[TLA_PURPOSE_WALK], 1u);
+    BOOST_CHECK_EQUAL(stats.write_commands_for[TLA_PURPOSE_MOVE], 1u);
+}
+
+// Random purposes without regard to banks: rows are shared, reads are answered from the write buffer.
+BOOST_AUTO_TEST_CASE(counts_by_purpose_add_up_to_all_commands) {
+    for (const char *name : {"hbm2", "hbm3", "hbm4", "lpddr6"})
+        for (uint64_t seed = 1; seed < 4; seed++) {
+            const hbm_pointer hbm = make(profile(name));
+            std::mt19937_64 random(seed);
+            uint64_t at_ps = 0, accepted_ps = 0, writes[TLA_PURPOSE_COUNT] = {}, reads[TLA_PURPOSE_COUNT] = {};
+            for (int i = 0; i < 3000; i++) {
+                const auto purpose = static_cast<tla_purpose>(random() % TLA_PURPOSE_COUNT);
+                const tla_hbm_op op = random() % 2 ? TLA_HBM_WRITE : TLA_HBM_READ;
+                const uint64_t address = random() % (UINT64_C(1) << (random() % 2 ? 12 : 22));
+                if (random() % 16 == 0) at_ps += random() % 400000;
+                const tla_hbm_request request{at_ps, address, 0, op, purpose};
+                BOOST_REQUIRE_EQUAL(tla_hbm_submit(hbm.get(), &request, &accepted_ps), TLA_OK);
+                (op == TLA_HBM_WRITE ? writes : reads)[purpose]++;
+            }
+            tla_hbm_drain(hbm.get());
+            const tla_hbm_stats stats = tla_hbm_get_stats(hbm.get());
+            uint64_t activates = 0, read_commands = 0;
+            for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+                activates += stats.activates_for[i];
+                read_commands += stats.read_commands_for[i];
+                BOOST_CHECK_LE(stats.read_commands_for[i], reads[i]);
+                BOOST_CHECK_EQUAL(stats.write_commands_for[i], writes[i]);
+            }
+            BOOST_CHECK_GT(stats.forwarded, 0u);
+            BOOST_CHECK_EQUAL(activates, stats.activates);
+            BOOST_CHECK_EQUAL(read_commands, stats.read_commands);
+        }
 }

@@ -80,11 +80,11 @@ BOOST_AUTO_TEST_CASE(a_lone_read_takes_the_time_of_its_commands) {
     tla_hbm_config config = profile("hbm3");
     auto hbm = make(config);
     tla_hbm_transfer t{};
-    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, 0, 32, &t), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 0, 32, &t), TLA_OK);
     BOOST_CHECK_EQUAL(t.last_end_ps, (31 + 1 + 20 + 2) * 625u);
-    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 100000, TLA_HBM_READ, 128, 32, &t), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 100000, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 128, 32, &t), TLA_OK);
     BOOST_CHECK_EQUAL(t.last_end_ps - 100000, (20 + 2) * 625u);
-    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 200000, TLA_HBM_READ, 16384, 32, &t), TLA_OK);
+    BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 200000, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 16384, 32, &t), TLA_OK);
     BOOST_CHECK_EQUAL(t.last_end_ps - 200000, (26 + 31 + 20 + 2) * 625u);
     const tla_hbm_stats stats = tla_hbm_get_stats(hbm.get());
     BOOST_CHECK_EQUAL(stats.row_misses, 1u);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(an_idle_channel_counts_its_refreshes_without_visiting_them)
         auto once = make(config), often = make(config);
         tla_hbm_transfer a{}, b{};
         for (auto *hbm : {once.get(), often.get()})
-            tla_hbm_access(hbm, 0, TLA_HBM_READ, 0, 16384, &a);
+            tla_hbm_access(hbm, 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 0, 16384, &a);
         const uint64_t later = 40000000000; // 40 ms
         tla_hbm_advance(once.get(), later);
         for (uint64_t at = 0; at <= later; at += 10000000)
@@ -175,8 +175,10 @@ BOOST_AUTO_TEST_CASE(an_idle_channel_counts_its_refreshes_without_visiting_them)
         BOOST_CHECK_LE(tla_hbm_get_stats(once.get()).refreshes, expected + 16);
         BOOST_CHECK_GE(tla_hbm_get_stats(once.get()).refreshes + 2, expected);
         BOOST_CHECK_EQUAL(tla_hbm_get_stats(once.get()).refreshes, tla_hbm_get_stats(often.get()).refreshes);
-        BOOST_REQUIRE_EQUAL(tla_hbm_access(once.get(), later, TLA_HBM_READ, 4096, 4096, &a), TLA_OK);
-        BOOST_REQUIRE_EQUAL(tla_hbm_access(often.get(), later, TLA_HBM_READ, 4096, 4096, &b), TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_hbm_access(once.get(), later, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 4096, 4096, &a),
+                            TLA_OK);
+        BOOST_REQUIRE_EQUAL(tla_hbm_access(often.get(), later, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 4096, 4096, &b),
+                            TLA_OK);
         BOOST_CHECK_EQUAL(a.last_end_ps, b.last_end_ps);
     }
 }
@@ -186,11 +188,13 @@ BOOST_AUTO_TEST_CASE(impossible_accesses_are_rejected) {
     BOOST_CHECK_EQUAL(tla_hbm_capacity(hbm.get()), uint64_t{1} << 28);
     tla_hbm_transfer t{};
     uint64_t accepted = 0;
-    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, 0, 0, &t), TLA_INVALID_ARGUMENT);
-    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, (1u << 28) - 16, 32, &t), TLA_OUT_OF_RANGE);
-    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, 32, UINT64_MAX, &t), TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 0, 0, &t), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, (1u << 28) - 16, 32, &t),
+                      TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, 32, UINT64_MAX, &t),
+                      TLA_OUT_OF_RANGE);
     const tla_hbm_request past{0, 1u << 28, 0, TLA_HBM_READ};
     BOOST_CHECK_EQUAL(tla_hbm_submit(hbm.get(), &past, &accepted), TLA_OUT_OF_RANGE);
-    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, (1u << 28) - 32, 32, &t), TLA_OK);
+    BOOST_CHECK_EQUAL(tla_hbm_access(hbm.get(), 0, TLA_HBM_READ, TLA_PURPOSE_KERNEL, (1u << 28) - 32, 32, &t), TLA_OK);
     BOOST_CHECK_EQUAL(tla_hbm_get_stats(hbm.get()).reads, 1u);
 }

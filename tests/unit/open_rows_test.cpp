@@ -27,8 +27,10 @@ BOOST_AUTO_TEST_CASE(a_run_of_open_rows_in_closed_form_equals_the_run_burst_by_b
                     BOOST_REQUIRE_EQUAL(a, b);
                 }
                 tla_hbm_transfer a{}, b{};
-                BOOST_REQUIRE_EQUAL(tla_hbm_access(fast.get(), at_ps, op, address, nbytes, &a), TLA_OK);
-                BOOST_REQUIRE_EQUAL(tla_hbm_access(slow.get(), at_ps, op, address, nbytes, &b), TLA_OK);
+                BOOST_REQUIRE_EQUAL(tla_hbm_access(fast.get(), at_ps, op, TLA_PURPOSE_KERNEL, address, nbytes, &a),
+                                    TLA_OK);
+                BOOST_REQUIRE_EQUAL(tla_hbm_access(slow.get(), at_ps, op, TLA_PURPOSE_KERNEL, address, nbytes, &b),
+                                    TLA_OK);
                 BOOST_REQUIRE_EQUAL(a.first_accepted_ps, b.first_accepted_ps);
                 BOOST_REQUIRE_EQUAL(a.last_accepted_ps, b.last_accepted_ps);
                 BOOST_REQUIRE_EQUAL(a.first_end_ps, b.first_end_ps);

@@ -3,6 +3,7 @@
 #ifndef TLMALLOC_DRAM_CHANNELS_H
 #define TLMALLOC_DRAM_CHANNELS_H
 
+#include "tlmalloc/base/purpose.h"
 #include "tlmalloc/base/status.h"
 
 #include <stdbool.h>
@@ -192,6 +193,7 @@ typedef struct tla_hbm_request {
     uint64_t address;
     uint64_t tag; /* passed to done() */
     tla_hbm_op op;
+    tla_purpose purpose; /* for which commands are counted */
 } tla_hbm_request;
 
 /* Offers one burst at at_ps, or at the first cycle after the time that is already simulated. TLA_OK: the channel
@@ -222,8 +224,8 @@ typedef struct tla_hbm_transfer {
  * at_ps on. Runs until the last burst has its place on the data bus; done() is not called for them. If the channel is
  * idle, all rows are open, and no listener receives commands, the call computes the same result without visiting the
  * bursts. TLA_INVALID_ARGUMENT for 0 bytes, TLA_OUT_OF_RANGE past the capacity. */
-tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, uint64_t address, uint64_t nbytes,
-                          tla_hbm_transfer *transfer);
+tla_status tla_hbm_access(tla_hbm *hbm, uint64_t at_ps, tla_hbm_op op, tla_purpose purpose, uint64_t address,
+                          uint64_t nbytes, tla_hbm_transfer *transfer);
 
 typedef struct tla_hbm_stats {
     uint64_t reads, writes;  /* bursts accepted */
@@ -236,8 +238,12 @@ typedef struct tla_hbm_stats {
     uint64_t precharges;     /* PRE commands of one bank; a bank that precharges after its burst needs none */
     uint64_t precharges_all; /* PRE commands of all banks, for a refresh */
     uint64_t read_commands, write_commands; /* RD and WR; forwarded reads need none, queued bursts have had none */
-    uint64_t closed_form;                   /* bursts whose time was computed without visiting them */
-    uint64_t last_end_ps;                   /* end of the latest data so far */
+    /* The same by tla_purpose: RD and WR by that of their burst, ACT by that of the burst for which it opens the row.
+     */
+    uint64_t activates_for[TLA_PURPOSE_COUNT];
+    uint64_t read_commands_for[TLA_PURPOSE_COUNT], write_commands_for[TLA_PURPOSE_COUNT];
+    uint64_t closed_form; /* bursts whose time was computed without visiting them */
+    uint64_t last_end_ps; /* end of the latest data so far */
 } tla_hbm_stats;
 
 tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm);
@@ -332,8 +338,8 @@ void tla_banked_channels_destroy(tla_banked_channels *channels);
  * The arrival must not precede a time that was already run. Bursts are whole, even for a part of a burst. The call of
  * tla_banked_channels_run that finds the end of the access reports it, with this tag. TLA_NO_HOST_MEMORY: the access
  * was not accepted. */
-tla_status tla_banked_channels_arrive(tla_banked_channels *channels, tla_hbm_op op, uint64_t offset, uint64_t nbytes,
-                                      uint64_t arrival_ps, void *tag);
+tla_status tla_banked_channels_arrive(tla_banked_channels *channels, tla_hbm_op op, tla_purpose purpose,
+                                      uint64_t offset, uint64_t nbytes, uint64_t arrival_ps, void *tag);
 
 /* Returns the number of groups of pseudo-channels that run independently: one for each, or for the two that share a
  * row-command bus. */

@@ -151,7 +151,7 @@ void hbm_slice::arrive_at_banks(in_order_request &request) {
     each_pass(payload, [&](std::uint64_t nbytes) {
         in_banks.passes++;
         if (tla_banked_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
-                                       payload.get_address(), nbytes, arrival, &request))
+                                       TLA_PURPOSE_KERNEL, payload.get_address(), nbytes, arrival, &request))
             SC_REPORT_ERROR("/tlmalloc/hbm_slice/host_memory", "no host memory for an access");
     });
     const std::uint32_t burst = config_.timing->burst_bytes, groups = static_cast<std::uint32_t>(groups_.size());
