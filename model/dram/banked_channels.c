@@ -316,11 +316,11 @@ static void add_stats(tla_hbm_stats *sum, const tla_hbm_stats *s) {
     sum->precharges_all += s->precharges_all;
     sum->read_commands += s->read_commands;
     sum->write_commands += s->write_commands;
-    for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
-        sum->activates_for[i] += s->activates_for[i];
-        sum->read_commands_for[i] += s->read_commands_for[i];
-        sum->write_commands_for[i] += s->write_commands_for[i];
-    }
+    for (int op = 0; op < TLA_HBM_OPS; op++)
+        for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+            sum->commands_for[op][i] += s->commands_for[op][i];
+            sum->activates_for[op][i] += s->activates_for[op][i];
+        }
     sum->closed_form += s->closed_form;
     if (s->last_end_ps > sum->last_end_ps) sum->last_end_ps = s->last_end_ps;
 }

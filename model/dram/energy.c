@@ -69,3 +69,16 @@ tla_status tla_dram_energy_add_up(const tla_dram_energy *profile, const tla_hbm_
     }
     return TLA_OK;
 }
+
+void tla_dram_energy_charge(const tla_dram_energy *profile, const tla_dram_activity *activity,
+                            const tla_dram_energy_sum *sum, uint64_t by_cause_fj[TLA_ENERGY_CAUSE_COUNT]) {
+    for (int op = 0; op < TLA_HBM_OPS; op++) {
+        const bool write = op == TLA_HBM_WRITE;
+        for (int i = 0; i < TLA_PURPOSE_COUNT; i++)
+            by_cause_fj[tla_energy_cause_of((tla_purpose)i, write)] +=
+                activity->stats.commands_for[op][i] * profile->constants[write ? TLA_DRAM_WRITE : TLA_DRAM_READ].value +
+                activity->stats.activates_for[op][i] * profile->constants[TLA_DRAM_ACTIVATE].value;
+    }
+    for (int i = TLA_DRAM_REFRESH; i < TLA_DRAM_CONSTANT_COUNT; i++)
+        by_cause_fj[i < TLA_DRAM_ALL_CLOSED ? TLA_ENERGY_REFRESHES : TLA_ENERGY_BACKGROUND] += sum->by_constant_fj[i];
+}

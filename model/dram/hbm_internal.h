@@ -9,7 +9,7 @@
 #define NO_REQUEST UINT16_MAX
 #define NO_BANK UINT8_MAX
 
-enum { FAW_ACTIVATES = 4, OPS = 2 };
+enum { FAW_ACTIVATES = 4, OPS = TLA_HBM_OPS };
 
 /* How a burst found its row. */
 enum row_state { ROW_HIT, ROW_MISS, ROW_CONFLICT, ROW_STATES };
@@ -124,10 +124,9 @@ struct tla_hbm {
     uint64_t column_bus_free; /* as row_bus_free if they are one bus, else 0: ccd_s keeps column commands apart */
     uint32_t row_bus_turn;    /* the pseudo-channel that goes first when both want the row bus */
     uint64_t accepted;        /* ages */
-    tla_hbm_stats stats;      /* without those of rows and of column commands, and without sums over purposes */
-    uint64_t row_states[ROW_STATES];          /* bursts by row_state */
-    uint64_t columns[OPS][TLA_PURPOSE_COUNT]; /* column commands by tla_hbm_op */
-    uint64_t last_end;                        /* cycles */
+    tla_hbm_stats stats;      /* without those of rows, and without sums over purposes */
+    uint64_t row_states[ROW_STATES]; /* bursts by row_state */
+    uint64_t last_end;               /* cycles */
     struct pseudo_channel pcs[2];
 };
 

@@ -227,9 +227,9 @@ tla_hbm_stats tla_hbm_get_stats(const tla_hbm *hbm) {
     stats.row_misses = hbm->row_states[ROW_MISS];
     stats.row_conflicts = hbm->row_states[ROW_CONFLICT];
     for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
-        stats.activates += stats.activates_for[i];
-        stats.read_commands += stats.read_commands_for[i] = hbm->columns[TLA_HBM_READ][i];
-        stats.write_commands += stats.write_commands_for[i] = hbm->columns[TLA_HBM_WRITE][i];
+        stats.activates += stats.activates_for[TLA_HBM_READ][i] + stats.activates_for[TLA_HBM_WRITE][i];
+        stats.read_commands += stats.commands_for[TLA_HBM_READ][i];
+        stats.write_commands += stats.commands_for[TLA_HBM_WRITE][i];
     }
     stats.last_end_ps = hbm->last_end * hbm->config.tck_ps;
     return stats;

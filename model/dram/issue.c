@@ -51,7 +51,7 @@ static void activate(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint3
     bank->served = 0;
     bank->opened = at;
     if (pc->open_banks == 0 && at > pc->last_close) pc->all_closed += at - pc->last_close;
-    hbm->stats.activates_for[request->purpose]++;
+    hbm->stats.activates_for[pc->direction][request->purpose]++;
     pc->open_banks |= UINT64_C(1) << index;
     pc->opened_banks[pc->direction] |= UINT64_C(1) << index;
     bank->column_ok[TLA_HBM_READ] = at + c->rcd_rd;
@@ -226,7 +226,7 @@ void tla_hbm_issue_column(tla_hbm *hbm, struct pseudo_channel *pc) {
         pc->in_flight[(pc->in_flight_first + pc->in_flight_count) & pc->in_flight_mask] = end + 1;
         pc->in_flight_count++;
     }
-    hbm->columns[op][request->purpose]++;
+    hbm->stats.commands_for[op][request->purpose]++;
     hbm->row_states[request->row_state]++;
 
     const uint16_t next = request->next;

@@ -145,7 +145,7 @@ bool tla_hbm_open_rows(tla_hbm *hbm, uint64_t at, tla_hbm_op op, tla_purpose pur
         hbm->stats.reads += count;
     else
         hbm->stats.writes += count;
-    hbm->columns[op][purpose] += count;
+    hbm->stats.commands_for[op][purpose] += count;
     hbm->row_states[ROW_HIT] += count;
     hbm->stats.closed_form += count;
     *out = (tla_hbm_transfer){at * c->tck_ps, accepted * c->tck_ps, (at + latency) * c->tck_ps, end * c->tck_ps};

@@ -40,7 +40,45 @@ std::string findings_of(const std::string &text) {
     return found;
 }
 
+// Each cause has the energy of its commands, and all together that of the sum.
+void check_causes(const tla_dram_energy &profile, const tla_dram_activity &a, const tla_dram_energy_sum &sum) {
+    uint64_t by_cause[TLA_ENERGY_CAUSE_COUNT] = {}, all = 0;
+    tla_dram_energy_charge(&profile, &a, &sum, by_cause);
+    for (const uint64_t fj : by_cause)
+        all += fj;
+    BOOST_CHECK_EQUAL(all, sum.total_fj);
+    const auto at = [&](tla_dram_constant constant) { return profile.constants[constant].value; };
+    const auto reads = [&](tla_purpose purpose) {
+        return a.stats.commands_for[TLA_HBM_READ][purpose] * at(TLA_DRAM_READ) +
+               a.stats.activates_for[TLA_HBM_READ][purpose] * at(TLA_DRAM_ACTIVATE);
+    };
+    const auto writes = [&](tla_purpose purpose) {
+        return a.stats.commands_for[TLA_HBM_WRITE][purpose] * at(TLA_DRAM_WRITE) +
+               a.stats.activates_for[TLA_HBM_WRITE][purpose] * at(TLA_DRAM_ACTIVATE);
+    };
+    BOOST_CHECK_EQUAL(by_cause[TLA_ENERGY_LOADS], reads(TLA_PURPOSE_KERNEL));
+    BOOST_CHECK_EQUAL(by_cause[TLA_ENERGY_STORES], writes(TLA_PURPOSE_KERNEL));
+    const std::pair<tla_energy_cause, tla_purpose> others[] = {
+        {TLA_ENERGY_WALKS, TLA_PURPOSE_WALK},       {TLA_ENERGY_ALLOCATOR, TLA_PURPOSE_ALLOCATOR},
+        {TLA_ENERGY_MAPPING, TLA_PURPOSE_MAPPING},  {TLA_ENERGY_MOVES, TLA_PURPOSE_MOVE},
+        {TLA_ENERGY_MESSAGES, TLA_PURPOSE_MESSAGE}, {TLA_ENERGY_HOST, TLA_PURPOSE_HOST}};
+    for (const auto &[cause, purpose] : others)
+        BOOST_CHECK_EQUAL(by_cause[cause], reads(purpose) + writes(purpose));
+    BOOST_CHECK_EQUAL(by_cause[TLA_ENERGY_REFRESHES],
+                      sum.by_constant_fj[TLA_DRAM_REFRESH] + sum.by_constant_fj[TLA_DRAM_REFRESH_BANK]);
+    BOOST_CHECK_EQUAL(by_cause[TLA_ENERGY_LINKS], 0u);
+}
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(purposes_and_causes_have_names) {
+    BOOST_CHECK_EQUAL(tla_purpose_name(TLA_PURPOSE_WALK), "walk");
+    BOOST_CHECK_EQUAL(tla_purpose_name(TLA_PURPOSE_HOST), "host");
+    BOOST_CHECK(tla_purpose_name(TLA_PURPOSE_COUNT) == nullptr);
+    BOOST_CHECK_EQUAL(tla_energy_cause_name(TLA_ENERGY_STORES), "stores");
+    BOOST_CHECK_EQUAL(tla_energy_cause_name(TLA_ENERGY_BACKGROUND), "background");
+    BOOST_CHECK(tla_energy_cause_name(TLA_ENERGY_CAUSE_COUNT) == nullptr);
+}
 
 BOOST_AUTO_TEST_CASE(every_built_in_profile_is_for_a_timing_with_its_bursts_and_names_its_sources) {
     int count = 0;
@@ -97,9 +135,14 @@ BOOST_AUTO_TEST_CASE(energies_are_counts_times_constants_and_add_up) {
         tla_dram_energy_sum sum{};
         const bool each_bank = random() % 2;
         timing.refresh = each_bank ? TLA_HBM_REFRESH_PER_BANK : TLA_HBM_REFRESH_ALL_BANK;
-        for (uint64_t *count :
-             {&a.stats.activates, &a.stats.read_commands, &a.stats.write_commands, &a.stats.refreshes})
-            *count = random() % 1000000;
+        a.stats.refreshes = random() % 1000000;
+        for (int op = 0; op < TLA_HBM_OPS; op++)
+            for (int k = 0; k < TLA_PURPOSE_COUNT; k++) {
+                a.stats.commands_for[op][k] = random() % 1000000;
+                a.stats.activates_for[op][k] = random() % 1000000;
+                a.stats.activates += a.stats.activates_for[op][k];
+                (op == TLA_HBM_READ ? a.stats.read_commands : a.stats.write_commands) += a.stats.commands_for[op][k];
+            }
         a.pseudo_channel_ps = random() % 1000000000000;
         a.open_time.all_closed_ps = random() % (a.pseudo_channel_ps + 1);
         const uint64_t open_ps = a.pseudo_channel_ps - a.open_time.all_closed_ps;
@@ -125,6 +168,7 @@ BOOST_AUTO_TEST_CASE(energies_are_counts_times_constants_and_add_up) {
         BOOST_CHECK_EQUAL(sum.total_fj, total);
         BOOST_CHECK_EQUAL(by_standing, total);
         BOOST_CHECK_EQUAL(sum.by_standing_fj[TLA_ENERGY_ASSUMED], expected[TLA_DRAM_REFRESH]);
+        check_causes(profile, a, sum);
     }
 }
 

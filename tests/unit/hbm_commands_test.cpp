@@ -140,9 +140,10 @@ void check_counts(const tla_hbm_config &config, uint64_t seed) {
         BOOST_CHECK_EQUAL(stats.write_commands, stats.writes);
         for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
             const auto heard_of = [&](tla_hbm_command what) { return counts_for[{what, static_cast<tla_purpose>(i)}]; };
-            BOOST_CHECK_EQUAL(stats.activates_for[i], heard_of(TLA_HBM_ACT));
-            BOOST_CHECK_EQUAL(stats.read_commands_for[i], heard_of(TLA_HBM_RD) + heard_of(TLA_HBM_RDA));
-            BOOST_CHECK_EQUAL(stats.write_commands_for[i], heard_of(TLA_HBM_WR) + heard_of(TLA_HBM_WRA));
+            BOOST_CHECK_EQUAL(stats.activates_for[TLA_HBM_READ][i] + stats.activates_for[TLA_HBM_WRITE][i],
+                              heard_of(TLA_HBM_ACT));
+            BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_READ][i], heard_of(TLA_HBM_RD) + heard_of(TLA_HBM_RDA));
+            BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_WRITE][i], heard_of(TLA_HBM_WR) + heard_of(TLA_HBM_WRA));
         }
         const tla_hbm_open_time time = tla_hbm_get_open_time(hbm, until_ps);
         BOOST_CHECK_EQUAL(time.all_closed_ps, expected.all_closed_ps);
@@ -194,8 +195,8 @@ BOOST_AUTO_TEST_CASE(bursts_of_open_rows_in_closed_form_are_counted) {
     BOOST_CHECK_EQUAL(stats.write_commands, stats.writes);
     BOOST_CHECK_LT(stats.activates, 64u);
     for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
-        BOOST_CHECK_EQUAL(stats.read_commands_for[i], accesses[i] * 512 / config.burst_bytes);
-        BOOST_CHECK_EQUAL(stats.write_commands_for[i], accesses[i] * 512 / config.burst_bytes);
+        BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_READ][i], accesses[i] * 512 / config.burst_bytes);
+        BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_WRITE][i], accesses[i] * 512 / config.burst_bytes);
     }
 }
 
@@ -208,10 +209,10 @@ BOOST_AUTO_TEST_CASE(a_row_counts_for_the_burst_that_opens_it) {
     BOOST_REQUIRE_EQUAL(tla_hbm_access(hbm.get(), 100000, TLA_HBM_WRITE, TLA_PURPOSE_MOVE, 0, nbytes, &transfer),
                         TLA_OK);
     const tla_hbm_stats stats = tla_hbm_get_stats(hbm.get());
-    BOOST_CHECK_EQUAL(stats.activates_for[TLA_PURPOSE_WALK], 1u);
-    BOOST_CHECK_EQUAL(stats.activates_for[TLA_PURPOSE_MOVE], 0u);
-    BOOST_CHECK_EQUAL(stats.read_commands_for[TLA_PURPOSE_WALK], 1u);
-    BOOST_CHECK_EQUAL(stats.write_commands_for[TLA_PURPOSE_MOVE], 1u);
+    BOOST_CHECK_EQUAL(stats.activates_for[TLA_HBM_READ][TLA_PURPOSE_WALK], 1u);
+    BOOST_CHECK_EQUAL(stats.activates_for[TLA_HBM_WRITE][TLA_PURPOSE_MOVE], 0u);
+    BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_READ][TLA_PURPOSE_WALK], 1u);
+    BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_WRITE][TLA_PURPOSE_MOVE], 1u);
 }
 
 // Random purposes without regard to banks: rows are shared, reads are answered from the write buffer.
@@ -234,10 +235,10 @@ BOOST_AUTO_TEST_CASE(counts_by_purpose_add_up_to_all_commands) {
             const tla_hbm_stats stats = tla_hbm_get_stats(hbm.get());
             uint64_t activates = 0, read_commands = 0;
             for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
-                activates += stats.activates_for[i];
-                read_commands += stats.read_commands_for[i];
-                BOOST_CHECK_LE(stats.read_commands_for[i], reads[i]);
-                BOOST_CHECK_EQUAL(stats.write_commands_for[i], writes[i]);
+                activates += stats.activates_for[TLA_HBM_READ][i] + stats.activates_for[TLA_HBM_WRITE][i];
+                read_commands += stats.commands_for[TLA_HBM_READ][i];
+                BOOST_CHECK_LE(stats.commands_for[TLA_HBM_READ][i], reads[i]);
+                BOOST_CHECK_EQUAL(stats.commands_for[TLA_HBM_WRITE][i], writes[i]);
             }
             BOOST_CHECK_GT(stats.forwarded, 0u);
             BOOST_CHECK_EQUAL(activates, stats.activates);

@@ -34,6 +34,7 @@ extern "C" {
  * - A read of a line that waits in the write buffer is served from there in the next cycle. */
 
 typedef enum tla_hbm_op { TLA_HBM_READ, TLA_HBM_WRITE } tla_hbm_op;
+enum { TLA_HBM_OPS = 2 };
 
 typedef enum tla_hbm_model {
     TLA_HBM_BANKS,   /* the complete model above: tla_hbm */
@@ -238,10 +239,9 @@ typedef struct tla_hbm_stats {
     uint64_t precharges;     /* PRE commands of one bank; a bank that precharges after its burst needs none */
     uint64_t precharges_all; /* PRE commands of all banks, for a refresh */
     uint64_t read_commands, write_commands; /* RD and WR; forwarded reads need none, queued bursts have had none */
-    /* The same by tla_purpose: RD and WR by that of their burst, ACT by that of the burst for which it opens the row.
-     */
-    uint64_t activates_for[TLA_PURPOSE_COUNT];
-    uint64_t read_commands_for[TLA_PURPOSE_COUNT], write_commands_for[TLA_PURPOSE_COUNT];
+    /* The same by tla_hbm_op and tla_purpose of a burst: of the one that RD or WR serves, and of the one for which ACT
+     * opens the row. */
+    uint64_t commands_for[TLA_HBM_OPS][TLA_PURPOSE_COUNT], activates_for[TLA_HBM_OPS][TLA_PURPOSE_COUNT];
     uint64_t closed_form; /* bursts whose time was computed without visiting them */
     uint64_t last_end_ps; /* end of the latest data so far */
 } tla_hbm_stats;

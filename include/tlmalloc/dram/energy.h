@@ -8,6 +8,7 @@
 #ifndef TLMALLOC_DRAM_ENERGY_H
 #define TLMALLOC_DRAM_ENERGY_H
 
+#include "tlmalloc/base/energy_cause.h"
 #include "tlmalloc/dram/channels.h"
 
 #ifdef __cplusplus
@@ -72,6 +73,12 @@ typedef struct tla_dram_energy_sum {
  * banks, or for rows that are closed for longer than the time. TLA_LIMIT for 2^64 fJ or more. *sum is zero then. */
 tla_status tla_dram_energy_add_up(const tla_dram_energy *profile, const tla_hbm_config *timing,
                                   const tla_dram_activity *activity, tla_dram_energy_sum *sum, tla_error *error);
+
+/* Adds each femtojoule of a sum to its cause: the commands to those of their bursts, the rest to refreshes and to the
+ * background. All causes together grow by the total of the sum, if the activity's commands by purpose add up to its
+ * commands, as in every tla_hbm_stats. `profile` and `activity` are those of the sum. */
+void tla_dram_energy_charge(const tla_dram_energy *profile, const tla_dram_activity *activity,
+                            const tla_dram_energy_sum *sum, uint64_t by_cause_fj[TLA_ENERGY_CAUSE_COUNT]);
 
 /* Whether the profile says that it holds for the timing profile of that name. */
 bool tla_dram_energy_is_for(const tla_dram_energy *profile, const char *timing);
