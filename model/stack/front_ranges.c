@@ -18,14 +18,13 @@ tla_status tla_front_check_segments(const tla_stack_config *c, tla_error *error)
     return TLA_OK;
 }
 
-void tla_front_add_range(tla_arena_stats *all, const tla_arena *range) {
-    const tla_arena_stats of = tla_arena_get_stats(range);
-    all->capacity += of.capacity;
-    all->free += of.free;
-    all->free_blocks += of.free_blocks;
-    all->proven_free += of.proven_free;
-    if (of.largest_free > all->largest_free) all->largest_free = of.largest_free;
-    if (of.proven_largest > all->proven_largest) all->proven_largest = of.proven_largest;
+void tla_front_add_stats(tla_arena_stats *all, const tla_arena_stats *of) {
+    all->capacity += of->capacity;
+    all->free += of->free;
+    all->free_blocks += of->free_blocks;
+    all->proven_free += of->proven_free;
+    if (of->largest_free > all->largest_free) all->largest_free = of->largest_free;
+    if (of->proven_largest > all->proven_largest) all->proven_largest = of->proven_largest;
 }
 
 tla_stack_stats tla_front_stats_of_ranges(const tla_stack *stack, tla_arena_stats all) {

@@ -9,8 +9,8 @@ tla_status tla_front_check_segments(const tla_stack_config *config, tla_error *e
 
 enum { TLA_FRONT_SEGMENTS_MAX = 4096 };
 
-/* Adds the free blocks and the bytes of a range. */
-void tla_front_add_range(tla_arena_stats *all, const tla_arena *range);
+/* Adds the free blocks and the bytes of a range, or of several. */
+void tla_front_add_stats(tla_arena_stats *all, const tla_arena_stats *of);
 
 /* The statistics of a front over these ranges, which keeps no block. */
 tla_stack_stats tla_front_stats_of_ranges(const tla_stack *stack, tla_arena_stats all);

@@ -84,8 +84,10 @@ static tla_status give_back(tla_stack *stack, tla_block block, tla_work *work) {
 static tla_stack_stats stats(const tla_stack *stack) {
     const tla_segmented_memory *m = memory_of(stack);
     tla_arena_stats all = {0};
-    for (uint32_t i = 0; m && i < tla_segmented_present(m); i++)
-        tla_front_add_range(&all, tla_segmented_arena(m, i));
+    for (uint32_t i = 0; m && i < tla_segmented_present(m); i++) {
+        const tla_arena_stats of = tla_arena_get_stats(tla_segmented_arena(m, i));
+        tla_front_add_stats(&all, &of);
+    }
     return tla_front_stats_of_ranges(stack, all);
 }
 

@@ -1,5 +1,9 @@
 // The front of segments: when they appear, what never fits, and regions behind a stack.
+#include "seeded_random.hpp"
 #include "stacks.hpp"
+
+#include <algorithm>
+#include <vector>
 
 using namespace stacks;
 
@@ -144,6 +148,56 @@ BOOST_AUTO_TEST_CASE(interleaving_regions_fill_in_proportion_and_linear_ones_in_
     linear.alloc(KiB);
     BOOST_CHECK_EQUAL(linear.why(KiB), "HBM overflow: requested 1024 bytes, 0 free of 8388608 in 2 ranges, largest "
                                        "free block 0 (0 blocks): exhausted");
+}
+
+// Byte by byte. Regions of 64, 64 and 22 bytes, 13 of 64 and one of 18.
+BOOST_AUTO_TEST_CASE(regions_report_the_free_bytes_between_their_borders_after_every_operation) {
+    seeded_random random(395);
+    for (const tla_front front : {TLA_FRONT_LINEAR_REGIONS, TLA_FRONT_INTERLEAVING_REGIONS}) {
+        tla_stack_config config = config_of(tla_stack_policy_of(front, TLA_FIRST_FIT), 1000);
+        config.sizes.segment = 64;
+        config.sizes.initial = 150;
+        one m(config);
+        std::vector<bool> used(config.capacity), border(config.capacity);
+        for (std::uint64_t at = 0; at < config.capacity; at++)
+            border[at] = (at < 150 ? at : at - 150) % 64 == 0;
+        std::vector<tla_block> live;
+        unsigned full = 0;
+        for (unsigned step = 0; step < 3000; step++) {
+            tla_block block{};
+            if (!live.empty() && random.one_in(step < 1500 ? 4 : 2)) {
+                std::swap(live[random.between(0, live.size() - 1)], live.back());
+                block = live.back();
+                live.pop_back();
+                m.free(block.offset, block.nbytes);
+            } else {
+                block.nbytes = random.between(1, 40);
+                block.offset = m.alloc(block.nbytes);
+                full += m.status != TLA_OK;
+                if (m.status) continue;
+                live.push_back(block);
+            }
+            for (std::uint64_t at = block.offset; at < block.offset + block.nbytes; at++) {
+                used[at] = !used[at];
+                BOOST_REQUIRE(at == block.offset || !border[at]);
+            }
+            std::uint64_t free = 0, blocks = 0, run = 0, largest = 0;
+            for (std::uint64_t at = 0; at < config.capacity; at++) {
+                if (border[at]) run = 0;
+                run = used[at] ? 0 : run + 1;
+                free += run > 0;
+                blocks += run == 1;
+                largest = std::max(largest, run);
+            }
+            const tla_arena_stats stats = tla_stack_get_stats(m.stack.get()).memory;
+            BOOST_REQUIRE_EQUAL(stats.capacity, config.capacity);
+            BOOST_REQUIRE_EQUAL(stats.used, config.capacity - free);
+            BOOST_REQUIRE_EQUAL(stats.free, free);
+            BOOST_REQUIRE_EQUAL(stats.free_blocks, blocks);
+            BOOST_REQUIRE_EQUAL(stats.largest_free, largest);
+        }
+        BOOST_CHECK_GT(full, 50u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_border_is_rounded_up_to_the_alignment_and_may_lie_at_the_end) {

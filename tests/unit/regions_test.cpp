@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_a_failed_request_had_distributed_are_free_but_s
 BOOST_AUTO_TEST_CASE(random_requests_go_to_the_region_of_the_largest_deficit) {
     seeded_random random(394);
     for (int round = 0; round < 200; round++) {
-        sizes_of sizes(random.between(1, 6));
+        sizes_of sizes(random.between(1, 12));
         for (std::uint64_t &nbytes : sizes)
             nbytes = random.between(1, 12);
         bench b(sizes, TLA_REGIONS_INTERLEAVING, 1);
@@ -184,9 +184,16 @@ BOOST_AUTO_TEST_CASE(random_requests_go_to_the_region_of_the_largest_deficit) {
             for (std::size_t at = 0; at < sizes.size(); at++)
                 if (room[at] > 0 && (best < 0 || deficit(at) > deficit(static_cast<std::size_t>(best))))
                     best = static_cast<int>(at);
+            std::uint64_t tried = sizes.size(); // those before it too, which have no room
+            for (std::size_t at = 0; best >= 0 && at < sizes.size(); at++) {
+                const std::int64_t of_best = deficit(static_cast<std::size_t>(best));
+                tried -= deficit(at) < of_best || (deficit(at) == of_best && at > static_cast<std::size_t>(best));
+            }
             tla_region_block block{};
-            const tla_status status = tla_regions_alloc(b.regions, 1, 1, &block, nullptr);
+            tla_work work{};
+            const tla_status status = tla_regions_alloc(b.regions, 1, 1, &block, &work);
             BOOST_REQUIRE_EQUAL(status == TLA_OK, best >= 0);
+            BOOST_REQUIRE_EQUAL(work.class_lookups, tried);
             if (status) continue;
             BOOST_REQUIRE_EQUAL(block.region, static_cast<std::uint32_t>(best));
             counts[block.region]++;
