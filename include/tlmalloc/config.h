@@ -24,6 +24,7 @@ typedef struct tla_config {
     tla_system_parameters system;
     tla_hbm_parameters hbm;
     tla_hbm_timing hbm_timing;
+    tla_hbm_energy hbm_energy;
     tla_tcm_parameters tcm, sram, m_cpu_memory;
     tla_hbm_parameters host_memory; /* capacity 0: the host has no memory */
     tla_hbm_timing host_memory_timing;
@@ -92,7 +93,7 @@ tla_status tla_config_parse(const char *text, size_t length, const char *name, c
 typedef void (*tla_config_visit)(void *context, const char *key, const char *text, bool is_number, uint64_t number);
 void tla_config_each(const tla_config *config, tla_config_visit visit, void *context);
 
-/* Returns whether two configurations agree in every key, and in the profile that hbm.timing names. */
+/* Returns whether two configurations agree in every key, and in the profiles that hbm.timing and hbm.energy name. */
 bool tla_config_equal(const tla_config *one, const tla_config *other);
 
 /* Prints the resolved configuration as YAML; tla_config_load reads it back to the same struct. TLA_IO when `out`
@@ -122,6 +123,10 @@ tla_status tla_dram_energy_load(const char *path, tla_dram_energy *energy, tla_c
  * name. The other returns the names, from index 0 on, and NULL after the last; do not ask behind that. */
 tla_status tla_dram_energy_named(const char *name, tla_dram_energy *energy);
 const char *tla_dram_energy_name_at(uint64_t index);
+
+/* Whether an energy profile of this name or file holds for a timing profile, which is named or in a file
+ * ("configs/timing/hbm4.yaml" is hbm4). False: `why` names both, and the built-in profiles that hold. */
+bool tla_dram_energy_suits(const tla_dram_energy *profile, const char *name, const char *timing, tla_error *why);
 
 /* Prints the reference of all keys of a timing profile (Markdown table). */
 tla_status tla_timing_print_reference(FILE *out);

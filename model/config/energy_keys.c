@@ -22,8 +22,8 @@ static tla_status check_timing(const char *text, tla_error *wrong) {
     return strlen(text) < TLA_ENERGY_TIMING_MAX ? TLA_OK : TLA_SYNTAX;
 }
 
-#define SOURCE .check = check_source, .expected = "a text of at most 159 bytes"
-#define TIMING .check = check_timing, .expected = "names of timing profiles, separated by spaces, at most 63 bytes"
+#define SOURCE .check = check_source, .expected = "a text of at most 163 bytes"
+#define TIMING .check = check_timing, .expected = "names of timing profiles, separated by spaces, at most 67 bytes"
 
 #define CONSTANT(name, KIND, unit, index, high, zero, meaning)                                                         \
     {KIND(name.unit, constants[index].value, high), NONE, zero, meaning},                                              \

@@ -55,6 +55,9 @@ const tla_schema_key tla_platform_keys[] = {
      "channels: one timeline for each pseudo-channel, by the keys above. Otherwise a timing profile: ddr5, hbm2, "
      "hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or a file relative to this one. The profile has its own burst, "
      "interleave, bandwidth and turnaround"},
+    {TEXT(hbm.energy, hbm_energy.name, ENERGY_OF_TIMING), CHOICE, "none",
+     "none: no energy is computed. Otherwise an energy profile that holds for hbm.timing: hbm2_ayna, hbm2_dramsim3, "
+     "hbm2_fgdram, hbm3_ayna, hbm4_ayna, or a file relative to this one"},
     {SIZE(hbm.base, controller.memory.of[TLA_HBM].base, 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
      "with controller.addresses plain: address of the slice's first byte; a multiple of controller.alignment"},
 

@@ -48,7 +48,9 @@ bool tla_profile_read(tla_loader *l, const tla_profile_key *key, const char *val
     } else {
         status = TLA_SYNTAX;
         refuse(l, key, origin, value, names_of(key).text,
-               tla_phrase_of(", or the file of a %s (with a / or ending in .yaml)", key->what).text,
+               tla_phrase_of(", or the file of %s %s (with a / or ending in .yaml)",
+                             strchr("aeiou", key->what[0]) ? "an" : "a", key->what)
+                   .text,
                tla_did_you_mean(value, key->name_at).text);
     }
     l->no_memory |= status == TLA_NO_HOST_MEMORY;

@@ -36,6 +36,9 @@ bool tla_profile_read(tla_loader *loader, const tla_profile_key *key, const char
 /* Reads the timing profile that the key names, timing->name (slice_timing.c). */
 void tla_loader_resolve_timing(tla_loader *loader, const char *key, tla_hbm_timing *timing);
 
+/* Puts the energy profile that hbm.energy names into the configuration (slice_energy.c). */
+void tla_loader_resolve_energy(tla_loader *loader);
+
 /* Puts the prices of the profile that controller.cost.profile names into the configuration, where its keys are not
  * written, or written in a file while the profile is named by an override (cost_profile.c). */
 void tla_loader_resolve_prices(tla_loader *loader);

@@ -114,6 +114,27 @@ static bool host_memory_does_not_fit_its_profile(const tla_config *c, tla_phrase
            memory_does_not_fit("host_memory.timing", &c->host_memory_timing, &c->host_memory, text);
 }
 
+static bool energy_is_of_another_timing(const tla_config *c, tla_phrase *text) {
+    const tla_hbm_config *timing = &c->hbm_timing.profile;
+    const tla_dram_energy *energy = &c->hbm_energy.profile;
+    tla_error why;
+    if (!c->hbm_energy.has_profile) return false;
+    if (!c->hbm_timing.has_profile || timing->model != TLA_HBM_BANKS)
+        *text =
+            tla_phrase_of("hbm.energy %.60s must have an hbm.timing with banks, whose commands it counts: hbm.timing "
+                          "%.60s has none",
+                          c->hbm_energy.name, c->hbm_timing.name);
+    else if (!tla_dram_energy_suits(energy, c->hbm_energy.name, c->hbm_timing.name, &why))
+        *text = tla_phrase_of("hbm.energy must hold for hbm.timing: %.200s", why.text);
+    else if (energy->burst_bytes != timing->burst_bytes)
+        *text =
+            tla_phrase_of("hbm.energy %.60s must have the bursts of hbm.timing %.60s: %" PRIu32 " B, not %" PRIu32 " B",
+                          c->hbm_energy.name, c->hbm_timing.name, timing->burst_bytes, energy->burst_bytes);
+    else
+        return false;
+    return true;
+}
+
 static bool is_in_lockstep(const tla_config *c) {
     return c->controller.lockstep != TLA_LOCKSTEP_OFF;
 }
@@ -300,6 +321,7 @@ const tla_platform_rule tla_platform_rules[] = {
     {{"hbm.capacity_per_cube", "system.pes_per_cube"}, slice_is_not_whole},
     {{"hbm.timing", "hbm.pseudo_channels", "hbm.capacity_per_cube"}, slice_does_not_fit_its_profile},
     {{"host_memory.timing", "host_memory.channels", "host_memory.capacity"}, host_memory_does_not_fit_its_profile},
+    {{"hbm.energy", "hbm.timing"}, energy_is_of_another_timing},
     {{"system.sip_grid_width", "system.sips", "system.sip_topology"}, sips_are_no_grid},
     {{"cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, hole_is_outside},
     {{"cube.mesh_hole", "cube.mesh_rows", "cube.mesh_columns"}, hole_parts_the_mesh},

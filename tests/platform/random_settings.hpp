@@ -228,7 +228,11 @@ class random_settings {
 
     void draw_memories() {
         const std::uint64_t mib = 1 << 20, in_cube = number("system.pes_per_cube");
-        maybe("hbm.timing", {"hbm2", "hbm3"});
+        maybe("hbm.timing", {"hbm2", "hbm3", "hbm4"});
+        if (!is("hbm.timing", "channels") && dice_.one_in(2))
+            set("hbm.energy", is("hbm.timing", "hbm2") ? dice_.pick({"hbm2_ayna", "hbm2_fgdram"})
+                                                       : dice_.pick({"hbm3_ayna", "hbm4_ayna"}));
+        leave("hbm.energy");
         maybe("hbm.pseudo_channels", {"1", "2", "4", "16"});
         maybe("hbm.burst", {"32 B", "64 B", "128 B", "1 KiB"});
         set("hbm.capacity_per_cube", in_cube * (dice_.one_in(2) ? mib << dice_.between(5, 12) : 100'000'000));

@@ -4,6 +4,7 @@
 #define TLMALLOC_CONFIG_PLATFORM_H
 
 #include "tlmalloc/dram/channels.h"
+#include "tlmalloc/dram/energy.h"
 #include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/topology/topology.h"
 
@@ -47,6 +48,13 @@ typedef struct tla_hbm_timing {
     bool has_profile;               /* false: timelines ("channels") */
     tla_hbm_config profile;         /* the profile of that name */
 } tla_hbm_timing;
+
+/* The energy of an HBM slice's commands. */
+typedef struct tla_hbm_energy {
+    char name[TLA_CONFIG_FILE_MAX]; /* hbm.energy */
+    bool has_profile;               /* false: no energy is computed ("none") */
+    tla_dram_energy profile;        /* the profile of that name, which holds for the timing profile */
+} tla_hbm_energy;
 
 typedef struct tla_simulation_parameters {
     uint64_t quantum_ps;    /* simulation.quantum */

@@ -42,7 +42,7 @@ typedef enum tla_dram_constant {
  * profile. NULL for another value. */
 const char *tla_dram_constant_name(tla_dram_constant constant);
 
-enum { TLA_ENERGY_SOURCE_MAX = 160, TLA_ENERGY_TIMING_MAX = 64 };
+enum { TLA_ENERGY_SOURCE_MAX = 164, TLA_ENERGY_TIMING_MAX = 68 }; /* without gaps between members */
 
 typedef struct tla_dram_energy {
     struct {

@@ -14,24 +14,6 @@ static bool ends_in_yaml(const char *text) {
     return length > 5 && strcmp(text + length - 5, ".yaml") == 0;
 }
 
-/* "configs/timing/hbm4.yaml" is hbm4. */
-static tla_phrase name_of_timing(const char *timing) {
-    const char *const slash = strrchr(timing, '/'), *const name = slash ? slash + 1 : timing;
-    return tla_phrase_of("%.*s", (int)(strlen(name) - (ends_in_yaml(name) ? 5 : 0)), name);
-}
-
-/* The built-in profiles that hold for a timing; "" if none does. */
-static tla_phrase profiles_for(const char *timing) {
-    tla_phrase list = {""};
-    const char *name;
-    for (uint64_t i = 0; (name = tla_dram_energy_name_at(i)) != NULL; i++) {
-        tla_dram_energy profile;
-        if (tla_dram_energy_named(name, &profile) == TLA_OK && tla_dram_energy_is_for(&profile, timing))
-            list = tla_phrase_of("%s%s%s", list.text, list.text[0] ? ", " : "", name);
-    }
-    return list;
-}
-
 tla_status traffic_energy_load(const char *name, const char *timing, traffic_energy *energy, tla_error *error) {
     energy->name = name;
     error->text[0] = '\0'; /* findings are printed one by one */
@@ -45,12 +27,9 @@ tla_status traffic_energy_load(const char *name, const char *timing, traffic_ene
                              name, tla_all_names(tla_dram_energy_name_at).text,
                              tla_did_you_mean(name, tla_dram_energy_name_at).text);
     if (status != TLA_OK) return status;
-    const tla_phrase of = name_of_timing(timing);
-    if (tla_dram_energy_is_for(&energy->profile, of.text)) return TLA_OK;
-    const tla_phrase others = profiles_for(of.text);
-    return tla_error_set(error, TLA_INVALID_ARGUMENT, "--energy: %s holds for '%s', not for the timing '%s': %s%s",
-                         name, energy->profile.timing, of.text,
-                         others.text[0] ? "use " : "write a profile whose `timing` names it", others.text);
+    tla_error why;
+    if (tla_dram_energy_suits(&energy->profile, name, timing, &why)) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT, "--energy: %s", why.text);
 }
 
 tla_status traffic_energy_add_up(traffic_energy *energy, const tla_hbm_config *timing, const tla_traffic_result *run,
