@@ -3,6 +3,7 @@
 
 #include "base/phrase.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 uint32_t tla_command_claimed_length(const uint8_t *bytes) {
@@ -141,7 +142,15 @@ static void get_pes(const uint8_t *bytes, tla_pe_set *pes) {
         pes->cubes[i] = (uint16_t)get(bytes + 2 * i, 2);
 }
 
-static tla_status decode_units(const uint8_t *body, tla_command *command, tla_error *error) {
+static tla_status explain_sizes(const tla_command *c, tla_status status, tla_error *error) {
+    return tla_error_set(error, status,
+                         "%s of %" PRIu64 " bytes in units of mode %u with %u sizes for %u PEs: must have none, or in "
+                         "mode %d (common) one for each PE, at least 1 and its bytes the largest of them",
+                         tla_opcode_name(c->opcode), c->nbytes, (unsigned)c->units, c->count, tla_pe_set_count(&c->pes),
+                         TLA_UNITS_COMMON);
+}
+
+static tla_status decode_units(const uint8_t *body, size_t extent_bytes, tla_command *command, tla_error *error) {
     const uint32_t mode = get32(body + 16);
     if (!is_mode_of_units(mode) || get32(body + 20) != 0)
         return tla_error_set(
@@ -152,7 +161,11 @@ static tla_status decode_units(const uint8_t *body, tla_command *command, tla_er
     command->of_units = true;
     command->units = (tla_units_mode)mode;
     get_pes(body + 24, &command->pes);
-    return TLA_OK;
+    command->nbytes = get(body + 8, 8);
+    command->count = (uint32_t)(extent_bytes / TLA_ARGUMENT_BYTES);
+    for (uint32_t i = 0; i < command->count && i < TLA_COMMAND_MAX_UNITS; i++)
+        command->extents[i] = get(body + 56 + (size_t)i * TLA_ARGUMENT_BYTES, TLA_ARGUMENT_BYTES);
+    return extents_fit(command) ? TLA_OK : explain_sizes(command, TLA_BAD_COMMAND, error);
 }
 
 static tla_status decode_trim(const uint8_t *body, tla_command *command, tla_error *error) {
@@ -284,9 +297,10 @@ static tla_status decode_body(const uint8_t *bytes, size_t length, tla_command *
         return tla_error_set(error, TLA_BAD_COMMAND, "descriptor of %zu bytes: must be at least %zu for opcode %d",
                              length, least, (int)command->opcode);
     uint32_t count = !counted ? 0 : get32(body + at);
-    const bool of_units = length == OF_UNITS_BYTES && may_name_units(command->opcode, command->target);
-    tla_status status =
-        of_units ? decode_units(body, command, error) : check_count(command->opcode, count, length, error);
+    const bool of_units = length >= OF_UNITS_BYTES && (length - OF_UNITS_BYTES) % TLA_ARGUMENT_BYTES == 0 &&
+                          may_name_units(command->opcode, command->target);
+    tla_status status = of_units ? decode_units(body, length - OF_UNITS_BYTES, command, error)
+                                 : check_count(command->opcode, count, length, error);
     if (status != TLA_OK) return status;
     switch (command->opcode) {
     case TLA_OP_ALLOC:
@@ -374,6 +388,8 @@ void tla_command_explain(const tla_command *command, tla_error *error) {
     } else if (!known_target((uint32_t)command->target)) {
         tla_error_set(error, TLA_INVALID_ARGUMENT, "%s: target %u must be %d .. %d (tla_target)", name,
                       (unsigned)command->target, TLA_TARGET_MEMORY_CONTROLLER, TLA_TARGET_LAST);
+    } else if (command->of_units && may_name_units(opcode, command->target) && !extents_fit(command)) {
+        explain_sizes(command, TLA_INVALID_ARGUMENT, error);
     } else if (command->of_units && (opcode == TLA_OP_ALLOC || opcode == TLA_OP_FREE)) {
         tla_error_set(
             error, TLA_INVALID_ARGUMENT,

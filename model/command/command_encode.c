@@ -8,6 +8,8 @@ static void put_units(const tla_command *c, uint8_t *bytes) {
     put(bytes + 4, 0, 4);
     for (unsigned i = 0; i < TLA_CUBE_DIE_COUNT; i++)
         put(bytes + 8 + 2 * i, c->pes.cubes[i], 2);
+    for (uint32_t i = 0; i < c->count; i++)
+        put(bytes + 40 + TLA_ARGUMENT_BYTES * i, c->extents[i], TLA_ARGUMENT_BYTES);
 }
 
 tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capacity, size_t *length) {
@@ -42,10 +44,10 @@ tla_status tla_command_encode(const tla_command *c, uint8_t *bytes, size_t capac
     if (status) return status;
     const bool leaves = c->opcode == TLA_OP_MOVE && c->elsewhere;
     const bool of_units = c->of_units && (c->opcode == TLA_OP_ALLOC || c->opcode == TLA_OP_FREE);
-    if (of_units) whole = OF_UNITS_BYTES;
-    if (whole > capacity || (leaves && c->to.value & MOVE_ELSEWHERE)) return TLA_INVALID_ARGUMENT;
-    if (of_units && !(may_name_units(c->opcode, c->target) && is_mode_of_units((uint32_t)c->units)))
+    if (of_units && !(may_name_units(c->opcode, c->target) && is_mode_of_units((uint32_t)c->units) && extents_fit(c)))
         return TLA_INVALID_ARGUMENT;
+    if (of_units) whole = OF_UNITS_BYTES + (size_t)c->count * TLA_ARGUMENT_BYTES;
+    if (whole > capacity || (leaves && c->to.value & MOVE_ELSEWHERE)) return TLA_INVALID_ARGUMENT;
     memcpy(bytes, head, head_bytes);
     if (leaves) put(bytes + TLA_COMMAND_HEADER_BYTES + 8, MOVE_ELSEWHERE | c->to.value, 8);
     *length = whole;

@@ -10,7 +10,7 @@ enum { DESCRIPTOR_MAGIC = 0x43414C54 }; /* "TLAC" */
 /* Bytes of descriptors, and places in them, headers included. */
 enum {
     SCALAR_BYTES = 32,
-    OF_UNITS_BYTES = 72, /* ALLOC, FREE: with a mode and PEs behind their scalars */
+    OF_UNITS_BYTES = 72, /* ALLOC, FREE: with a mode and PEs behind their scalars; then extents */
     ENTRIES_AT = 32,
     VA_ALLOC_BYTES = 24,
     TRIM_BYTES = 24,
@@ -65,6 +65,18 @@ static inline bool may_name_units(tla_opcode opcode, tla_target target) {
 
 static inline bool is_mode_of_units(uint32_t mode) {
     return mode <= TLA_UNITS_COMMON && mode != TLA_UNITS_LOCKSTEP;
+}
+
+/* Whether a command that names units has no extents, or right ones. */
+static inline bool extents_fit(const tla_command *command) {
+    if (command->count == 0) return true;
+    if (command->units != TLA_UNITS_COMMON || command->count != tla_pe_set_count(&command->pes)) return false;
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < command->count; i++) {
+        if (command->extents[i] == 0) return false;
+        if (command->extents[i] > largest) largest = command->extents[i];
+    }
+    return largest == command->nbytes;
 }
 
 /* Encode and decode the description of an object, and a block, which PUT and the answer to GET share (completion.c). */

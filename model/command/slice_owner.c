@@ -22,9 +22,10 @@ struct tla_slice_owner {
     tla_sent_command *sent_commands; /* of a round, with the commands and the numbers of the slices that they go to */
     tla_command *commands;
     size_t *asked;
-    uint32_t *named;  /* slices of the request */
-    bool *takes_part; /* by slice */
-    bool *done;       /* by slice: it has executed the command */
+    uint32_t *named;   /* slices of the request */
+    uint64_t *extents; /* bytes in each of them */
+    bool *takes_part;  /* by slice */
+    bool *done;        /* by slice: it has executed the command */
     tla_owned_slice slices[];
 };
 
@@ -41,9 +42,11 @@ tla_status tla_slice_owner_create(const tla_owned_slice *slices, const tla_locks
     o->commands = calloc(count + 1, sizeof *o->commands);
     o->asked = calloc(count + 1, sizeof *o->asked);
     o->named = calloc(count + 1, sizeof *o->named);
+    o->extents = calloc(count + 1, sizeof *o->extents);
     o->takes_part = calloc(count + 1, sizeof *o->takes_part);
     o->done = calloc(count + 1, sizeof *o->done);
-    const bool is_there = o->sent_commands && o->commands && o->asked && o->named && o->takes_part && o->done;
+    const bool is_there =
+        o->sent_commands && o->commands && o->asked && o->named && o->extents && o->takes_part && o->done;
     tla_status status = is_there ? TLA_OK : TLA_NO_HOST_MEMORY;
     if (!status && config->fill > TLA_TOP_DOWN) status = TLA_INVALID_ARGUMENT;
     const tla_units_config units = {config->banks, config->base, config->bank_bytes, config->alignment};
@@ -65,6 +68,7 @@ void tla_slice_owner_destroy(tla_slice_owner *o) {
     free(o->commands);
     free(o->asked);
     free(o->named);
+    free(o->extents);
     free(o->takes_part);
     free(o->done);
     free(o);
@@ -74,19 +78,34 @@ static bool names(const tla_command *command, const tla_location *where) {
     return !command->of_units || (command->pes.cubes[where->cube] >> where->pe & 1);
 }
 
+/* Bytes in a slice that the command is about: extents are in the order of the named PEs. */
+static uint64_t extent(const tla_command *command, const tla_location *where) {
+    if (!command->of_units || command->count == 0) return command->nbytes;
+    tla_pe_set before = {{0}};
+    for (uint32_t cube = 0; cube < where->cube; cube++)
+        before.cubes[cube] = command->pes.cubes[cube];
+    before.cubes[where->cube] = (uint16_t)(command->pes.cubes[where->cube] & ((1u << where->pe) - 1));
+    return command->extents[tla_pe_set_count(&before)];
+}
+
 /* Finds the lists of a command. TLA_NOT_FOUND: it names a PE without a slice here. */
 static tla_status make_request(tla_slice_owner *o, const tla_command *command) {
     uint32_t count = 0;
     for (size_t i = 0; i < o->count; i++) {
         o->takes_part[i] = names(command, &o->slices[i].where);
-        if (o->takes_part[i]) o->named[count++] = (uint32_t)i;
+        if (!o->takes_part[i]) continue;
+        o->extents[count] = extent(command, &o->slices[i].where);
+        o->named[count++] = (uint32_t)i;
     }
     o->request = (tla_units_request){.mode = command->of_units ? command->units : TLA_UNITS_LOCKSTEP,
                                      .fill = o->fill,
                                      .nbytes = command->nbytes,
                                      .units = o->named,
-                                     .count = count};
-    return command->of_units && count != tla_pe_set_count(&command->pes) ? TLA_NOT_FOUND : TLA_OK;
+                                     .count = count,
+                                     .extents = o->extents};
+    if (!command->of_units) return TLA_OK;
+    if (count != tla_pe_set_count(&command->pes)) return TLA_NOT_FOUND;
+    return count == 0 || (command->units == TLA_UNITS_SINGLE && count > 1) ? TLA_INVALID_ARGUMENT : TLA_OK;
 }
 
 tla_status tla_slice_owner_decide(tla_slice_owner *o, const tla_command *command, tla_work *work) {
@@ -128,7 +147,7 @@ static tla_command message_to(const tla_slice_owner *o, size_t slice, bool place
                            .request_id = o->command.request_id,
                            .memory = TLA_HBM,
                            .object = o->command.object,
-                           .nbytes = o->command.nbytes};
+                           .nbytes = extent(&o->command, &o->slices[slice].where)};
     message.pa.value = o->slices[slice].base.value + o->offset;
     return message;
 }

@@ -25,10 +25,12 @@ tla_status tla_slice_owner_create(const tla_owned_slice *slices, const tla_locks
 void tla_slice_owner_destroy(tla_slice_owner *owner);
 
 /* Decides an ALLOC of command->nbytes in each slice, or a FREE of the block at byte command->pa of each slice: of every
- * one in lockstep, or of the PEs that the command names (of_units). A FREE states the mode and the PEs of its ALLOC.
- * TLA_OK: call tla_slice_owner_tell. Otherwise the command has failed, nothing has changed, and no slice needs a
- * command: TLA_INVALID_ARGUMENT, TLA_EXHAUSTED, TLA_FRAGMENTED, TLA_NO_HOST_MEMORY as tla_units_alloc, TLA_NOT_FOUND
- * for a PE without a slice here, TLA_UNSUPPORTED for another memory than HBM, TLA_BAD_COMMAND for another command. */
+ * one in lockstep, or of the PEs that the command names (of_units), where extents replace the nbytes. A FREE states the
+ * mode, the PEs and the extents of its ALLOC. TLA_OK: call tla_slice_owner_tell. Otherwise the command has failed,
+ * nothing has changed, and no slice needs a command: TLA_INVALID_ARGUMENT, TLA_EXHAUSTED, TLA_FRAGMENTED,
+ * TLA_NO_HOST_MEMORY as tla_units_alloc, TLA_INVALID_ARGUMENT also for a FREE outside the slices or with a wrong number
+ * of PEs, TLA_NOT_FOUND for a PE without a slice here, TLA_UNSUPPORTED for another memory than HBM, TLA_BAD_COMMAND for
+ * another command. */
 tla_status tla_slice_owner_decide(tla_slice_owner *owner, const tla_command *command, tla_work *work);
 
 /* Begins to send the decision to its slices, at at_ps. */

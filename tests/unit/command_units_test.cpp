@@ -75,6 +75,94 @@ BOOST_AUTO_TEST_CASE(commands_about_units_are_decoded_as_they_were_encoded) {
             }
 }
 
+BOOST_AUTO_TEST_CASE(sizes_of_units_are_8_bytes_each_behind_the_pes) {
+    for (const tla_opcode opcode : {TLA_OP_ALLOC, TLA_OP_FREE}) {
+        tla_command sent = command_of(opcode), received{};
+        sent.units = TLA_UNITS_COMMON;
+        const bytes alike = encode(sent);
+        sent.count = 4;
+        const uint64_t sizes[] = {1, 0x1122334455667788, 3, 0x0102030405060708};
+        std::copy(std::begin(sizes), std::end(sizes), sent.extents);
+        const bytes all = encode(sent);
+        BOOST_CHECK_EQUAL(all.size(), 72u + 4 * 8);
+        BOOST_CHECK_EQUAL(all[6], all.size());
+        BOOST_CHECK(std::equal(all.begin(), all.begin() + 6, alike.begin()));
+        BOOST_CHECK(std::equal(all.begin() + 8, all.begin() + 72, alike.begin() + 8));
+        for (size_t i = 0; i < 4; i++)
+            for (size_t byte = 0; byte < 8; byte++)
+                BOOST_CHECK_EQUAL(all[72 + 8 * i + byte], sizes[i] >> 8 * byte & 0xFF);
+        BOOST_REQUIRE_EQUAL(decode(all, received), TLA_OK);
+        BOOST_CHECK_EQUAL(received.count, 4u);
+        BOOST_CHECK(std::equal(std::begin(sizes), std::end(sizes), received.extents));
+        BOOST_CHECK_EQUAL(received.nbytes, sent.nbytes);
+    }
+    tla_command most = command_of(TLA_OP_ALLOC), received{}; // of every PE of a SIP
+    most.units = TLA_UNITS_COMMON;
+    std::fill(std::begin(most.pes.cubes), std::end(most.pes.cubes), static_cast<uint16_t>(0xFFFF));
+    most.count = TLA_COMMAND_MAX_UNITS;
+    std::fill(std::begin(most.extents), std::end(most.extents), most.nbytes);
+    BOOST_CHECK_EQUAL(decode(encode(most), received), TLA_OK);
+    BOOST_CHECK_EQUAL(received.count, 256u);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_that_do_not_fit_their_units_are_rejected) {
+    const auto check = [](const tla_command &command, const std::string &found) {
+        const std::string text = found + ": must have none, or in mode 3 (common) one for each PE, at least 1 and its "
+                                         "bytes the largest of them";
+        uint8_t out[128];
+        size_t length = 0;
+        tla_error error{};
+        BOOST_CHECK_EQUAL(tla_command_encode(&command, out, sizeof out, &length), TLA_INVALID_ARGUMENT);
+        tla_command_explain(&command, &error);
+        BOOST_CHECK_EQUAL(error.text, text);
+        tla_command plain = command, received{};
+        plain.count = 0;
+        bytes bad = encode(plain);
+        for (uint32_t i = 0; i < command.count; i++)
+            for (size_t byte = 0; byte < 8; byte++)
+                bad.push_back(static_cast<uint8_t>(command.extents[i] >> 8 * byte));
+        bad[6] = static_cast<uint8_t>(bad.size());
+        std::string why;
+        BOOST_CHECK_EQUAL(decode(bad, received, &why), TLA_BAD_COMMAND);
+        BOOST_CHECK_EQUAL(why, text);
+        BOOST_CHECK_EQUAL(received.count, 0u);
+    };
+    tla_command good = command_of(TLA_OP_ALLOC);
+    good.units = TLA_UNITS_COMMON;
+    good.nbytes = 9;
+    good.count = 4;
+    std::fill(good.extents, good.extents + 4, 9u);
+    const std::string of_9 = "ALLOC of 9 bytes in units of mode ";
+    tla_command bad = good;
+    bad.units = TLA_UNITS_RANGE;
+    check(bad, of_9 + "2 with 4 sizes for 4 PEs");
+    bad = good;
+    bad.count = 3;
+    check(bad, of_9 + "3 with 3 sizes for 4 PEs");
+    bad = good;
+    bad.extents[2] = 0;
+    check(bad, of_9 + "3 with 4 sizes for 4 PEs");
+    bad = good;
+    bad.extents[3] = 10;
+    check(bad, of_9 + "3 with 4 sizes for 4 PEs");
+    bad = good;
+    bad.opcode = TLA_OP_FREE;
+    bad.nbytes = 10;
+    check(bad, "FREE of 10 bytes in units of mode 3 with 4 sizes for 4 PEs");
+    bytes odd = encode(good);
+    odd.push_back(0);
+    odd[6]++;
+    std::string why;
+    BOOST_CHECK_EQUAL(decode(odd, bad, &why), TLA_BAD_COMMAND);
+    BOOST_CHECK_MESSAGE(why.find("descriptor of 105 bytes: must be 32") != std::string::npos, why);
+    bytes many(72 + 8 * 300); // more sizes than there are PEs
+    std::copy(odd.begin(), odd.begin() + 72, many.begin());
+    many[6] = static_cast<uint8_t>(many.size());
+    many[7] = static_cast<uint8_t>(many.size() >> 8);
+    BOOST_CHECK_EQUAL(decode(many, bad, &why), TLA_BAD_COMMAND);
+    BOOST_CHECK_MESSAGE(why.find("with 300 sizes for 4 PEs") != std::string::npos, why);
+}
+
 BOOST_AUTO_TEST_CASE(units_of_an_invalid_mode_or_for_another_target_are_rejected) {
     const auto cannot_be_encoded = [](const tla_command &command, const std::string &why) {
         uint8_t out[128];

@@ -4,6 +4,7 @@
 
 #include "model/command/slice_owner.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <map>
@@ -50,14 +51,17 @@ struct bench {
 
     using named = std::set<unsigned>; // slices
 
-    // The command is about all slices, or in a mode about those that are named.
+    // The command is about all slices, or in a mode about those that are named, with a size for each or nbytes.
     tla_slice_owner_result run(tla_opcode opcode, std::uint64_t at, std::uint64_t nbytes,
-                               tla_units_mode mode = TLA_UNITS_LOCKSTEP, const named &which = {}) {
+                               tla_units_mode mode = TLA_UNITS_LOCKSTEP, const named &which = {},
+                               const std::vector<std::uint64_t> &extents = {}) {
         *command = {};
         command->of_units = mode != TLA_UNITS_LOCKSTEP;
         command->units = mode;
         for (const unsigned slice : which)
             command->pes.cubes[2] = static_cast<std::uint16_t>(command->pes.cubes[2] | 1u << slice);
+        command->count = static_cast<std::uint32_t>(extents.size());
+        std::copy(extents.begin(), extents.end(), command->extents);
         command->opcode = opcode;
         command->correlation_id = 5;
         command->request_id = ++requests;

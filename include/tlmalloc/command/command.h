@@ -52,7 +52,9 @@
  * The slices of many PEs may have one owner: a command processor with controller.lockstep. The ALLOC and the FREE of
  * HBM are then sent to this owner. The nbytes are those in every slice, and the offset, which is the same in all
  * slices, replaces the physical address. The owner forwards each command to the controllers of the slices, an ALLOC as
- * PLACE. The block of a PLACE is at pa, and its owner has already allocated it.
+ * PLACE. The block of a PLACE is at pa, and its owner has already allocated it. With of_units such an ALLOC or FREE is
+ * longer by u32 mode, u32 0 and 16 u16 PEs, as in a LAUNCH. In mode common it may then have a u64 size for each of
+ * these PEs, in ascending order of cube, then of PE; its nbytes are the largest of them.
  *
  * A batch succeeds or fails as a whole: count blocks of nbytes each, or count dropped references. PUT enters blocks of
  * one memory under a key of its cache. GET finds the blocks and their description again, and REMOVE removes them. An
@@ -147,6 +149,7 @@ enum {
     TLA_MAP_ENTRY_BYTES = 32,
     TLA_COMMAND_MAX_ENTRIES = (TLA_COMMAND_MAX_BYTES - 32) / TLA_MAP_ENTRY_BYTES,
     TLA_COMMAND_MAX_ARGUMENTS = 16,
+    TLA_COMMAND_MAX_UNITS = 16 * TLA_CUBE_DIE_COUNT,
     TLA_COMMAND_MAX_BLOCKS = 232, /* ALLOC_BATCH, FREE_BATCH, PUT */
     TLA_OBJECT_RESULT_BYTES = 48, /* result of a GET, in front of the blocks */
     TLA_LAUNCH_MAX_BYTES = 72 + 8 * TLA_COMMAND_MAX_ARGUMENTS,
@@ -249,10 +252,13 @@ typedef struct tla_command {
     tla_pe_set pes;                     /* LAUNCH, PE_DMA; with of_units: the slices of the block */
     bool write;                         /* PE_DMA */
     uint8_t pattern;                    /* PE_DMA */
-    uint32_t count;                     /* commands with entries: entries; LAUNCH: arguments; batches, PUT: blocks */
+    uint32_t count; /* commands with entries: entries; LAUNCH: arguments; batches, PUT: blocks; with of_units: extents,
+                       none or, of common, one for each of pes */
     union {
         tla_map_entry entries[TLA_COMMAND_MAX_ENTRIES];
         uint64_t arguments[TLA_COMMAND_MAX_ARGUMENTS];
+        uint64_t extents[TLA_COMMAND_MAX_UNITS]; /* sizes in the slices of pes, at least 1, nbytes the largest of them;
+                                                    none: nbytes in each */
         tla_placed_block blocks[TLA_COMMAND_MAX_BLOCKS]; /* FREE_BATCH; PUT: without their sizes */
     };
 } tla_command;
@@ -290,9 +296,9 @@ typedef struct tla_completion {
 } tla_completion;
 
 /* Writes a descriptor into bytes[0 .. capacity); *length is its size. TLA_INVALID_ARGUMENT for an unknown opcode,
- * target, memory or format, too large a stream, invalid programs, or an invalid mode or target with of_units. The same
- * error reports a command with entries that has none, too many entries or arguments, and too small a capacity. After an
- * error nothing is written. */
+ * target, memory or format, too large a stream, invalid programs, or an invalid mode, target or extents with of_units.
+ * The same error reports a command with entries that has none, too many entries or arguments, and too small a capacity.
+ * After an error nothing is written. */
 tla_status tla_command_encode(const tla_command *command, uint8_t *bytes, size_t capacity, size_t *length);
 
 /* Explains why tla_command_encode rejects a command: *error has the command's name, the found and the expected
