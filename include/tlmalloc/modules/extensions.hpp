@@ -3,6 +3,7 @@
 #ifndef TLMALLOC_MODULES_EXTENSIONS_HPP
 #define TLMALLOC_MODULES_EXTENSIONS_HPP
 
+#include "tlmalloc/base/purpose.h"
 #include "tlmalloc/base/time_account.h"
 #include "tlmalloc/fabric/fabric.h"
 #include "tlmalloc/kernel/message_queue.h"
@@ -36,6 +37,7 @@ struct requester : tlm::tlm_extension<requester> {
     bool exclusive = false;
     bool waits = false;      // the call must wait: no other action may run in its thread (target_socket.hpp)
     bool translated = false; // the addresses are physical: MMUs forward them unchanged
+    tla_purpose purpose = TLA_PURPOSE_KERNEL; // for which memories count the access
     // For an access to page tables: the MMU that makes it, and the requester for whom the MMU works, if known. The
     // requester lives as long as the access. An MMU that receives its own access again could only wait for itself.
     const void *walker = nullptr;
@@ -63,6 +65,7 @@ struct requester : tlm::tlm_extension<requester> {
         exclusive = from.exclusive;
         waits = from.waits;
         translated = from.translated;
+        purpose = from.purpose;
         walker = from.walker;
         walks_for = from.walks_for;
     }
@@ -73,6 +76,12 @@ inline std::uint64_t who_asks(const tlm::tlm_generic_payload &payload) {
     const requester *who = payload.get_extension<requester>();
     return who && !who->anonymous ? tla_who(who->asid, who->initiator) | (who->trusted ? TLA_WHO_TRUSTED : 0)
                                   : TLA_WHO_UNKNOWN;
+}
+
+// The purpose of an access; without the extension a kernel's.
+inline tla_purpose purpose_of(const tlm::tlm_generic_payload &payload) {
+    const requester *who = payload.get_extension<requester>();
+    return who ? who->purpose : TLA_PURPOSE_KERNEL;
 }
 
 // Rejects an exclusive access at a target without reservations: answers the access and returns true.

@@ -3,7 +3,7 @@
 #define TLMALLOC_MODULES_HBM_SLICE_HPP
 
 #include "tlmalloc/config/parameters.h"
-#include "tlmalloc/dram/channels.h"
+#include "tlmalloc/dram/energy.h"
 #include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/modules/memory_module.hpp"
 
@@ -45,6 +45,9 @@ class hbm_slice : public memory_module {
         std::uint64_t idle_refreshes = 0; // of pseudo-channels without work, from their last bursts to now
         // Commands to now; a precharge of all banks counts once.
         std::uint64_t activates = 0, precharges = 0, read_commands = 0, write_commands = 0;
+        // RD, WR and ACT by tla_hbm_op and tla_purpose (channels.h).
+        std::uint64_t commands_for[TLA_HBM_OPS][TLA_PURPOSE_COUNT] = {};
+        std::uint64_t activates_for[TLA_HBM_OPS][TLA_PURPOSE_COUNT] = {};
         tla_hbm_open_time open_time{}; // from 0 to now
     };
 
@@ -55,6 +58,7 @@ class hbm_slice : public memory_module {
     ~hbm_slice() override;
 
     statistics get_statistics() const;
+    tla_dram_activity activity() const; // to now, for the energy of the slice; zero without banks
     bool has_banks() const { return config_.timing && config_.timing->model == TLA_HBM_BANKS; }
     std::vector<statistics_group> list_statistics() const override;
 

@@ -134,7 +134,8 @@ class host : public sc_core::sc_module,
     tla_status move_tensor(const tensor &t, tlm::tlm_command command, std::uint8_t *bytes, tla_error *error);
 
     const config config_;
-    requester requester_; // for everything that the host sends: trusted, and its blocks belong to config::asid
+    requester requester_, paging_; // for everything that the host sends: trusted, and its blocks belong to
+                                   // config::asid; for copies of pages
     std::uint64_t transfer_latency_ps_ = 0;
     outlet to_fabric_, to_va_;
     arrival_gate fault_gate_{name()};

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_MODULES_MEMORY_MODULE_HPP
 #define TLMALLOC_MODULES_MEMORY_MODULE_HPP
 
+#include "tlmalloc/base/purpose.h"
 #include "tlmalloc/base/time_account.h"
 #include "tlmalloc/modules/detail/in_order.hpp"
 #include "tlmalloc/modules/detail/time_queue.hpp"
@@ -30,6 +31,8 @@ class memory_module : public instrumented, public resettable, private untimed_ta
     struct access_counts {
         std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
         std::uint64_t errors = 0; // transactions answered with an error
+        // bytes_read and bytes_written by tla_purpose
+        std::uint64_t bytes_read_for[TLA_PURPOSE_COUNT] = {}, bytes_written_for[TLA_PURPOSE_COUNT] = {};
     };
 
     struct memory_config {

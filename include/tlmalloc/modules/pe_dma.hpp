@@ -53,6 +53,7 @@ class pe_dma : public instrumented, public resettable {
         // Receives the parts of the transfer's time, from its start to its end without gap or overlap. The caller owns
         // it. With null, the engine records no parts.
         std::vector<tla_time_part> *went = nullptr;
+        tla_purpose purpose = TLA_PURPOSE_KERNEL; // for which memories count the accesses
     };
 
     struct statistics {
@@ -122,9 +123,9 @@ class pe_dma : public instrumented, public resettable {
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
 
     const config config_;
-    requester &who(const request &what) { return what.physical ? physical_ : requester_; }
+    requester &who(const request &what) { return requesters_[what.physical][what.purpose]; }
 
-    requester requester_, physical_;
+    requester requesters_[2][TLA_PURPOSE_COUNT]; // of virtual addresses, and of physical ones
     std::unique_ptr<mover> movers_[2];
     inland inland_;
     outlet to_memory_, to_tcm_;

@@ -280,7 +280,7 @@ class pe_mmu : public instrumented,
     bool dmi_asked_ = false;
     std::set<std::uint64_t> dmi_refused_; // addresses, because a change was in flight or not visible yet
     sc_core::sc_event window_closed_;
-    requester requester_; // for walks and for commands to the allocator
+    requester requester_; // for writes of tables and for commands to the allocator; walks have copies
     struct run {          // of a transfer: the latest result of tla_mmu_find_run
         tla_mmu_access transfer;
         std::uint64_t first, end;

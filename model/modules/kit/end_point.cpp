@@ -9,6 +9,7 @@ namespace tlmalloc {
 end_point::end_point(sc_core::sc_module_name name, const config &settings)
     : sc_module(name), config_(settings), requester_(settings.asid, 0, true) {
     require_ps_resolution();
+    requester_.purpose = TLA_PURPOSE_HOST;
     if (settings.chunk == 0 || settings.outstanding == 0)
         SC_REPORT_ERROR("/tlmalloc/end_point/config", "chunk and outstanding must be above 0");
 }

@@ -60,6 +60,7 @@ bool memory_controller::work::access_node(const tla_list_access &access, std::ui
     payload.set_streaming_width(sizeof record);
     requester own;
     own.anonymous = own.waits = true;
+    own.purpose = TLA_PURPOSE_ALLOCATOR;
     payload.set_extension(&own);
     sc_core::sc_time delay;
     set_local_ps(delay, local);

@@ -24,6 +24,7 @@ static std::uint64_t now_ps() {
 memory_controller::moves::moves(memory_controller &of) : of_(of) {
     if (of.config_.move_buffers == 0) of.refuse_config("move_buffers must be at least 1");
     own_.anonymous = own_.waits = true;
+    own_.purpose = TLA_PURPOSE_MOVE;
     sc_core::sc_spawn([this] { run(); }, sc_core::sc_gen_unique_name("moves"));
 }
 

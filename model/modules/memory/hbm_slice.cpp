@@ -4,9 +4,11 @@
 #include "base/passes.h"
 #include "modules/kit/payload.hpp"
 #include "tlmalloc/base/timeline.h"
+#include "tlmalloc/modules/extensions.hpp"
 #include "tlmalloc/modules/time.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace tlmalloc {
@@ -151,7 +153,7 @@ void hbm_slice::arrive_at_banks(in_order_request &request) {
     each_pass(payload, [&](std::uint64_t nbytes) {
         in_banks.passes++;
         if (tla_banked_channels_arrive(banks_.get(), payload.is_write() ? TLA_HBM_WRITE : TLA_HBM_READ,
-                                       TLA_PURPOSE_KERNEL, payload.get_address(), nbytes, arrival, &request))
+                                       purpose_of(payload), payload.get_address(), nbytes, arrival, &request))
             SC_REPORT_ERROR("/tlmalloc/hbm_slice/host_memory", "no host memory for an access");
     });
     const std::uint32_t burst = config_.timing->burst_bytes, groups = static_cast<std::uint32_t>(groups_.size());
@@ -269,6 +271,20 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
     result.precharges = now.precharges + now.precharges_all;
     result.read_commands = s.read_commands;
     result.write_commands = s.write_commands;
+    for (const int op : {TLA_HBM_READ, TLA_HBM_WRITE}) {
+        std::copy(std::begin(s.commands_for[op]), std::end(s.commands_for[op]), result.commands_for[op]);
+        std::copy(std::begin(s.activates_for[op]), std::end(s.activates_for[op]), result.activates_for[op]);
+    }
+    return result;
+}
+
+tla_dram_activity hbm_slice::activity() const {
+    time_queue::catch_up_all();
+    tla_dram_activity result{};
+    if (!banks_) return result;
+    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
+    result.stats = tla_banked_channels_stats_at(banks_.get(), now_ps, &result.open_time);
+    result.pseudo_channel_ps = now_ps * config_.pseudo_channels;
     return result;
 }
 

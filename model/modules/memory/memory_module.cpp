@@ -70,6 +70,7 @@ void memory_module::count(const tlm::tlm_generic_payload &payload, std::uint64_t
     const std::uint64_t length = payload.get_data_length();
     ++(write ? counts_.writes : counts_.reads);
     (write ? counts_.bytes_written : counts_.bytes_read) += length;
+    (write ? counts_.bytes_written_for : counts_.bytes_read_for)[purpose_of(payload)] += length;
     (write ? bytes_written_ : bytes_read_).add(done_ps, static_cast<std::int64_t>(length));
 }
 

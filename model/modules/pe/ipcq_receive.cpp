@@ -180,6 +180,7 @@ void pe_ipcq::load_out(const std::shared_ptr<reading> &r, std::uint64_t at_ps) {
     request.rows = 1;
     request.row_bytes = request.pitch = run.nbytes;
     request.physical = true;
+    request.purpose = TLA_PURPOSE_MESSAGE;
     dma_.begin(request, at_ps, [this, r](tla_status status, std::uint64_t end_ps) {
         if (status || r->accesses == r->runs.size()) {
             r->end(status, end_ps);

@@ -110,6 +110,7 @@ void pe_ipcq::send_piece(const sending_ptr &what, const tla_message_piece &piece
                      request.rows = 1;
                      request.row_bytes = request.pitch = nbytes;
                      request.physical = true;
+                     request.purpose = TLA_PURPOSE_MESSAGE;
                      made->parts.push_back(request);
                  });
     what->unread++;

@@ -285,10 +285,7 @@ class pe_dma::mover {
     void came_back(in_order_request &r) {
         moving &c = *static_cast<moving *>(r.pop().module);
         time_queue::of_simulation().come_to(dma_.inland_.island); // from wherever the chunk has been
-        c.payload.clear_extension(&dma_.requester_);              // the extensions are the engine's
-        c.payload.clear_extension(&c.there);                      // or `here`: the one of this type
-        c.payload.clear_extension(&c.part);
-        c.payload.clear_extension<message_token>();
+        c.payload.give_back();                                    // the extensions are the engine's
         const bool ok = c.payload.is_response_ok();
         if (c.times && (way_ == direction::read) != c.second) c.times->returned_ps = r.at_ps;
         if (ok && !c.second && c.of->what.has_tile) {

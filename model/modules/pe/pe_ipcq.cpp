@@ -17,6 +17,7 @@ pe_ipcq::pe_ipcq(sc_core::sc_module_name name, const config &settings, pe_dma &d
       requester_(settings.asid, settings.initiator), trusted_(settings.asid, settings.initiator, true), dma_(dma),
       ledger_(ledger) {
     requester_.waits = trusted_.waits = true;
+    requester_.purpose = trusted_.purpose = TLA_PURPOSE_MESSAGE;
     if (settings.slots == 0 || settings.slots > TLA_MESSAGE_SLOTS_MAX || settings.slot_size == 0 ||
         slots_bytes() > TLA_MESSAGE_WINDOW_BYTES)
         refuse_config("slots and slot_size must be above 0, and all slots of a direction at most 8 MiB");
@@ -266,6 +267,7 @@ void pe_ipcq::tell(message_token what, std::uint64_t at_ps, step ended) {
     request.row_bytes = request.pitch = config_.credit_bytes;
     request.has_tile = false;
     request.physical = true;
+    request.purpose = TLA_PURPOSE_MESSAGE;
     const auto made = std::make_shared<errand>();
     made->parts.push_back(request);
     made->token = what;

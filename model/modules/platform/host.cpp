@@ -21,6 +21,9 @@ host::host(sc_core::sc_module_name name, config settings)
       requester_(config_.asid, 0, true) {
     require_ps_resolution();
     requester_.waits = true;
+    requester_.purpose = TLA_PURPOSE_HOST;
+    paging_ = requester_;
+    paging_.purpose = TLA_PURPOSE_MOVE;
     if (config_.dma_chunk == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "dma_chunk must be above 0");
     if (config_.outstanding == 0) SC_REPORT_ERROR("/tlmalloc/host/config", "outstanding must be above 0");
     for (const pe_location &pe : config_.pes) {
@@ -129,7 +132,7 @@ tla_status host::move_pages(bool write, const std::vector<page_bytes> &pieces, s
     std::vector<bulk_transfer::piece> all;
     for (const page_bytes &p : pieces)
         all.push_back({p.pa, p.bytes, p.nbytes});
-    bulk_transfer transfer{to_fabric_, config_.dma_chunk, config_.outstanding, &requester_, this};
+    bulk_transfer transfer{to_fabric_, config_.dma_chunk, config_.outstanding, &paging_, this};
     const std::size_t refused = transfer.move(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, all, at_ps);
     transfer_latency_ps_ += transfer.latency_ps;
     at_ps = std::max(at_ps, transfer.end_ps);

@@ -21,6 +21,7 @@ pe_mmu::pe_mmu(sc_core::sc_module_name name, const config &settings)
       requester_(TLA_ASID_HARDWARE, settings.initiator, true) {
     requester_.walker = this;
     requester_.waits = true;
+    requester_.purpose = TLA_PURPOSE_MAPPING;
     const std::uint64_t page = settings.page_size;
     if (page < 4096 || page > std::uint64_t{1} << 30 || (page & (page - 1)))
         refuse_config("page_size must be a power of two, 4 KiB .. 1 GiB");

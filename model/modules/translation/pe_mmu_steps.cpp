@@ -229,6 +229,7 @@ void pe_mmu::steps::read(part &p) {
     p.payload.set_dmi_allowed(false);
     p.payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     p.who = mmu_.requester_;
+    p.who.purpose = TLA_PURPOSE_WALK;
     p.who.walks_for = on_behalf_of(*p.of->request);
     p.payload.set_extension(&p.who);
     p.request.payload = &p.payload;

@@ -183,6 +183,7 @@ bool platform_tier::move_piece(std::size_t pe, std::uint64_t tile) {
     for (const pe_dma::direction way : {pe_dma::direction::read, pe_dma::direction::write}) {
         pe_dma::request request{};
         request.way = way;
+        request.purpose = TLA_PURPOSE_MOVE;
         request.physical = way == p.way; // the host's end, which no mapping leads to
         request.va = {request.physical ? p.host_pa : p.va};
         request.tile = {tile};
