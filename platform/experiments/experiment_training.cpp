@@ -2,6 +2,8 @@
 #include "experiments/experiment_dma.hpp"
 #include "experiments/training_step.hpp"
 
+#include "tlmalloc/kernel.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -67,10 +69,28 @@ struct rank {
     bool idle() const { return queue.empty() && !busy; }
 };
 
+// Sums a gradient of ones over the ranks by the platform's collective, and stores the first element of its last part,
+// which each rank receives last. Arguments: the tensor for these elements, elements.
+tla_status sum_gradient(tl_context *tl) {
+    const auto columns = static_cast<std::uint32_t>(tl_argument(tl, 1));
+    tl_world world{};
+    if (const tla_status status = tl_world_init(tl, &world)) return status;
+    tl_tile tiles[2] = {{{}, 1, columns, TL_F32, 0}, {{}, 1, tl_room(&world, columns), TL_F32, 0}};
+    tla_status status = tl_alloc_tiles(tl, tiles, 2);
+    if (status) return status;
+    status = tl_fill(tl, &tiles[0], 1);
+    if (!status) status = tl_all_reduce(tl, &world, &tiles[0], &tiles[1]);
+    const tl_tile seen = tl_view(tl, &tiles[0], 0, columns - 1, 1, 1);
+    if (!status) status = tl_store(tl, {tl_argument(tl, 0) + world.rank * sizeof(float)}, sizeof(float), &seen);
+    return tl_free_tiles(tl, tiles, 2, status);
+}
+
+const tl_kernel kernels[] = {sum_gradient};
+
 class training_run : public platform_run {
   public:
     training_run(const char *name, const tla_config &config, const experiment_parameters &p)
-        : platform_run(name, config), p_(p), config_(config), ranks_(config.system.sips),
+        : platform_run(name, config, {kernels, 1}), p_(p), config_(config), ranks_(config.system.sips),
           memories_((std::string(name) + "_memories").c_str(), ranks_.size()) {
         const std::size_t each = platform_.pes().size() / ranks_.size();
         for (std::size_t i = 0; i < ranks_.size(); i++) {
@@ -206,8 +226,9 @@ class training_run : public platform_run {
     }
 
     // All ranks are here: then the gradients are reduced, where there are several.
-    void meet() {
+    tla_status meet() {
         if (++here_ == ranks_.size()) {
+            if (ranks_.size() > 1) reduce();
             here_ = 0;
             meetings_++;
             all_here_.notify(sc_core::SC_ZERO_TIME);
@@ -215,7 +236,20 @@ class training_run : public platform_run {
             for (const std::uint64_t meeting = meetings_; meeting == meetings_;)
                 sc_core::wait(all_here_);
         }
-        if (ranks_.size() > 1 && p_.at("all_reduce") > 0) sc_core::wait(from_ps(p_.at("all_reduce")));
+        return failure_.status;
+    }
+
+    void reduce() {
+        const std::uint64_t ps = p_.at("all_reduce_fixed") + 2 * (ranks_.size() - 1) * p_.at("all_reduce_step");
+        if (ps > 0) sc_core::wait(from_ps(ps));
+        if (!sums_ || platform_.host().launch(0, {sums_->va.value, p_.at("gradient") / sizeof(float)}, &failure_))
+            return;
+        std::vector<float> sums(ranks_.size());
+        if (platform_.host().read_tensor(*sums_, reinterpret_cast<std::uint8_t *>(sums.data()), &failure_)) return;
+        for (const float sum : sums)
+            if (sum != static_cast<float>(ranks_.size()))
+                tla_error_set(&failure_, TLA_WRONG_RESULT, "a sum of ones over %zu ranks is %g", ranks_.size(),
+                              static_cast<double>(sum));
     }
 
     void train(rank &r) {
@@ -223,8 +257,7 @@ class training_run : public platform_run {
             if (play(r, e, 0, 0) || failure_.status) return;
         for (std::uint64_t i = 0; i < p_.at("warm_up") + p_.at("steps"); i++) {
             if (i == p_.at("warm_up")) look(begin_);
-            if (play_step(r)) return;
-            meet();
+            if (play_step(r) || meet()) return;
         }
         look(end_);
         give_everything_back(r);
@@ -261,6 +294,10 @@ class training_run : public platform_run {
                 load_training_step(p_.files.at("trace"), p_.at("first"), p_.at("calls"), step_, &failure_))
             return status;
         launch_ps_ = p_.at("alone") - driver_ps(config_, step_);
+        if (p_.at("gradient") > 0)
+            if (const tla_status status = platform_.host().create_tensor("sums", ranks_.size() * sizeof(float), 1,
+                                                                         {{{0, 0, 0}}}, &sums_, &failure_))
+                return status;
         running_ = ranks_.size();
         for (rank &r : ranks_) {
             r.opening.resize(step_.opening_slots);
@@ -302,6 +339,7 @@ class training_run : public platform_run {
     const tla_config config_;
     training_step step_;
     std::uint64_t launch_ps_ = 0; // of the host in a step, beside the driver
+    tensor *sums_ = nullptr;      // or null: no gradient moves
     std::deque<rank> ranks_;
     memory_ports memories_;
     std::size_t here_ = 0;
@@ -339,7 +377,9 @@ experiment_workload training() {
              {"tokens", TLA_VALUE_COUNT},
              {"alone", TLA_VALUE_TIME},
              {"compute", TLA_VALUE_TIME},
-             {"all_reduce", TLA_VALUE_TIME}},
+             {"all_reduce_fixed", TLA_VALUE_TIME},
+             {"all_reduce_step", TLA_VALUE_TIME},
+             {"gradient", TLA_VALUE_SIZE}},
             {"tokens_per_s", "step", "host", "driver", "not_waiting", "driver_calls", "lock_waits", "values"},
             false,
             [](const char *name, const tla_config &config, const experiment_parameters &p) {

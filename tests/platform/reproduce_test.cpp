@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
     BOOST_CHECK(contains(run.out, "fitted input"));
     BOOST_CHECK(contains(run.out, "the published window ends at random"));
     BOOST_CHECK(contains(run.out, "\nLong experiments, which run only when named: mooncake_allocator serving_hour "
-                                  "serving_platform\n"));
+                                  "serving_platform xtrain_scaling_bridge\n"));
 }
 
 BOOST_AUTO_TEST_CASE(one_of_the_two_longest_experiments_meets_its_bounds_every_day) {
