@@ -25,6 +25,7 @@ typedef struct tla_config {
     tla_hbm_parameters hbm;
     tla_hbm_timing hbm_timing;
     tla_hbm_energy hbm_energy;
+    tla_system_energy parts_energy;
     tla_tcm_parameters tcm, sram, m_cpu_memory;
     tla_hbm_parameters host_memory; /* capacity 0: the host has no memory */
     tla_hbm_timing host_memory_timing;
@@ -93,7 +94,8 @@ tla_status tla_config_parse(const char *text, size_t length, const char *name, c
 typedef void (*tla_config_visit)(void *context, const char *key, const char *text, bool is_number, uint64_t number);
 void tla_config_each(const tla_config *config, tla_config_visit visit, void *context);
 
-/* Returns whether two configurations agree in every key, and in the profiles that hbm.timing and hbm.energy name. */
+/* Returns whether two configurations agree in every key, and in the profiles that hbm.timing, hbm.energy and
+ * system.energy name. */
 bool tla_config_equal(const tla_config *one, const tla_config *other);
 
 /* Prints the resolved configuration as YAML; tla_config_load reads it back to the same struct. TLA_IO when `out`
@@ -127,6 +129,11 @@ const char *tla_dram_energy_name_at(uint64_t index);
 /* Whether an energy profile of this name or file holds for a timing profile, which is named or in a file
  * ("configs/timing/hbm4.yaml" is hbm4). False: `why` names both, and the built-in profiles that hold. */
 bool tla_dram_energy_suits(const tla_dram_energy *profile, const char *name, const char *timing, tla_error *why);
+
+/* Read an energy profile of the parts that are no DRAM (configs/energy/parts/published.yaml), from a file, or the
+ * built-in one of this name. Errors as above. */
+tla_status tla_parts_energy_load(const char *path, tla_parts_energy *energy, tla_config_report report, void *context);
+tla_status tla_parts_energy_named(const char *name, tla_parts_energy *energy);
 
 /* Prints the reference of all keys of a timing profile (Markdown table). */
 tla_status tla_timing_print_reference(FILE *out);

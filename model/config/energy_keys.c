@@ -1,37 +1,19 @@
 /* Every key of an energy profile of DRAM: a constant, its standing, and its source. */
 #define ROW_STRUCT tla_dram_energy
 #include "config/profiles.h"
-#include "row.h"
+#include "energy_rows.h"
 
 #include <string.h>
 
-#define FJ_MAX UINT64_C(1000000000000) /* 1 mJ */
-#define UW_MAX UINT64_C(1000000000)    /* 1 kW */
-
-#define NONE "none: specific to the part"
-
-NAMES_OF(tla_energy_standing)
-
-static tla_status check_source(const char *text, tla_error *wrong) {
-    (void)wrong;
-    return strlen(text) < TLA_ENERGY_SOURCE_MAX ? TLA_OK : TLA_SYNTAX;
-}
+#define UW_MAX UINT64_C(1000000000) /* 1 kW */
 
 static tla_status check_timing(const char *text, tla_error *wrong) {
     (void)wrong;
     return strlen(text) < TLA_ENERGY_TIMING_MAX ? TLA_OK : TLA_SYNTAX;
 }
 
-#define SOURCE .check = check_source, .expected = "a text of at most 163 bytes"
 #define TIMING .check = check_timing, .expected = "names of timing profiles, separated by spaces, at most 67 bytes"
 
-#define CONSTANT(name, KIND, unit, index, high, zero, meaning)                                                         \
-    {KIND(name.unit, constants[index].value, high), NONE, zero, meaning},                                              \
-        {NAMED(name.standing, constants[index].standing, tla_energy_standing), NONE, "unknown",                        \
-         "whether the source measures the constant, or extrapolates it from other parts; or assumed"},                 \
-    {                                                                                                                  \
-        TEXT(name.source, constants[index].source, SOURCE), NONE, "", "where the constant is from"                     \
-    }
 #define COMMAND(name, index, meaning) CONSTANT(name, ENERGY, energy, index, FJ_MAX, "0 pJ", meaning)
 #define BACKGROUND(name, index, meaning) CONSTANT(name, POWER, power, index, UW_MAX, "0 mW", meaning)
 
@@ -48,30 +30,11 @@ static const tla_schema_key keys[] = {
     BACKGROUND(next_open, TLA_DRAM_NEXT_OPEN, "of each further open row"),
 };
 
-enum { FIRST_CONSTANT = 2, KEYS_OF_CONSTANT = 3 };
+enum { FIRST_CONSTANT = 2 };
 
-/* A constant has a standing and a source, or it is 0 and unknown. */
 static void check_constants(tla_loader *l) {
-    const tla_dram_energy *e = l->config;
-    for (size_t i = 0; i < TLA_DRAM_CONSTANT_COUNT; i++) {
-        const tla_origin *of = &l->origins[FIRST_CONSTANT + i * KEYS_OF_CONSTANT];
-        const char *const value = keys[FIRST_CONSTANT + i * KEYS_OF_CONSTANT].key;
-        const char *const name = tla_dram_constant_name((tla_dram_constant)i);
-        const bool is_known = e->constants[i].standing != TLA_ENERGY_UNKNOWN;
-        if (of[0].bad || of[1].bad || of[2].bad) continue;
-        if (!is_known && e->constants[i].value != 0)
-            tla_loader_find_at(l, &of[0],
-                               tla_phrase_of("%s: a constant needs a standing: set %s.standing to assumed, "
-                                             "extrapolated or measured",
-                                             value, name)
-                                   .text);
-        else if (is_known && of[0].at.file == NULL)
-            tla_loader_find_at(l, &of[1], tla_phrase_of("%s.standing: %s is not written: write it", name, value).text);
-        else if (is_known && e->constants[i].source[0] == '\0')
-            tla_loader_find_at(
-                l, &of[1],
-                tla_phrase_of("%s.standing: a known constant needs a source: set %s.source", name, name).text);
-    }
+    tla_loader_check_constants(l, FIRST_CONSTANT, ((const tla_dram_energy *)l->config)->constants,
+                               TLA_DRAM_CONSTANT_COUNT);
 }
 
 static const tla_schema schema = {keys, sizeof keys / sizeof keys[0], sizeof(tla_dram_energy), "read.energy=10 pJ",

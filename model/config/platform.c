@@ -155,6 +155,7 @@ static void check_platform(tla_loader *l) {
         tla_loader_resolve_timing(l, "hbm.timing", &((tla_config *)l->config)->hbm_timing);
         tla_loader_resolve_timing(l, "host_memory.timing", &((tla_config *)l->config)->host_memory_timing);
         tla_loader_resolve_energy(l);
+        tla_loader_resolve_parts_energy(l);
         tla_loader_resolve_prices(l);
     }
     derive(l->config);
@@ -205,15 +206,18 @@ bool tla_config_equal(const tla_config *one, const tla_config *other) {
         if (a.number != b.number || strcmp(a.text, b.text) != 0) return false;
     }
     const tla_hbm_energy *a = &one->hbm_energy, *b = &other->hbm_energy;
+    const tla_system_energy *c = &one->parts_energy, *d = &other->parts_energy;
     return strcmp(one->system.topology_path, other->system.topology_path) == 0 &&
            are_equal(&one->hbm_timing, &other->hbm_timing) &&
            are_equal(&one->host_memory_timing, &other->host_memory_timing) && a->has_profile == b->has_profile &&
-           memcmp(&a->profile, &b->profile, sizeof a->profile) == 0;
+           memcmp(&a->profile, &b->profile, sizeof a->profile) == 0 && c->has_profile == d->has_profile &&
+           memcmp(&c->profile, &d->profile, sizeof c->profile) == 0;
 }
 static_assert(sizeof(tla_hbm_config) == 51 * 4 + sizeof(tla_hbm_map), "no gaps: it can be compared as bytes");
+static_assert(sizeof(tla_energy_constant) == 8 + 4 + TLA_ENERGY_SOURCE_MAX, "nor here");
 static_assert(sizeof(tla_dram_energy) ==
-                  TLA_DRAM_CONSTANT_COUNT * (8 + 4 + TLA_ENERGY_SOURCE_MAX) + 4 + TLA_ENERGY_TIMING_MAX,
-              "no gaps: it can be compared as bytes");
+                  TLA_DRAM_CONSTANT_COUNT * sizeof(tla_energy_constant) + 4 + TLA_ENERGY_TIMING_MAX,
+              "nor here");
 
 /* ---- the structs of modules ---- */
 

@@ -38,6 +38,10 @@ const tla_schema_key tla_platform_keys[] = {
     {TEXT(system.topology_file, system.topology_file, NAME_OF_FILE), CHOICE, "none",
      "file, relative to this one, that lists all nodes and links. It replaces the shape: the two keys above, cube, "
      "io_chiplet and links have no effect then, except links.flit and links.wire"},
+    {TEXT(system.energy, parts_energy.name, ENERGY_PROFILE), CHOICE, "none",
+     "energy profile of all parts but the slices (hbm.energy): memories, links, MMUs and allocators. none: no energy "
+     "is "
+     "computed. Otherwise published, or a file relative to this one"},
 
     {SIZE(hbm.capacity_per_cube, system.hbm_per_cube, 4 * KIB, TLA_HBM_WINDOW_BYTES),
      "KernBench ADR-0019: 6 GiB per PE, for 4 PEs", "24 GiB", "HBM of a cube; every PE owns an equal slice"},
@@ -55,7 +59,7 @@ const tla_schema_key tla_platform_keys[] = {
      "channels: one timeline for each pseudo-channel, by the keys above. Otherwise a timing profile: ddr5, hbm2, "
      "hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or a file relative to this one. The profile has its own burst, "
      "interleave, bandwidth and turnaround"},
-    {TEXT(hbm.energy, hbm_energy.name, ENERGY_OF_TIMING), CHOICE, "none",
+    {TEXT(hbm.energy, hbm_energy.name, ENERGY_PROFILE), CHOICE, "none",
      "none: no energy is computed. Otherwise an energy profile that holds for hbm.timing: hbm2_ayna, hbm2_dramsim3, "
      "hbm2_fgdram, hbm3_ayna, hbm4_ayna, or a file relative to this one"},
     {SIZE(hbm.base, controller.memory.of[TLA_HBM].base, 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",

@@ -1,4 +1,4 @@
-/* Profiles that a configuration names: those of configs/timing, configs/costs and configs/energy, as the build found
+/* Profiles that a configuration names: those of configs/timing, configs/costs, configs/energy and configs/energy/parts, as the build found
  * them, so that a name leads to one wherever a program runs; or files of users. Internal to the core. */
 #ifndef TLMALLOC_MODEL_CONFIG_PROFILES_H
 #define TLMALLOC_MODEL_CONFIG_PROFILES_H
@@ -13,7 +13,8 @@ typedef struct tla_built_in_profile {
     size_t length;
 } tla_built_in_profile;
 
-extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[], tla_energy_profiles[];
+extern const tla_built_in_profile tla_timing_profiles[], tla_cost_profiles[], tla_energy_profiles[],
+    tla_parts_profiles[];
 
 /* Returns the profile of this name; NULL if none has it. */
 const tla_built_in_profile *tla_profile_find(const tla_built_in_profile *profiles, const char *name);
@@ -38,6 +39,12 @@ void tla_loader_resolve_timing(tla_loader *loader, const char *key, tla_hbm_timi
 
 /* Puts the energy profile that hbm.energy names into the configuration (slice_energy.c). */
 void tla_loader_resolve_energy(tla_loader *loader);
+
+/* Puts the energy profile that system.energy names into the configuration (parts_energy.c). */
+void tla_loader_resolve_parts_energy(tla_loader *loader);
+
+/* Checks `count` constants of an energy profile, whose first key has the index `first` (energy_constants.c). */
+void tla_loader_check_constants(tla_loader *loader, size_t first, const tla_energy_constant *constants, size_t count);
 
 /* Puts the prices of the profile that controller.cost.profile names into the configuration, where its keys are not
  * written, or written in a file while the profile is named by an override (cost_profile.c). */

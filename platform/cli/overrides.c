@@ -46,6 +46,7 @@ static void protect_named(const char *path, const tla_config *config) {
     protect_profile(path, config->hbm_timing.name);
     protect_profile(path, config->host_memory_timing.name);
     protect_profile(path, config->hbm_energy.name);
+    protect_profile(path, config->parts_energy.name);
     protect_profile(path, config->cost_profile);
     if (*config->system.topology_path) output_protect(config->system.topology_path);
 }

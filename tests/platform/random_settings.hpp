@@ -233,6 +233,7 @@ class random_settings {
             set("hbm.energy", is("hbm.timing", "hbm2") ? dice_.pick({"hbm2_ayna", "hbm2_fgdram"})
                                                        : dice_.pick({"hbm3_ayna", "hbm4_ayna"}));
         leave("hbm.energy");
+        maybe("system.energy", {"published"});
         maybe("hbm.pseudo_channels", {"1", "2", "4", "16"});
         maybe("hbm.burst", {"32 B", "64 B", "128 B", "1 KiB"});
         set("hbm.capacity_per_cube", in_cube * (dice_.one_in(2) ? mib << dice_.between(5, 12) : 100'000'000));

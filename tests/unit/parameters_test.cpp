@@ -60,6 +60,8 @@ const std::vector<member> without_key{
     MEMBER_OF(host_memory_timing, profile),
     MEMBER_OF(hbm_energy, has_profile),
     MEMBER_OF(hbm_energy, profile),
+    MEMBER_OF(parts_energy, has_profile),
+    MEMBER_OF(parts_energy, profile),
     {offsetof(tla_config, faults) + offsetof(tla_fault_parameters, plan) + offsetof(tla_fault_injection, count),
      sizeof(tla_fault_injection) - offsetof(tla_fault_injection, count)},
     // what other parts say
@@ -124,13 +126,14 @@ bool clear_padding(tla_config &c) {
     };
     clear_gap(offsetof(tla_config, pages) + sizeof c.pages, offsetof(tla_config, va));
     clear_gap(offsetof(tla_config, hbm_timing) + sizeof c.hbm_timing, offsetof(tla_config, hbm_energy));
-    clear_gap(offsetof(tla_config, hbm_energy) + sizeof c.hbm_energy, offsetof(tla_config, tcm));
+    clear_gap(offsetof(tla_config, hbm_energy) + sizeof c.hbm_energy, offsetof(tla_config, parts_energy));
+    clear_gap(offsetof(tla_config, parts_energy) + sizeof c.parts_energy, offsetof(tla_config, tcm));
     clear_gap(offsetof(tla_config, host_memory_timing) + sizeof c.host_memory_timing, offsetof(tla_config, controller));
-    clear_padding_of(c.system, c.hbm, c.hbm_timing, c.hbm_energy, c.tcm, c.sram, c.m_cpu_memory, c.host_memory,
-                     c.host_memory_timing, c.controller, c.mmu, c.pages, c.va, c.io_cpu, c.m_cpu, c.topology, c.dma,
-                     c.pe, c.messages, c.host, c.simulation, c.faults, c.workload, c.mmu.tlb_l1, c.mmu.tlb_l2,
-                     c.mmu.walkers, c.mmu.retry, c.pe.retry, c.messages.retry, c.host.retry, c.faults.plan,
-                     c.controller.memory, c.controller.move, c.controller.compaction);
+    clear_padding_of(c.system, c.hbm, c.hbm_timing, c.hbm_energy, c.parts_energy, c.tcm, c.sram, c.m_cpu_memory,
+                     c.host_memory, c.host_memory_timing, c.controller, c.mmu, c.pages, c.va, c.io_cpu, c.m_cpu,
+                     c.topology, c.dma, c.pe, c.messages, c.host, c.simulation, c.faults, c.workload, c.mmu.tlb_l1,
+                     c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.messages.retry, c.host.retry,
+                     c.faults.plan, c.controller.memory, c.controller.move, c.controller.compaction);
     for (tla_memory_part &part : c.controller.memory.of)
         clear_padding_of(part);
     // Nor what is behind an array.
@@ -246,6 +249,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     filled.hbm_timing = empty.hbm_timing;
     filled.host_memory_timing = empty.host_memory_timing;
     filled.hbm_energy = empty.hbm_energy;
+    filled.parts_energy = empty.parts_energy;
     std::memcpy(filled.cost_profile, empty.cost_profile, sizeof empty.cost_profile);
     filled.pages = empty.pages;
     filled.faults = empty.faults;

@@ -6,6 +6,7 @@
 #include "tlmalloc/dram/channels.h"
 #include "tlmalloc/dram/energy.h"
 #include "tlmalloc/dram/fault_injection.h"
+#include "tlmalloc/dram/parts_energy.h"
 #include "tlmalloc/topology/topology.h"
 
 #ifdef __cplusplus
@@ -55,6 +56,13 @@ typedef struct tla_hbm_energy {
     bool has_profile;               /* false: no energy is computed ("none") */
     tla_dram_energy profile;        /* the profile of that name, which holds for the timing profile */
 } tla_hbm_energy;
+
+/* The energy of all parts but the slices. */
+typedef struct tla_system_energy {
+    char name[TLA_CONFIG_FILE_MAX]; /* system.energy */
+    bool has_profile;               /* false: no energy is computed ("none") */
+    tla_parts_energy profile;       /* the profile of that name */
+} tla_system_energy;
 
 typedef struct tla_simulation_parameters {
     uint64_t quantum_ps;    /* simulation.quantum */

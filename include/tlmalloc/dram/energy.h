@@ -44,12 +44,14 @@ const char *tla_dram_constant_name(tla_dram_constant constant);
 
 enum { TLA_ENERGY_SOURCE_MAX = 164, TLA_ENERGY_TIMING_MAX = 68 }; /* without gaps between members */
 
+typedef struct tla_energy_constant {
+    uint64_t value; /* fJ or uW */
+    tla_energy_standing standing;
+    char source[TLA_ENERGY_SOURCE_MAX]; /* "" if unknown */
+} tla_energy_constant;
+
 typedef struct tla_dram_energy {
-    struct {
-        uint64_t value; /* fJ or uW */
-        tla_energy_standing standing;
-        char source[TLA_ENERGY_SOURCE_MAX]; /* "" if unknown */
-    } constants[TLA_DRAM_CONSTANT_COUNT];
+    tla_energy_constant constants[TLA_DRAM_CONSTANT_COUNT];
     uint32_t burst_bytes;               /* of a RD and a WR */
     char timing[TLA_ENERGY_TIMING_MAX]; /* names of the timing profiles for which it holds, separated by spaces */
 } tla_dram_energy;
