@@ -61,7 +61,7 @@ const tla_schema_key tla_platform_keys[] = {
      "interleave, bandwidth and turnaround"},
     {TEXT(hbm.energy, hbm_energy.name, ENERGY_PROFILE), CHOICE, "none",
      "none: no energy is computed. Otherwise an energy profile that holds for hbm.timing: hbm2_ayna, hbm2_dramsim3, "
-     "hbm2_fgdram, hbm3_ayna, hbm4_ayna, or a file relative to this one"},
+     "hbm2_fgdram, hbm3_ayna, hbm4_ayna, hbm4_ayna_study, or a file relative to this one"},
     {SIZE(hbm.base, controller.memory.of[TLA_HBM].base, 0, UINT64_MAX), "tlmalloc's choice: KernBench has none", "0 B",
      "with controller.addresses plain: address of the slice's first byte; a multiple of controller.alignment"},
 

@@ -231,7 +231,7 @@ class random_settings {
         maybe("hbm.timing", {"hbm2", "hbm3", "hbm4"});
         if (!is("hbm.timing", "channels") && dice_.one_in(2))
             set("hbm.energy", is("hbm.timing", "hbm2") ? dice_.pick({"hbm2_ayna", "hbm2_fgdram"})
-                                                       : dice_.pick({"hbm3_ayna", "hbm4_ayna"}));
+                                                       : dice_.pick({"hbm3_ayna", "hbm4_ayna", "hbm4_ayna_study"}));
         leave("hbm.energy");
         maybe("system.energy", {"published"});
         maybe("hbm.pseudo_channels", {"1", "2", "4", "16"});

@@ -95,14 +95,15 @@ BOOST_AUTO_TEST_CASE(profiles_that_do_not_hold_for_the_timing_are_refused) {
         return refusal(all);
     };
     BOOST_CHECK_EQUAL(with(timing + "hbm4.yaml", "hbm2_ayna"),
-                      command + "--energy: hbm2_ayna holds for 'hbm2', not for the timing 'hbm4': use hbm4_ayna\n");
+                      command + "--energy: hbm2_ayna holds for 'hbm2', not for the timing 'hbm4': use hbm4_ayna, "
+                                "hbm4_ayna_study\n");
     BOOST_CHECK_EQUAL(with(timing + "lpddr6.yaml", "hbm2_ayna"),
                       command + "--energy: hbm2_ayna holds for 'hbm2', not for the timing 'lpddr6': write a profile "
                                 "whose `timing` names it\n");
     BOOST_CHECK_EQUAL(with(timing + "hbm2.yaml", "hbm2_aina"),
                       command + "--energy: found 'hbm2_aina', expected one of: hbm2_ayna, hbm2_dramsim3, hbm2_fgdram, "
-                                "hbm3_ayna, hbm4_ayna, or the file of an energy profile (with a / or ending in "
-                                ".yaml), did you mean \"hbm2_ayna\"?\n");
+                                "hbm3_ayna, hbm4_ayna, hbm4_ayna_study, or the file of an energy profile (with a / or "
+                                "ending in .yaml), did you mean \"hbm2_ayna\"?\n");
     scratch_directory scratch;
     const std::string mine =
         scratch.write("mine.yaml", "timing: kernbench\nburst: 256 B\nread: {energy: -1 pJ, standing: assumed}\n");

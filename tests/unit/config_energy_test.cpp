@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(an_energy_profile_that_cannot_be_used_is_found_where_it_is_
                         timing + " has none"});
     check_findings("",
                    {"--set:0:0: \"hbm.energy=hbm4_aina\": hbm.energy: found \"hbm4_aina\", expected none, hbm2_ayna, "
-                    "hbm2_dramsim3, hbm2_fgdram, hbm3_ayna, hbm4_ayna, or the file of an energy profile (with a / or "
-                    "ending in .yaml), did you mean \"hbm4_ayna\"?"},
+                    "hbm2_dramsim3, hbm2_fgdram, hbm3_ayna, hbm4_ayna, hbm4_ayna_study, or the file of an energy "
+                    "profile (with a / or ending in .yaml), did you mean \"hbm4_ayna\"?"},
                    {"hbm.energy=hbm4_aina"});
     scratch_directory scratch;
     const string mine = scratch.write("mine.yaml", "timing: hbm4\nburst: 64 B\n"),

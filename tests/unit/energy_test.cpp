@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(every_built_in_profile_is_for_a_timing_with_its_bursts_and_
                 BOOST_CHECK_EQUAL(constant.standing == TLA_ENERGY_UNKNOWN, constant.source[0] == '\0');
         }
     }
-    BOOST_CHECK_EQUAL(count, 5);
+    BOOST_CHECK_EQUAL(count, 6);
 }
 
 // The energies of the source's formulas, from the currents that it states.
@@ -101,10 +101,13 @@ BOOST_AUTO_TEST_CASE(profiles_of_ayna_have_the_energies_of_its_currents) {
     const struct {
         const char *name;
         double vdd, vddq, idd0, idd2n, idd3n1, idd3n16, idd4r, idd4w, idd5b, tck_ns, rp, ras, burst_ns;
+        double still = 3.1798, dq = 1.04, tsv = 1.4875, bank_groups = 1.41; // pJ/bit, the rest times the toggle rate
     } parts[] = {
         {"hbm2_ayna", 1.2, 1.2, 28.544, 11.756, 12.394, 14.281, 202.769, 137.406, 66.331, 1.6667, 9, 20, 3.3333},
         {"hbm3_ayna", 1.1, 1.1, 106.1, 70.5, 71.2, 73.3, 560.7, 389.5, 164.7, 0.625, 26, 45, 1.25},
         {"hbm4_ayna", 1.05, 0.9, 128.9, 88.1, 88.9, 91.0, 700.9, 486.9, 192.5, 0.5, 30, 66, 1.0},
+        {"hbm4_ayna_study", 1.05, 0.9, 217.0, 176.2, 177.0, 179.1, 789.0, 575.0, 280.6, 0.5, 30, 66, 1.0, 2.759, 1.192,
+         1.331, 0.72},
     };
     for (const auto &p : parts) {
         BOOST_TEST_CONTEXT(p.name) {
@@ -114,7 +117,8 @@ BOOST_AUTO_TEST_CASE(profiles_of_ayna_have_the_energies_of_its_currents) {
             };
             const double rp = p.rp * p.tck_ns, ras = p.ras * p.tck_ns;
             const double act = (p.idd0 * (rp + ras) - p.idd2n * rp) / ras;
-            const double random = 5.1486 / 3.1798, vdd_read = 0.101 * p.vddq + 0.899 * p.vdd;
+            const double half = p.still + (p.dq + p.tsv + p.bank_groups) / 2, random = half / p.still;
+            const double pins = p.dq / 2 / half, vdd_read = pins * p.vddq + (1 - pins) * p.vdd;
             check(TLA_DRAM_ACTIVATE, p.vdd * (act - p.idd3n1) * ras);
             check(TLA_DRAM_READ, vdd_read * (p.idd4r - p.idd3n1) * random * p.burst_ns);
             check(TLA_DRAM_WRITE, p.vdd * (p.idd4w - p.idd3n1) * random * p.burst_ns);
