@@ -33,6 +33,15 @@ tla_status tla_partition_of(const tla_partition_config *c, tla_partition *out) {
     return TLA_OK;
 }
 
+tla_status tla_partition_move(tla_partition *partition, uint64_t l1) {
+    const uint64_t nbytes = partition->l1 + partition->l2;
+    if (l1 == 0 || l1 >= nbytes) return TLA_INVALID_ARGUMENT;
+    if (l1 < partition->least) return TLA_EXHAUSTED;
+    partition->l1 = l1;
+    partition->l2 = nbytes - l1;
+    return TLA_OK;
+}
+
 uint64_t tla_pacer_start(uint64_t ready_ps, uint64_t idle_ps, uint64_t wait_ps) {
     if (idle_ps <= ready_ps) return ready_ps;
     return idle_ps - ready_ps < wait_ps ? idle_ps : ready_ps + wait_ps;

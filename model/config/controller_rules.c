@@ -63,6 +63,49 @@ static bool watermark_is_refused(const tla_config *c, tla_phrase *text) {
     return c->controller.watermark.permille > 0 && c->controller.object_eviction == TLA_VICTIM_TENANT_LRU;
 }
 
+/* Every memory that a controller of the platform has, as if one had them all. */
+static tla_pe_memory_config all_memories(const tla_config *c) {
+    tla_pe_memory_config memory = c->controller.memory;
+    memory.of[TLA_SRAM].bytes = c->sram.capacity;
+    memory.of[TLA_M_CPU_MEMORY].bytes = c->m_cpu_memory.capacity;
+    memory.of[TLA_HOST_MEMORY].bytes = c->host_memory.capacity;
+    return memory;
+}
+
+/* Two parts need blocks that stay, and a memory that its controller alone decides about. */
+static bool partition_is_refused(const tla_config *c, tla_phrase *text) {
+    const tla_controller_parameters *p = &c->controller;
+    const char *const of = tla_divided_memory_name(p->partition.memory), *expected = NULL;
+    if (p->move.mode != TLA_MOVE_OFF)
+        expected =
+            "a controller.move other than off: set controller.move to off, because a moving block needs two places";
+    else if (p->partition.memory == TLA_DIVIDED_HBM && p->lockstep != TLA_LOCKSTEP_OFF)
+        expected = "controller.lockstep: set controller.lockstep to off, because it decides about all slices";
+    if (expected) *text = tla_phrase_of("controller.partition %s with %s", of, expected);
+    return p->partition.memory != TLA_DIVIDED_NONE && expected;
+}
+
+/* L1 is too small for what is staged. */
+static bool staging_lacks_room(const tla_config *c, tla_phrase *text) {
+    const tla_controller_partition *p = &c->controller.partition;
+    tla_controller_partition any = *p;
+    tla_partition parts;
+    tla_pe_memory_config memory = all_memories(c);
+    if (c->controller.free_list == TLA_LIST_HBM) memory.of[TLA_HBM].reserved = c->controller.list_reserve;
+    if (p->memory == TLA_DIVIDED_NONE || memory.of[TLA_TCM].reserved >= memory.of[TLA_TCM].bytes ||
+        memory.of[TLA_HBM].reserved >= memory.of[TLA_HBM].bytes)
+        return false; /* of reserves: rules of their own */
+    if (tla_controller_parts(&memory, p, &parts) != TLA_EXHAUSTED) return false;
+    any.chunk = 0;
+    if (tla_controller_parts(&memory, &any, &parts)) parts.l1 = 0;
+    *text = tla_phrase_of("L1 of the %s has %s, too little for controller.partition_prefetches %" PRIu32
+                          " and controller.partition_writes %" PRIu32
+                          " of chunks of %s: set controller.partition_l1 higher, or controller.partition_chunk lower",
+                          tla_memory_kind_title((tla_memory_kind)(p->memory - 1)), tla_size_text(parts.l1).text,
+                          p->prefetches, p->writes, tla_size_text(p->chunk).text);
+    return true;
+}
+
 /* Whether a placement has an engine of that kind. */
 static bool has_engine(tla_engine_kind engine, tla_policy placement) {
     return placement == TLA_FIRST_FIT || placement == TLA_BUDDY || placement == TLA_OFFSET_BINS ||
@@ -130,15 +173,6 @@ static bool engine_does_not_serve(const tla_config *c, tla_phrase *text) {
         return false;
     }
     return true;
-}
-
-/* Every memory that a controller of the platform has, as if one had them all. */
-static tla_pe_memory_config all_memories(const tla_config *c) {
-    tla_pe_memory_config memory = c->controller.memory;
-    memory.of[TLA_SRAM].bytes = c->sram.capacity;
-    memory.of[TLA_M_CPU_MEMORY].bytes = c->m_cpu_memory.capacity;
-    memory.of[TLA_HOST_MEMORY].bytes = c->host_memory.capacity;
-    return memory;
 }
 
 /* How many units an engine can count, or buddies have memory for. */
@@ -314,6 +348,12 @@ const tla_platform_rule tla_controller_rules[] = {
       "controller.lockstep", "controller.engine", "controller.engine_nodes"},
      compaction_is_refused},
     {{"controller.watermark", "controller.object_eviction"}, watermark_is_refused},
+    {{"controller.partition", "controller.move", "controller.lockstep"}, partition_is_refused},
+    {{"controller.partition_chunk", "controller.partition_l1", "controller.partition_prefetches",
+      "controller.partition_writes", "controller.partition", "controller.free_list", "controller.list_reserve",
+      "hbm.capacity_per_cube", "system.pes_per_cube", "tcm.capacity", "tcm.scheduler_reserve", "sram.capacity",
+      "m_cpu_memory.capacity", "host_memory.capacity"},
+     staging_lacks_room},
     {{"controller.engine", "controller.alignment", "controller.hbm_policy", "controller.tcm_policy",
       "controller.sram_policy", "controller.m_cpu_policy", "controller.host_policy", "hbm.capacity_per_cube",
       "system.pes_per_cube", "tcm.capacity", "tcm.scheduler_reserve", "sram.capacity", "m_cpu_memory.capacity",

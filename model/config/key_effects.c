@@ -94,6 +94,15 @@ static bool has_watermark(const tla_config *c) {
     return c->controller.watermark.permille > 0;
 }
 
+/* The host's memory may be missing. */
+static bool has_what_it_divides(const tla_config *c) {
+    return c->controller.partition.memory != TLA_DIVIDED_HOST_MEMORY || has_host_memory(c);
+}
+
+static bool is_divided(const tla_config *c) {
+    return c->controller.partition.memory != TLA_DIVIDED_NONE && has_what_it_divides(c);
+}
+
 static bool is_rtl(const tla_config *c) {
     return c->controller.engine == TLA_ENGINE_RTL;
 }
@@ -361,6 +370,14 @@ const tla_key_condition tla_key_conditions[] = {
     {"controller.watermark_share", never_in_a_run, {KERNEL}, "a program of your own that sends PUT"},
     {"controller.watermark_interval", has_watermark, {"controller.watermark"}, "above 0"},
     {"controller.watermark_interval", never_in_a_run, {KERNEL}, "a program of your own that sends PUT"},
+    {"controller.partition", has_what_it_divides, {"host_memory.capacity"}, "above 0 B"},
+    {"controller.partition_l1", is_divided, {"controller.partition"}, "a memory that the platform has"},
+    {"controller.partition_chunk", never_in_a_run, {KERNEL}, "a program of your own that writes the register of L1"},
+    {"controller.partition_prefetches",
+     never_in_a_run,
+     {KERNEL},
+     "a program of your own that writes the register of L1"},
+    {"controller.partition_writes", never_in_a_run, {KERNEL}, "a program of your own that writes the register of L1"},
     {"controller.compaction_threshold", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", compacts_in_the_background, {"controller.compaction"}, "background"},
     {"controller.compaction_budget", never_in_a_run, {KERNEL}, "a program of your own that frees tensors in the run"},

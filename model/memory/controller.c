@@ -92,6 +92,7 @@ tla_status tla_controller_check_config(const tla_controller_config *c, tla_error
     if (!status && !tla_victim_rule_name(c->object_eviction))
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "object_eviction: unknown rule %d", (int)c->object_eviction);
     if (!status) status = tla_controller_check_watermark(c, error);
+    if (!status) status = tla_controller_check_partition(c, error);
     if (!status) status = check_owner(c, error);
     return status ? status : tla_controller_check_compaction(c, error);
 }
@@ -164,6 +165,7 @@ static tla_status make_memories(tla_controller *c) {
     if (!status) status = follow_lists(&c->config, c->memory);
     if (!status) status = drive_lists(&c->config, c->memory, NULL);
     if (!status) status = tla_object_store_create(c->memory, c->config.object_eviction, &watcher, &c->objects);
+    if (!status) tla_controller_divide(c);
     return status;
 }
 

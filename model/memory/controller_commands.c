@@ -90,12 +90,18 @@ static tla_owner owner_of(const execution *e, uint32_t port) {
                        e->controller->config.memory.guarded ? e->who : port, e->at_ps};
 }
 
+/* Bytes that the memory has left for such a command. */
+static uint64_t room_of(const execution *e) {
+    const tla_opcode opcode = e->command->opcode;
+    return tla_object_room(e->objects, e->outcome->memory, opcode == TLA_OP_EVICT || opcode == TLA_OP_PUT);
+}
+
 /* Explains to the sender how a request that failed for lack of memory could succeed. */
 static void tell_shortage(execution *e, const tla_stack_request *request) {
     const tla_stack *stack = tla_pe_memory_stack(e->controller->memory, e->outcome->memory);
     e->answer->value = 0;
     if (e->answer->status != TLA_EXHAUSTED && e->answer->status != TLA_FRAGMENTED) return;
-    e->answer->value = tla_stack_trim_serves(stack, request);
+    if (room_of(e) >= tla_stack_takes(stack, request)) e->answer->value = tla_stack_trim_serves(stack, request);
     e->answer->nbytes = tla_stack_takes(stack, request);
 }
 
@@ -134,6 +140,7 @@ static void allocate(execution *e) {
     tla_site at = {.memory = TLA_MEMORY_KIND_COUNT};
     e->counts->allocs++;
     e->answer->status = tla_object_prepare(e->objects, 1);
+    if (!e->answer->status) e->answer->status = tla_object_admit(e->objects, e->outcome->memory, &request, 1);
     if (!e->answer->status)
         e->answer->status = tla_pe_memory_take(e->controller->memory, e->outcome->memory, &request, &at, e->work);
     if (!e->answer->status) tla_object_enter(e->objects, at, request.nbytes, e->who);
@@ -426,8 +433,9 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
     tell_difference(&e);
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
     tla_controller_compare(c, outcome->memory, at_ps);
-    outcome->completion.total_free = outcome->arena.free;
-    outcome->completion.largest_free = outcome->arena.largest_free;
+    const uint64_t room = room_of(&e);
+    outcome->completion.total_free = outcome->arena.free < room ? outcome->arena.free : room;
+    outcome->completion.largest_free = outcome->arena.largest_free < room ? outcome->arena.largest_free : room;
     outcome->completion.nodes_visited = outcome->work.nodes_visited;
     e.counts->nodes_visited += outcome->work.nodes_visited;
     e.counts->driver_calls += outcome->work.driver_calls;

@@ -107,6 +107,13 @@ void tla_controller_end_planned(tla_controller *c, bool moved);
 
 void tla_controller_drop_plan(tla_controller *c);
 
+/* ---- a memory in two parts (controller_partition.c) ---- */
+
+tla_status tla_controller_check_partition(const tla_controller_config *config, tla_error *error);
+
+/* Divides the memory of a new store. */
+void tla_controller_divide(tla_controller *c);
+
 /* ---- eviction ahead of need (controller_watermark.c) ---- */
 
 tla_status tla_controller_check_watermark(const tla_controller_config *config, tla_error *error);

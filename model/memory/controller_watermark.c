@@ -30,11 +30,12 @@ tla_status tla_controller_check_watermark(const tla_controller_config *c, tla_er
 void tla_controller_compare(tla_controller *c, tla_memory_kind memory, uint64_t after_ps) {
     const uint32_t permille = c->config.watermark.permille;
     if (permille == 0) return;
-    const uint64_t total = tla_pe_memory_stack_config(&c->config.memory, memory).capacity;
+    const tla_object_stats objects = tla_object_store_get_stats(c->objects, memory);
+    const bool divided = objects.l1 > 0; /* then L2 has no objects */
+    const uint64_t total = divided ? objects.l1 : tla_pe_memory_stack_config(&c->config.memory, memory).capacity,
+                   used = divided ? objects.l1_used : tla_pe_memory_get_stats(c->memory, memory).used;
     c->passes[memory] =
-        (tla_pass_state){tla_object_store_get_stats(c->objects, memory).cache.entries > 0 &&
-                             tla_watermark_is_reached(tla_pe_memory_get_stats(c->memory, memory).used, total, permille),
-                         after_ps};
+        (tla_pass_state){objects.cache.entries > 0 && tla_watermark_is_reached(used, total, permille), after_ps};
 }
 
 /* Finds the memory whose pass comes next; among several at one time, the first. */

@@ -10,6 +10,7 @@ tla_status tla_object_alloc_batch(tla_object_store *store, tla_memory_kind kind,
     if (n == 0) return TLA_OK;
     tla_block *taken = calloc(n, sizeof *taken);
     tla_status status = taken ? tla_object_prepare(store, n) : TLA_NO_HOST_MEMORY;
+    if (!status) status = tla_object_admit(store, kind, request, n);
     if (!status) status = tla_pe_memory_request_batch(store->memory, kind, request, n, batch, taken, work);
     for (size_t i = 0; i < n && !status; i++) {
         const tla_site at = tla_pe_memory_site_at(tla_pe_memory_get_config(store->memory), kind, taken[i].offset);

@@ -25,6 +25,7 @@ typedef struct tla_object_block {
     tla_site at;
     uint64_t nbytes;        /* as asked for */
     uint64_t allocated_for; /* the context; all there is to know until it is counted */
+    uint64_t in_l1;         /* its bytes there, as granted; 0: it is not in L1 */
     tla_mem_object *object; /* its counts; NULL until it is counted */
     tla_holder *holders;    /* if counted: the holders in the order of their first hold; each has at least one */
     size_t holder_count, holder_room; /* of the array */
@@ -58,6 +59,8 @@ struct tla_object_store {
     tla_pin_monitor *monitor;
     tla_object_share shares[TLA_MEMORY_KIND_COUNT];
     tla_object_stats stats[TLA_MEMORY_KIND_COUNT];
+    tla_partition parts;     /* of the memory below */
+    tla_memory_kind divided; /* TLA_MEMORY_KIND_COUNT: none */
     tla_error refused;
 };
 
@@ -78,6 +81,9 @@ tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_
 /* The moving block whose holder may use an address in its new place already; NULL: there is none. */
 tla_object_block *tla_object_find_told(const tla_object_store *store, tla_paddr pa);
 
+/* The block of an object. */
+tla_object_block *tla_object_block_of(const tla_object_store *store, const tla_mem_object *object);
+
 /* Whether nbytes are those that the block was asked for, or granted. */
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);
 
@@ -97,6 +103,22 @@ void tla_object_forget(tla_object_block *block);
 
 /* Removes released blocks; references of the cache that could not be dropped lose their holder. */
 void tla_object_sweep(tla_object_store *store);
+
+/* ---- a memory in two parts (object_parts.c) ---- */
+
+/* Whether a part has no room for n blocks of this request; counts it. */
+bool tla_object_lacks(tla_object_store *store, tla_memory_kind kind, bool in_l1, const tla_stack_request *request,
+                      size_t n);
+
+/* Whether one block has more bytes than L1; counts it. */
+bool tla_object_exceeds_l1(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request);
+
+/* Whether L1 has room for those of n objects that are not there: TLA_EXHAUSTED, with a text. */
+tla_status tla_object_check_stage(tla_object_store *store, tla_mem_object *const *objects, size_t n);
+
+/* The block is in L1 from now on, if its memory is divided; or it is free, and in no part any more. */
+void tla_object_stage(tla_object_block *block);
+void tla_object_unstage(tla_object_block *block);
 
 uint64_t tla_holder_context(uint64_t who);
 

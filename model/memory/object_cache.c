@@ -25,6 +25,23 @@ static tla_status collect(tla_object_store *store, const tla_site *sites, size_t
     return TLA_OK;
 }
 
+tla_object_block *tla_object_block_of(const tla_object_store *store, const tla_mem_object *object) {
+    return tla_live_addresses_get(&store->blocks, tla_mem_object_address(object));
+}
+
+/* Enters objects of one memory. */
+static tla_status enter(tla_object_store *store, tla_memory_kind kind, uint64_t tenant, uint64_t key,
+                        tla_mem_object *const *objects, size_t n, bool *added, tla_work *work) {
+    if (!tla_hot_cache_contains(store->caches[kind], key, false, 0)) {
+        const tla_status status = tla_object_check_stage(store, objects, n);
+        if (status) return status;
+    }
+    const tla_status status = tla_hot_cache_put(store->caches[kind], tenant, key, objects, n, added, work);
+    for (size_t i = 0; i < n && *added; i++)
+        tla_object_stage(tla_object_block_of(store, objects[i]));
+    return status;
+}
+
 tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_object_meta *meta, const tla_site *sites,
                           size_t n, bool *added, tla_work *work) {
     store->refused.status = TLA_OK;
@@ -35,15 +52,11 @@ tla_status tla_object_put(tla_object_store *store, uint64_t key, const tla_mem_o
     tla_memory_kind kind = TLA_HBM;
     uint64_t tenant = TLA_WHO_UNKNOWN;
     tla_status status = collect(store, sites, n, objects, &kind, &tenant, work);
-    if (!status) status = tla_hot_cache_put(store->caches[kind], tenant, key, objects, n, added, work);
+    if (!status) status = enter(store, kind, tenant, key, objects, n, added, work);
     for (size_t i = 0; i < n && *added; i++)
         tla_mem_object_set_meta(objects[i], meta);
     free(objects);
     return status;
-}
-
-static tla_object_block *block_of(const tla_object_store *store, const tla_mem_object *object) {
-    return tla_live_addresses_get(&store->blocks, tla_mem_object_address(object));
 }
 
 /* Finds the blocks under a key, for a call named `what`. */
@@ -58,7 +71,7 @@ static tla_status find(tla_object_store *store, const char *what, tla_memory_kin
                              tla_memory_kind_title(kind));
     if (work) work->metadata_lines += *n;
     for (size_t i = 0; i < *n; i++) {
-        tla_object_block *block = block_of(store, (*objects)[i]);
+        tla_object_block *block = tla_object_block_of(store, (*objects)[i]);
         if (block->moving) return tla_object_refuse_moving(block, what);
     }
     return TLA_OK;
@@ -72,12 +85,12 @@ tla_status tla_object_get(tla_object_store *store, tla_memory_kind kind, uint64_
         *(status ? &store->stats[kind].misses : &store->stats[kind].hits) += 1;
     if (!status && *n > room) status = TLA_LIMIT;
     for (size_t i = 0; !status && i < *n; i++)
-        status = tla_holder_reserve(block_of(store, objects[i]));
+        status = tla_holder_reserve(tla_object_block_of(store, objects[i]));
     if (!status) status = tla_hot_cache_get(store->caches[kind], key, &objects, n);
     if (status) return status;
     *meta = tla_mem_object_get_meta(objects[0]);
     for (size_t i = 0; i < *n; i++) {
-        tla_object_block *block = block_of(store, objects[i]);
+        tla_object_block *block = tla_object_block_of(store, objects[i]);
         tla_holder_add(block, who, TLA_HOLD_REFERENCE);
         store->stats[kind].references++;
         blocks[i] = (tla_placed_block){block->at.pa, block->nbytes};
@@ -111,14 +124,18 @@ static tla_status try_alloc(void *context, tla_work *work) {
     const attempt *a = context;
     tla_object_sweep(a->store); /* so that an address that is given out again is no block that is gone */
     tla_status status = tla_object_prepare(a->store, 1);
+    if (!status && tla_object_lacks(a->store, a->memory, true, a->request, 1)) status = TLA_EXHAUSTED;
     if (!status) status = tla_pe_memory_take(a->store->memory, a->memory, a->request, a->at, work);
-    if (!status) tla_object_enter(a->store, *a->at, a->request->nbytes, a->who);
-    return status;
+    if (status) return status;
+    tla_object_enter(a->store, *a->at, a->request->nbytes, a->who);
+    tla_object_stage(tla_live_addresses_get(&a->store->blocks, a->at->pa.value));
+    return TLA_OK;
 }
 
 tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request, bool busy,
                             uint64_t who, tla_site *at, tla_work *work) {
     if ((unsigned)kind >= TLA_MEMORY_KIND_COUNT) return TLA_INVALID_ARGUMENT;
+    if (tla_object_exceeds_l1(store, kind, request)) return TLA_EXHAUSTED;
     attempt a = {store, kind, request, who, at};
     store->cache_gives_up = true;
     const tla_status status =

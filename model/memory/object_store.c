@@ -42,6 +42,7 @@ tla_status tla_object_store_create(tla_pe_memory *memory, tla_victim_rule rule, 
         return status;
     }
     store->memory = memory;
+    store->divided = TLA_MEMORY_KIND_COUNT;
     if (watcher) store->watcher = *watcher;
     for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++) {
         store->shares[i].store = store;
@@ -67,6 +68,7 @@ static void keep(tla_object_store *store, tla_object_block *spare) {
 
 void tla_object_forget(tla_object_block *block) {
     tla_live_addresses_remove(&block->store->blocks, block->at.pa.value);
+    tla_object_unstage(block);
     release(block);
     keep(block->store, block);
 }
@@ -418,6 +420,7 @@ tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_objec
 tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_memory_kind kind) {
     tla_object_stats stats = store->stats[kind];
     stats.cache = tla_hot_cache_get_stats(store->caches[kind]);
+    if (kind == store->divided) stats.l1 = store->parts.l1;
     return stats;
 }
 

@@ -142,6 +142,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"controller.compaction_threshold",
          {"1", {"controller.move=stop", "controller.compaction=background"}, "ring"}},
         {"controller.compaction_budget", {"2 GB/s", {"controller.move=stop"}}},
+        {"controller.partition_l1", {"500", {"controller.partition=hbm"}}},
         {"controller.lockstep", {"cube", {}}},
         {"controller.free_list", {"hbm", {}}},
         {"controller.node_latency", {"9 ns", {"controller.free_list=sram"}}},

@@ -318,6 +318,8 @@ class random_settings {
         }
         maybe("controller.object_eviction", {"tenant_lru", "arc"});
         if (is("controller.object_eviction", "tenant_lru")) leave("controller.watermark");
+        if (!is("controller.move", "off") || !is("controller.lockstep", "off")) leave("controller.partition");
+        maybe("controller.partition_chunk", {"1 B", "1000 B", "64 KiB"});
         maybe("controller.cost.profile", profiles);
         const bool engine = !is("controller.engine", "model");
         for (std::size_t i = 0; i < tla_platform_key_count; i++) // prices of instructions are those of a processor

@@ -110,7 +110,7 @@ function statistics(text) {
 
 # A figure is a member, one of a list, or one that a memory or a group of links gives the first part of its name.
 function figures(text,   shape, found, quoted, bits, member) {
-    shape = "([{][*]this, |add[(][a-z_]+, |emplace_back[(][a-z_]+, |[a-z_]+[(]name [+] )\"[a-z_.]+\"(, [0-9]+)?"
+    shape = "([{][*]this, |add[(][a-z_]+, |emplace_back[(][a-z_]+, |[a-z_]+[(]name [+] )\"[a-z0-9_.]+\"(, [0-9]+)?"
     for (; match(text, shape); text = substr(text, RSTART + RLENGTH)) {
         found = substr(text, RSTART, RLENGTH)
         split(found, quoted, "\"")

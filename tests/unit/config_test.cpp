@@ -241,6 +241,12 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
             c.controller.engine_nodes > 0 || c.controller.lockstep != TLA_LOCKSTEP_OFF)
             c.controller.compaction.mode = TLA_COMPACTION_OFF;
         if (c.controller.object_eviction == TLA_VICTIM_TENANT_LRU) c.controller.watermark.permille = 0;
+        if (c.controller.move.mode != TLA_MOVE_OFF || c.controller.lockstep != TLA_LOCKSTEP_OFF)
+            c.controller.partition.memory = TLA_DIVIDED_NONE;
+        const tla_memory_kind divided = static_cast<tla_memory_kind>(c.controller.partition.memory - 1);
+        if (divided == TLA_TCM || divided == TLA_HOST_MEMORY) // of a byte, perhaps
+            c.controller.partition.memory = TLA_DIVIDED_NONE;
+        if (c.controller.partition.memory != TLA_DIVIDED_NONE) c.controller.partition.chunk = 0;
         if (c.va.map_ack == TLA_MAP_ACK_POSTED || c.mmu.allow_remap || c.controller.move.mode != TLA_MOVE_OFF)
             c.mmu.fault_handler = TLA_FAULT_HANDLER_HOST;
         if (c.mmu.unmapped != TLA_UNMAPPED_DEMAND || c.host_memory.capacity == 0 ||

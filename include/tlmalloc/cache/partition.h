@@ -32,6 +32,10 @@ typedef struct tla_partition {
  * exceeds 64 bits. After an error *partition is unchanged. */
 tla_status tla_partition_of(const tla_partition_config *config, tla_partition *partition);
 
+/* Moves the border, so that L1 has l1 bytes of both parts. TLA_INVALID_ARGUMENT if a part would have none,
+ * TLA_EXHAUSTED if L1 would be smaller than the least size. After an error *partition is unchanged. */
+tla_status tla_partition_move(tla_partition *partition, uint64_t l1);
+
 /* Returns when a chunk that could be pinned at ready_ps is pinned. idle_ps: the first time at or after ready_ps at
  * which no submission is in flight; UINT64_MAX: never. The chunk waits until then, but wait_ps at most. */
 uint64_t tla_pacer_start(uint64_t ready_ps, uint64_t idle_ps, uint64_t wait_ps);

@@ -4,8 +4,10 @@
  *                     return the result of a command, if it has left a result (command.h)
  *     0xF00 .. 0xF3F  completion of the last command, read only (command.h). All zero until the first completion, and
  *                     from the submission of a command until its completion
- *     0xF40           state, read only, u32: 0 idle, 1 staging, 2 running, 3 done
- *     0xF44 .. 0xFFF  reads as zero
+ *     0xF40           state, read only, u32: 0 idle, 1 staging, 2 running, 3 done.
+ *     0xF48           L1, u64: bytes of the first part of the target's memory that is in two parts, read and write, in
+ *                     one access of 8 bytes; every port has it. Zero, and read only, without such a memory
+ *     other bytes     read as zero
  *
  * A write at 0 begins a descriptor; each further write continues where the last write ended. The port submits the
  * descriptor when it has the length that its header claims. A doorbell is not needed, and a burst and a loop of word
@@ -22,7 +24,7 @@
 extern "C" {
 #endif
 
-enum { TLA_PORT_BYTES = 4096, TLA_PORT_COMPLETION = 0xF00, TLA_PORT_STATE = 0xF40 };
+enum { TLA_PORT_BYTES = 4096, TLA_PORT_COMPLETION = 0xF00, TLA_PORT_STATE = 0xF40, TLA_PORT_L1 = 0xF48 };
 
 typedef enum tla_port_state { TLA_PORT_IDLE, TLA_PORT_STAGING, TLA_PORT_RUNNING, TLA_PORT_DONE } tla_port_state;
 

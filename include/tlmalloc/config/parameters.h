@@ -89,15 +89,16 @@ typedef struct tla_controller_parameters {
     bool object_signals;   /* controller.object_signals: waveforms show references, pins, objects */
     tla_move_config move;  /* controller.move, .move_chunk, .move_rounds: how blocks move */
     uint32_t move_buffers; /* controller.move_buffers: chunks of a move that are in flight */
-    tla_victim_rule object_eviction;  /* controller.object_eviction: object under a key that leaves */
-    tla_watermark_config watermark;   /* controller.watermark, .watermark_share, .watermark_interval */
-    tla_compaction_config compaction; /* controller.compaction, .compaction_threshold; planner: exact */
-    uint64_t compaction_budget;       /* controller.compaction_budget: bytes/s */
-    tla_engine_kind engine;           /* controller.engine */
-    uint32_t engine_nodes;            /* controller.engine_nodes: nodes of a free list; 0: as needed, or the engine's */
-    uint32_t engine_node_cycles;      /* controller.engine_node_cycles: rtl, 1 or 2 */
-    tla_riscv_timing firmware;        /* controller.firmware: timing of the processor of engine firmware */
-    tla_cost_profile cost; /* controller.cost: of a command; with an engine its clock and the costs outside it */
+    tla_victim_rule object_eviction;    /* controller.object_eviction: object under a key that leaves */
+    tla_watermark_config watermark;     /* controller.watermark, .watermark_share, .watermark_interval */
+    tla_controller_partition partition; /* controller.partition, .partition_l1, .partition_chunk and others */
+    tla_compaction_config compaction;   /* controller.compaction, .compaction_threshold; planner: exact */
+    uint64_t compaction_budget;         /* controller.compaction_budget: bytes/s */
+    tla_engine_kind engine;             /* controller.engine */
+    uint32_t engine_nodes;       /* controller.engine_nodes: nodes of a free list; 0: as needed, or the engine's */
+    uint32_t engine_node_cycles; /* controller.engine_node_cycles: rtl, 1 or 2 */
+    tla_riscv_timing firmware;   /* controller.firmware: timing of the processor of engine firmware */
+    tla_cost_profile cost;       /* controller.cost: of a command; with an engine its clock and the costs outside it */
 } tla_controller_parameters;
 
 void tla_hbm_defaults(tla_hbm_parameters *parameters);

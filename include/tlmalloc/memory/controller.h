@@ -74,12 +74,32 @@ typedef struct tla_watermark_config {
     uint64_t interval_ps; /* passes are at multiples of it after the creation or the reset; 1 .. 1000 s */
 } tla_watermark_config;
 
+/* The memory that is in two parts (controller.partition): none, or a tla_memory_kind + 1. */
+typedef enum tla_divided_memory {
+    TLA_DIVIDED_NONE,
+    TLA_DIVIDED_HBM = 1 + TLA_HBM,
+    TLA_DIVIDED_HOST_MEMORY = 1 + TLA_HOST_MEMORY,
+    TLA_DIVIDED_COUNT = 1 + TLA_MEMORY_KIND_COUNT
+} tla_divided_memory;
+
+/* Name as in configuration files, "off" or the name of the kind; NULL for an unknown value. */
+const char *tla_divided_memory_name(tla_divided_memory memory);
+
+/* The parts of a memory as they are at the beginning, and after a reset. */
+typedef struct tla_controller_partition {
+    tla_divided_memory memory; /* without effect on a controller that lacks this memory */
+    uint32_t permille;         /* of its bytes that can be allocated: L1, 1 .. 999 */
+    uint64_t chunk;            /* as in tla_partition_config, like the others */
+    uint32_t prefetches, writes;
+} tla_controller_partition;
+
 typedef struct tla_controller_config {
     tla_pe_memory_config memory;
     tla_move_config move;
-    tla_compaction_config compaction; /* needs moves, and placements without a front and without an engine */
-    tla_victim_rule object_eviction;  /* which object under a key leaves */
-    tla_watermark_config watermark;   /* not with TLA_VICTIM_TENANT_LRU: quotas of tenants are the host's */
+    tla_compaction_config compaction;   /* needs moves, and placements without a front and without an engine */
+    tla_victim_rule object_eviction;    /* which object under a key leaves */
+    tla_watermark_config watermark;     /* not with TLA_VICTIM_TENANT_LRU: quotas of tenants are the host's */
+    tla_controller_partition partition; /* needs blocks that do not move, and a memory without an owner */
     tla_free_list_place free_list;
     uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
@@ -181,6 +201,22 @@ tla_status tla_controller_evict_ahead(tla_controller *controller, uint64_t until
 bool tla_controller_next_commit(const tla_controller *controller, uint64_t *at_ps);
 bool tla_controller_next_timeout(const tla_controller *controller, uint64_t *until_ps);
 bool tla_controller_next_pass(const tla_controller *controller, uint64_t *at_ps);
+
+/* --- A memory in two parts ---
+ *
+ * L1 has the blocks of objects, L2 the others (object_store.h). ALLOC, ALLOC_BATCH, EVICT and PUT are TLA_EXHAUSTED for
+ * more bytes than their part has left; total_free and largest_free of a completion are at most these bytes. The
+ * watermark is of L1. */
+
+/* Computes the parts of a memory. TLA_NOT_FOUND: no memory of these is divided. TLA_EXHAUSTED also for an L1 without
+ * bytes; otherwise as tla_partition_of. */
+tla_status tla_controller_parts(const tla_pe_memory_config *memory, const tla_controller_partition *partition,
+                                tla_partition *parts);
+
+/* Reads the register of L1, and writes it at at_ps: the bytes of L1 now, 0 without two parts. Errors as
+ * tla_object_move_border, with a text, and TLA_NO_HOST_MEMORY; the register then has its old value. */
+uint64_t tla_controller_get_l1(const tla_controller *controller);
+tla_status tla_controller_set_l1(tla_controller *controller, uint64_t l1, uint64_t at_ps, tla_error *error);
 
 /* Returns whether the fault plan rejects a command that arrives at at_ps. Call it once for each command, before
  * tla_controller_execute. */

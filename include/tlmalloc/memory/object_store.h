@@ -25,6 +25,7 @@
 #define TLMALLOC_MEMORY_OBJECT_STORE_H
 
 #include "tlmalloc/cache/objects.h"
+#include "tlmalloc/cache/partition.h"
 #include "tlmalloc/command/command.h"
 #include "tlmalloc/memory/pe_memory.h"
 
@@ -134,6 +135,29 @@ tla_status tla_object_evict(tla_object_store *store, tla_memory_kind kind, const
 tla_status tla_object_evict_share(tla_object_store *store, tla_memory_kind kind, uint32_t permille, uint64_t *evicted,
                                   tla_work *work);
 
+/* ---- a memory in two parts (partition.h) ----
+ *
+ * L1 has the blocks of objects: those that tla_object_evict has allocated, and those under a key. They are in L1 until
+ * they are free. L2 has all other blocks. A part is a number of bytes, not a range: a block that comes under a key
+ * stays where it is. Blocks count as granted. A front may grant more than tla_stack_takes, and its part then has more
+ * than its bytes until blocks leave.
+ *
+ * A block for which its part has no room is TLA_EXHAUSTED. tla_object_evict evicts objects then, but none for more
+ * bytes than L1 has; tla_object_put evicts none. */
+
+/* Divides a memory. The store must be new, and its blocks must not move. */
+void tla_object_divide(tla_object_store *store, tla_memory_kind kind, const tla_partition *parts);
+
+/* Moves the border, as tla_partition_move. TLA_UNSUPPORTED without two parts. TLA_BUSY if the blocks of the part that
+ * shrinks have more bytes than it would have. After an error nothing has changed, and *error has a text. */
+tla_status tla_object_move_border(tla_object_store *store, uint64_t l1, tla_error *error);
+
+/* For an allocation of n blocks in L2, before tla_pe_memory_take: TLA_EXHAUSTED if L2 has no room for them. */
+tla_status tla_object_admit(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request, size_t n);
+
+/* Returns the bytes that L1 or L2 of a memory has left; UINT64_MAX for a memory in one part. */
+uint64_t tla_object_room(const tla_object_store *store, tla_memory_kind kind, bool in_l1);
+
 /* Returns the references and pins of the block that begins there. TLA_OUT_OF_RANGE, TLA_NOT_ALLOCATED. */
 tla_status tla_object_look(const tla_object_store *store, tla_site at, tla_object_counts *counts);
 
@@ -151,6 +175,8 @@ typedef struct tla_object_stats {
     uint64_t timeouts;   /* blocks whose pins have timed out, since the start */
     uint64_t hits, misses;
     tla_hot_cache_stats cache;
+    uint64_t l1, l1_used, peak_l1_used; /* bytes of L1, and of its blocks; 0 for a memory in one part */
+    uint64_t shortages;                 /* how often a part had no room for a block, since the start */
 } tla_object_stats;
 
 tla_object_stats tla_object_store_get_stats(const tla_object_store *store, tla_memory_kind kind);

@@ -32,6 +32,11 @@ class command_handler {
     // command after the earlier commands are done. The write of the command does not wait for that.
     virtual bool makes_transactions(const tla_command &) const { return false; }
 
+    // Reads the register L1 (control_port.h), and writes it at at_ps, which is local time. A handler with such a memory
+    // has the register; it may refuse a value with a text, and then has the old one. TLA_OUT_OF_RANGE: no register.
+    virtual std::uint64_t l1() const { return 0; }
+    virtual tla_status set_l1(std::uint64_t, std::uint64_t, tla_error &) { return TLA_OUT_OF_RANGE; }
+
   protected:
     ~command_handler() = default;
 };
@@ -153,6 +158,9 @@ class control_window : private access_target, public target_socket<0> {
     tla_status write(unsigned port, const tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, arrival &order,
                      tla_error &error);
     tla_status read(unsigned port, tlm::tlm_generic_payload &payload, sc_core::sc_time &delay, arrival &order);
+    tla_status write_l1(unsigned port, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps, arrival &order,
+                        tla_error &error);
+    void show_l1(tlm::tlm_generic_payload &payload) const;
     tla_status submit(unsigned port, std::uint64_t sender, sc_core::sc_time &delay, arrival &order, tla_error &error);
 
     class acceptance;

@@ -112,6 +112,8 @@ class memory_controller : public instrumented, public resettable, public control
     void start_of_simulation() override;
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps) override;
     bool makes_transactions(const tla_command &) const override;
+    std::uint64_t l1() const override { return tla_controller_get_l1(core_.get()); }
+    tla_status set_l1(std::uint64_t l1, std::uint64_t at_ps, tla_error &error) override;
     void begin_reset() override;
     void make_new() override;
     class figures; // of waveforms

@@ -72,6 +72,8 @@ tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &
                                  arrival &order, tla_error &error) {
     port_state &state = state_of(port);
     if (in_reset()) return TLA_BUSY;
+    if (payload.get_address() % TLA_PORT_BYTES == TLA_PORT_L1 && payload.get_data_length() == sizeof(std::uint64_t))
+        return write_l1(port, payload, local_ps(delay), order, error);
     // The command was decided when it arrived, but to the bus it runs until its time is over.
     if (state.registers.state == TLA_PORT_DONE && local_ps(delay) < state.done_ps)
         return tla_error_set(&error, TLA_BUSY, "port %u: write of a command while the previous one is still executing",
@@ -81,6 +83,31 @@ tla_status control_window::write(unsigned port, const tlm::tlm_generic_payload &
         tla_control_port_write(&state.registers, static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES),
                                payload.get_data_ptr(), payload.get_data_length(), &complete_descriptor, &error);
     return status || !complete_descriptor ? status : submit(port, who_asks(payload), delay, order, error);
+}
+
+// Between two commands, as if it were one.
+tla_status control_window::write_l1(unsigned port, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps,
+                                    arrival &order, tla_error &error) {
+    if (execution_.entered_by_caller())
+        return tla_error_set(&error, TLA_BUSY, "port %u: nested write: a command is still executing", port);
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < sizeof value; i++)
+        value |= std::uint64_t{payload.get_data_ptr()[i]} << 8 * i;
+    const std::uint64_t resets_before = resets();
+    const resettable::visit here(of_);
+    const turnstile::turn turn(execution_, [&order] { order.reset(); });
+    tla_error why{};
+    const tla_status status = resets() != resets_before ? TLA_BUSY : handler_.set_l1(value, at_ps, why);
+    if (status && why.text[0]) tla_error_set(&error, status, "port %u: %s", port, why.text);
+    return status;
+}
+
+// The register has no place in a port: it is the same in all of them.
+void control_window::show_l1(tlm::tlm_generic_payload &payload) const {
+    const std::uint64_t value = handler_.l1(), offset = payload.get_address() % TLA_PORT_BYTES;
+    for (std::uint64_t i = 0; i < sizeof value; i++)
+        if (TLA_PORT_L1 + i >= offset && TLA_PORT_L1 + i - offset < payload.get_data_length())
+            payload.get_data_ptr()[TLA_PORT_L1 + i - offset] = static_cast<unsigned char>(value >> 8 * i);
 }
 
 // A write that waits for a place in the queue, in the order in which such writes have come.
@@ -249,6 +276,7 @@ tla_status control_window::read(unsigned port, tlm::tlm_generic_payload &payload
         set_local_ps(delay, local);
     }
     const tla_status status = tla_control_port_read(&state.registers, offset, payload.get_data_ptr(), length);
+    if (!status) show_l1(payload);
     if (status || state.registers.state != TLA_PORT_DONE || local_ps(delay) >= state.done_ps) return status;
     // A poll before the end of the command: the state register still reads as running.
     if (offset <= TLA_PORT_STATE && offset + length > TLA_PORT_STATE)
@@ -261,9 +289,9 @@ unsigned control_window::debug(tlm::tlm_generic_payload &payload) {
     const auto port = static_cast<unsigned>(payload.get_address() / TLA_PORT_BYTES);
     const tla_control_port &registers = state_of(port).registers;
     const auto offset = static_cast<std::uint32_t>(payload.get_address() % TLA_PORT_BYTES);
-    return tla_control_port_read(&registers, offset, payload.get_data_ptr(), payload.get_data_length())
-               ? 0
-               : payload.get_data_length();
+    if (tla_control_port_read(&registers, offset, payload.get_data_ptr(), payload.get_data_length())) return 0;
+    show_l1(payload);
+    return payload.get_data_length();
 }
 
 } // namespace tlmalloc

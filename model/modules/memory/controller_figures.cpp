@@ -34,6 +34,10 @@ memory_controller::figures::figures(memory_controller &of) : of_(of) {
         m.pins = add(kind, "pins", 32, shown);
         m.cached = add(kind, "cached_objects", 32, shown);
         m.evicted = add(kind, "evicted_objects", 32, shown);
+        m.is_divided = tla_pe_memory_bytes(&config, kind) > 0 &&
+                       of.config_.partition.memory == static_cast<tla_divided_memory>(kind + 1);
+        m.l1 = add(kind, "l1_bytes", 48, m.is_divided);
+        m.l1_used = add(kind, "l1_used_bytes", 48, m.is_divided);
     }
     queue_depth_ = &figures_.emplace_back(of, "queue_depth", 16u);
     busy_ = &figures_.emplace_back(of, "engine_busy", 1u);
@@ -65,6 +69,14 @@ void memory_controller::figures::show(tla_memory_kind kind, const tla_arena_stat
     m.fragmentation->set(at_ps, tla_arena_fragmentation_permille(&stats));
     if (m.has_front) m.held->set(at_ps, tla_controller_get_stats(of_.core_.get(), kind).held);
     if (m.grows) m.committed->set(at_ps, stats.capacity);
+    if (!m.is_divided) return;
+    m.l1->set(at_ps, of_.l1());
+    m.l1_used->set(at_ps, tla_controller_get_objects(of_.core_.get(), kind).l1_used);
+}
+
+void memory_controller::figures::show_l1(std::uint64_t at_ps) {
+    for (const of_memory &m : memories_)
+        if (m.is_divided) m.l1->set(at_ps, of_.l1());
 }
 
 void memory_controller::figures::end(tla_memory_kind kind, const tla_service &service, const tla_arena_stats &stats,

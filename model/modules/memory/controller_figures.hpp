@@ -23,6 +23,7 @@ class memory_controller::figures {
 
     void show(tla_memory_kind kind, const tla_arena_stats &stats, std::uint64_t at_ps);
     void show_objects(tla_memory_kind kind, std::uint64_t at_ps);
+    void show_l1(std::uint64_t at_ps); // the border of the memory in two parts
 
     figure &moves_in_flight() { return *moves_in_flight_; }
     figure &move_stops() { return *move_stops_; }
@@ -32,8 +33,8 @@ class memory_controller::figures {
   private:
     struct of_memory {
         figure *used, *largest_free, *free_blocks, *fragmentation, *held, *committed;
-        figure *references, *pins, *cached, *evicted;
-        bool has_front, grows;
+        figure *references, *pins, *cached, *evicted, *l1, *l1_used;
+        bool has_front, grows, is_divided;
     };
     figure *add(tla_memory_kind kind, const char *name, unsigned bits, bool shown);
 

@@ -41,6 +41,8 @@ memory_controller::statistics memory_controller::get_statistics(tla_memory_kind 
         result.peak_reserved = stack.peak_reserved;
     }
     result.objects = tla_controller_get_objects(core_.get(), kind);
+    if (config_.partition.memory == static_cast<tla_divided_memory>(kind + 1))
+        result.objects.l1 = tla_controller_get_l1(core_.get()); // also before the first command
     if (moves_) {
         result.stop_ps = moves_->stop_ps();
         result.longest_stop_ps = moves_->longest_stop_ps();
@@ -67,6 +69,13 @@ static std::vector<statistic> object_statistics(const memory_controller::statist
         {"cache_misses", of.objects.misses, "commands", "GET of a missing key"},
         {"evicted_objects", of.objects.cache.evicted, "objects", "evicted by an EVICT or a pass"},
         {"evict_waits", of.objects.cache.waits, "commands", "EVICT that found no block to evict and must be retried"}};
+}
+
+static std::vector<statistic> part_statistics(const tla_object_stats &of) {
+    return {{"l1_bytes", of.l1, "bytes", "of L1 now"},
+            {"l1_used_bytes", of.l1_used, "bytes", "of blocks in L1 now"},
+            {"peak_l1_used_bytes", of.peak_l1_used, "bytes", "most bytes of blocks in L1 at the same time"},
+            {"part_shortages", of.shortages, "requests", "for which L1 or L2 had no room"}};
 }
 
 static std::vector<statistic> move_statistics(const memory_controller::statistics &of) {
@@ -139,6 +148,10 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
             parts.back().statistics.insert(parts.back().statistics.end(), of_objects.begin(), of_objects.end());
             if (config_.watermark.permille > 0)
                 parts.back().statistics.push_back({"passes", s.passes, "passes", "over objects, at the watermark"});
+        }
+        if (s.objects.l1 > 0) {
+            const std::vector<statistic> of_parts = part_statistics(s.objects);
+            parts.back().statistics.insert(parts.back().statistics.end(), of_parts.begin(), of_parts.end());
         }
         if (moves_) {
             const std::vector<statistic> of_moves = move_statistics(s);

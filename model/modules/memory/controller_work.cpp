@@ -99,6 +99,19 @@ std::uint64_t memory_controller::work::execute(unsigned port, const tla_command 
     return service.accepted_ps;
 }
 
+// A write of the register takes no time of the engine.
+tla_status memory_controller::work::set_l1(std::uint64_t l1, std::uint64_t at_ps, tla_error &error) {
+    tla_controller *const core = of_.core_.get();
+    tla_status status = tla_controller_begin(core);
+    if (!status) status = commit_until(at_ps);
+    if (status) return tla_error_set(&error, status, "L1: the host has no memory for the allocators");
+    keep_up(at_ps);
+    status = tla_controller_set_l1(core, l1, at_ps, &error);
+    if (!status) of_.figures_->show_l1(at_ps);
+    watch_due_work();
+    return status;
+}
+
 // Reports warnings to the user, and references to the watch.
 void memory_controller::work::tell(const tla_command &command, std::uint64_t arrival_ps,
                                    const tla_controller_outcome &outcome) const {

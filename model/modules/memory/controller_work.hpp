@@ -15,6 +15,7 @@ class memory_controller::work {
     work &operator=(const work &) = delete;
 
     std::uint64_t execute(unsigned port, const tla_command &command, std::uint64_t arrival_ps);
+    tla_status set_l1(std::uint64_t l1, std::uint64_t at_ps, tla_error &error);
     void set_watch(watch who);
     void make_new(std::uint64_t now_ps);
 

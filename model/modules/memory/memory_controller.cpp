@@ -35,6 +35,7 @@ static tla_controller_config core_config(const memory_controller::config &config
     core.memory = config.memory;
     core.object_eviction = config.object_eviction;
     core.watermark = config.watermark;
+    core.partition = config.partition;
     core.free_list = config.free_list;
     core.list_reserve = config.list_reserve;
     core.node_cache = config.node_cache;
@@ -115,6 +116,11 @@ std::uint64_t memory_controller::execute(unsigned port, const tla_command &comma
 
 bool memory_controller::makes_transactions(const tla_command &) const {
     return work_->list_is_in_slice();
+}
+
+tla_status memory_controller::set_l1(std::uint64_t l1, std::uint64_t at_ps, tla_error &error) {
+    if (this->l1() == 0) return TLA_OUT_OF_RANGE;
+    return work_->set_l1(l1, at_ps, error);
 }
 
 void memory_controller::start_of_simulation() {
