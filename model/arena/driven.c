@@ -52,6 +52,7 @@ static void tell(tla_engine_work *to, const tla_engine_answer *answer, uint64_t 
     if (!to) return;
     to->cycles += to->cycles_behind + answer->cycles;
     to->cycles_behind = answer->behind;
+    to->instructions += answer->instructions;
     to->requests++;
     to->nodes += nodes;
 }

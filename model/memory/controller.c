@@ -242,6 +242,7 @@ tla_status tla_controller_commit(tla_controller *c, uint64_t until_ps, uint64_t 
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
     c->counts[outcome->memory].commits += outcome->arena.capacity > before; /* an attempt may fail */
     c->counts[outcome->memory].nodes_visited += outcome->work.nodes_visited;
+    c->counts[outcome->memory].instructions += outcome->engine.instructions;
     return TLA_OK;
 }
 
@@ -259,6 +260,7 @@ tla_status tla_controller_end_pins(tla_controller *c, uint64_t until_ps, uint64_
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
     tla_controller_compare(c, outcome->memory, *at_ps - 1); /* so that a pass at this very time is not missed */
     c->counts[outcome->memory].driver_calls += outcome->work.driver_calls;
+    c->counts[outcome->memory].instructions += outcome->engine.instructions;
     return TLA_OK;
 }
 

@@ -439,4 +439,5 @@ void tla_controller_execute(tla_controller *c, uint32_t port, uint64_t who, cons
     outcome->completion.nodes_visited = outcome->work.nodes_visited;
     e.counts->nodes_visited += outcome->work.nodes_visited;
     e.counts->driver_calls += outcome->work.driver_calls;
+    e.counts->instructions += outcome->engine.instructions;
 }

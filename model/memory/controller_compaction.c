@@ -253,6 +253,7 @@ static void answer(tla_controller *c, tla_status status, tla_site at, tla_move_s
         .largest_free = outcome->arena.largest_free,
         .nodes_visited = outcome->work.nodes_visited};
     counts->nodes_visited += outcome->work.nodes_visited;
+    counts->instructions += outcome->engine.instructions;
     counts->compacted_allocs += !status;
     step->port = alloc->port;
     c->changes++;

@@ -72,6 +72,7 @@ tla_status tla_controller_evict_ahead(tla_controller *c, uint64_t until_ps, uint
     c->passes[memory].is_due = c->passes[memory].is_due && evicted > 0;
     c->counts[memory].passes++;
     c->counts[memory].nodes_visited += outcome->work.nodes_visited;
+    c->counts[memory].instructions += outcome->engine.instructions;
     c->counts[memory].driver_calls += outcome->work.driver_calls;
     outcome->arena = tla_pe_memory_get_stats(c->memory, memory);
     return TLA_OK;

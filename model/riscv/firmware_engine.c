@@ -132,7 +132,7 @@ static tla_status serve(void *state, const tla_engine_request *request, tla_engi
     uint64_t node = 0, offset = request->exact ? (uint64_t)TLA_MAILBOX_EXACT : request->offset;
     if (names_nodes && request->give_back) {
         node = node_of(engine, offset, request->size);
-        *answer = (tla_engine_answer){TLA_ENGINE_NOT_TAKEN, 0, 1, 0};
+        *answer = (tla_engine_answer){.status = TLA_ENGINE_NOT_TAKEN, .cycles = 1};
         if (node == TLA_FIRMWARE_NODES) return TLA_OK;
         offset |= node << TLA_MAILBOX_NODE_SHIFT;
     }
@@ -145,7 +145,10 @@ static tla_status serve(void *state, const tla_engine_request *request, tla_engi
         if (node >= TLA_FIRMWARE_NODES) return tla_error_set(error, TLA_WRONG_RESULT, "unknown node %" PRIu64, node);
         engine->live[node] = request->give_back ? (tla_block){0, 0} : (tla_block){got.offset, request->size};
     }
-    *answer = (tla_engine_answer){(tla_engine_status)got.status, got.offset, got.cycles, 0};
+    *answer = (tla_engine_answer){.status = (tla_engine_status)got.status,
+                                  .offset = got.offset,
+                                  .cycles = got.cycles,
+                                  .instructions = got.instructions};
     return status;
 }
 

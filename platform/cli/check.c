@@ -1,4 +1,5 @@
 /* `tlmalloc check CONFIG`: validates a configuration and prints it resolved; or prints the reference of all keys. */
+#include "cli/check_energy.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -50,5 +51,6 @@ int tlmalloc_check(int argc, char **argv) {
         return cli_exit_status(status);
     }
     status = options.reference ? tla_config_print_reference(stdout) : tla_config_print(&config, stdout);
+    if (!status && !options.reference) check_print_energies(stdout, &config);
     return cli_exit_status(status); /* every command reports a full standard output at its end */
 }

@@ -45,6 +45,25 @@ BOOST_AUTO_TEST_CASE(check_applies_overrides_in_order) {
     BOOST_CHECK_MESSAGE(contains(run.out, "\n  burst: 128 B\n"), run.out);
 }
 
+BOOST_AUTO_TEST_CASE(check_prints_the_source_and_the_standing_of_every_constant_of_energy_as_comments) {
+    scratch_directory scratch;
+    const std::vector<std::string> words{"check", configs + "npu_small.yaml", "--set", "hbm.timing=hbm4",
+                                         "--set", "hbm.energy=hbm4_ayna",     "--set", "system.energy=published"};
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_EQUAL(run.status, 0);
+    for (const char *line :
+         {"\n# constants of hbm.energy hbm4_ayna:\n",
+          "\n#   activate: 2028600 fJ, extrapolated: Ayna (CMU-SAFARI HBM-Power): V (I_act - IDD3N1) tRAS, ",
+          "\n#   refresh_bank: unknown, taken as 0\n", "\n#   all_closed: 92505 uW, extrapolated: Ayna",
+          "\n# constants of system.energy published:\n",
+          "\n#   tcm_read: 12500 fJ per byte, assumed: Horowitz, ISSCC 2014",
+          "\n#   wire: 120 fJ per bit mm, assumed: Keckler", "\n#   engine_cycle: unknown, taken as 0\n"})
+        BOOST_CHECK_MESSAGE(contains(run.out, line), line << run.out);
+    const command_result again = run_tlmalloc({"check", scratch.write("printed.yaml", run.out)});
+    BOOST_CHECK_EQUAL(again.out, run.out);
+    BOOST_CHECK(!contains(run_tlmalloc({"check", configs + "npu_small.yaml"}).out, "#"));
+}
+
 BOOST_AUTO_TEST_CASE(check_prints_the_reference_of_all_keys) {
     command_result run = run_tlmalloc({"check", "--reference"});
     BOOST_CHECK_EQUAL(run.status, 0);

@@ -66,9 +66,10 @@ typedef enum tla_engine_status {
 
 typedef struct tla_engine_answer {
     tla_engine_status status;
-    uint64_t offset; /* offset of a successful allocation; meaningless in any other answer */
-    uint64_t cycles; /* cycles of the engine's clock from the request to the answer; at least 1 */
-    uint64_t behind; /* cycles after the answer in which the engine accepts no request */
+    uint64_t offset;       /* offset of a successful allocation; meaningless in any other answer */
+    uint64_t cycles;       /* cycles of the engine's clock from the request to the answer; at least 1 */
+    uint64_t behind;       /* cycles after the answer in which the engine accepts no request */
+    uint64_t instructions; /* of firmware, in these cycles; 0 for other engines */
 } tla_engine_answer;
 
 /* One engine, for one arena. Its maker fills this structure, and keeps its own data beside it. */

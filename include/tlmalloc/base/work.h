@@ -64,6 +64,7 @@ typedef struct tla_engine_work {
     uint64_t cycles;        /* cycles of its clock, up to the last answer */
     uint64_t cycles_behind; /* cycles after that answer in which it accepts no request */
     uint64_t nodes;         /* nodes among nodes_visited that it walked, within its cycles */
+    uint64_t instructions;  /* of its firmware, up to the last answer; without price: for energies */
 } tla_engine_work;
 
 /* --- Prices ---

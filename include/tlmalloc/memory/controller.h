@@ -124,6 +124,7 @@ typedef struct tla_controller_counts {
     uint64_t commits;            /* commits of a memory that grows (tla_front_grows) */
     uint64_t passes;             /* over objects under keys, because of the watermark */
     uint64_t nodes_visited, driver_calls;
+    uint64_t instructions; /* of the engine's firmware */
 } tla_controller_counts;
 
 /* The result of a command, or of due work. Pointers are valid until the next call. */

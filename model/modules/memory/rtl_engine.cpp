@@ -111,7 +111,7 @@ class clocked {
         if constexpr (frees_by_node<Rtl>) {
             const std::size_t node = request.give_back ? nodes_.find(request.offset, request.size) : 0;
             if (node == nodes_.size()) {
-                answer = {TLA_ENGINE_NOT_TAKEN, 0, 1, 0};
+                answer = {TLA_ENGINE_NOT_TAKEN, 0, 1, 0, 0};
                 return TLA_OK;
             }
             rtl_.command_exact = request.exact;
