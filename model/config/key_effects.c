@@ -70,6 +70,10 @@ static bool has_host_memory(const tla_config *c) {
     return c->host_memory.capacity > 0;
 }
 
+static bool has_owners(const tla_config *c) {
+    return c->controller.lockstep != TLA_LOCKSTEP_OFF;
+}
+
 static bool has_list_in_memory(const tla_config *c) {
     return c->controller.free_list != TLA_LIST_REGISTERS;
 }
@@ -354,6 +358,7 @@ const tla_key_condition tla_key_conditions[] = {
 
     {"controller.host_policy", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
     {"controller.host_front.", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
+    {"controller.lockstep_mode", has_owners, {"controller.lockstep"}, "cube or sip"},
     {"controller.node_latency", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
     {"controller.list_reserve", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},
     {"controller.node_cache", has_list_in_memory, {"controller.free_list"}, "sram or hbm"},

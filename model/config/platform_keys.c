@@ -143,8 +143,13 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(controller.lockstep, controller.lockstep, tla_lockstep_scope),
      "tlmalloc's choice: as ADR-0048; cube: tt-metal", "off",
      "component that places blocks in HBM slices. off: each controller, in its own slice; cube: the M_CPU, in all "
-     "slices of its cube; sip: the IO_CPU, in all slices of its SIP. Both cube and sip use the same offset in every "
-     "slice"},
+     "slices of its cube; sip: the IO_CPU, in all slices of its SIP. Unless controller.lockstep_mode differs, both "
+     "use the same offset in every slice"},
+    {NAMED(controller.lockstep_mode, host.lockstep_mode, tla_units_mode),
+     "tlmalloc's choice: as tt-metal without HYBRID", "lockstep",
+     "mode in which the owner of slices places a tensor. lockstep: one offset in all its slices; range: one offset in "
+     "the tensor's slices, which later tensors avoid everywhere; common: likewise, avoided in these slices only; "
+     "single: an offset in each slice"},
     {NAMED(controller.free_list, controller.free_list, tla_free_list_place), CHOICE_ENGINE, "registers",
      "storage of the free lists' nodes: registers; sram (a fixed time for each access); hbm (real accesses to the "
      "slice, for the HBM's list). Both sram and hbm require first, best, next or worst fit"},

@@ -16,6 +16,7 @@ static const char *tla_address_layout_name(tla_address_layout layout) {
 NAMES_OF(tla_address_layout)
 NAMES_OF(tla_engine_kind)
 NAMES_OF(tla_lockstep_scope)
+NAMES_OF(tla_units_mode)
 NAMES_OF(tla_free_list_place)
 NAMES_OF(tla_guard_mode)
 NAMES_OF(tla_move_mode)

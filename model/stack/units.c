@@ -14,6 +14,11 @@ struct tla_units {
 
 static const uint64_t largest = (uint64_t)1 << 63;
 
+const char *tla_units_mode_name(tla_units_mode mode) {
+    static const char *const names[] = {"single", "lockstep", "range", "common"};
+    return (unsigned)mode < TLA_UNITS_MODE_COUNT ? names[mode] : NULL;
+}
+
 static tla_free_list *list_of(const tla_units *u, uint32_t unit) {
     return (tla_free_list *)&u->lists[unit == TLA_UNITS_ALL ? u->config.units : unit];
 }

@@ -2,6 +2,7 @@
 #include "platform_bench.hpp"
 
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -15,20 +16,23 @@ struct bench : platform_bench {
     bench(const std::vector<std::string> &keys, const std::vector<std::string> &more = {})
         : platform_bench(keys, more), pes(platform.host().everywhere().pes) {}
 
-    // Over the PEs with these numbers.
-    tensor *make(placing how, std::uint64_t part, const std::vector<std::size_t> &numbers) {
+    // Over the PEs with these numbers, of which the last gets half a part if `uneven`.
+    tensor *make(std::optional<placing> how, std::uint64_t part, const std::vector<std::size_t> &numbers,
+                 bool uneven = false) {
         tlmalloc::host::sharding where;
         for (const std::size_t number : numbers)
             where.pes.push_back(pes[number]);
         where.slices = how;
         tensor *made = nullptr;
         const std::uint64_t begin_ps = to_ps(sc_core::sc_time_stamp());
-        status = platform.host().create_tensor("t", part * numbers.size(), 1, where, &made, &error);
+        status = platform.host().create_tensor("t", 2 * numbers.size() - uneven, static_cast<std::uint32_t>(part / 2),
+                                               where, &made, &error);
         took_ps = to_ps(sc_core::sc_time_stamp()) - begin_ps;
         return made;
     }
-    tensor *must(placing how, std::uint64_t part, const std::vector<std::size_t> &numbers) {
-        tensor *const made = make(how, part, numbers);
+    tensor *must(std::optional<placing> how, std::uint64_t part, const std::vector<std::size_t> &numbers,
+                 bool uneven = false) {
+        tensor *const made = make(how, part, numbers, uneven);
         BOOST_REQUIRE_MESSAGE(made, error.text);
         return made;
     }
@@ -56,10 +60,10 @@ std::vector<std::size_t> range_of(std::size_t first, std::size_t end) {
 } // namespace
 
 // The L1 of model/stack/README.md as the slices of a SIP: lockstep's buffers leave holes of 122, 187 and 278 KiB, which
-// the buffers of 24 units cover together.
-BOOST_AUTO_TEST_CASE(range_lockstep_serves_on_a_platform_what_lockstep_refuses) {
+// the buffers of 24 units cover together. The tensor that asks has the mode of the key, or states a mode.
+static void check_what_lockstep_refuses(const std::string &key, std::optional<placing> how, std::uint64_t service_ps) {
     bench b({"system.pes_per_cube=16", "system.cube_mesh_width=2", "hbm.capacity_per_cube=21760 KiB",
-             "controller.lockstep=sip"});
+             "controller.lockstep=sip", "controller.lockstep_mode=" + key});
     b.run_and_clean_up([&] {
         const std::vector<std::size_t> all = range_of(0, 32), idle = range_of(0, 8);
         std::vector<tensor *> fillers;
@@ -83,7 +87,7 @@ BOOST_AUTO_TEST_CASE(range_lockstep_serves_on_a_platform_what_lockstep_refuses) 
         BOOST_CHECK_EQUAL(b.status, TLA_EXHAUSTED);
         BOOST_CHECK_NE(std::string(b.error.text).find("requested 73728 bytes, 0 free"), std::string::npos);
         const std::uint64_t refused_ps = b.took_ps;
-        const tensor *const served = b.must(placing::range, 72 * KiB, idle);
+        const tensor *const served = b.must(how, 72 * KiB, idle);
         for (const shard &s : served->shards)
             BOOST_CHECK_EQUAL(b.offset(s), 300 * KiB);
         for (std::size_t unit = 0; unit < 32; unit++)
@@ -91,8 +95,8 @@ BOOST_AUTO_TEST_CASE(range_lockstep_serves_on_a_platform_what_lockstep_refuses) 
         // The page of model/stack has these: with the virtual range and the ways to the IO_CPU, and for the second the
         // owner's own time, of which the PLACE in eight slices is most.
         BOOST_CHECK_EQUAL(refused_ps, 145'000u);
-        BOOST_CHECK_EQUAL(served->alloc_ps, 326'025u);
-        BOOST_CHECK_EQUAL(served->alloc_service_ps, 288'544u);
+        BOOST_CHECK_EQUAL(served->alloc_ps - served->alloc_service_ps, 326'025u - 288'544u);
+        BOOST_CHECK_EQUAL(served->alloc_service_ps, service_ps);
         const command_processor &owner = *b.platform.processors().front();
         BOOST_CHECK_EQUAL(owner.get_statistics().list.free, 0u);
         BOOST_CHECK_EQUAL(owner.slice_statistics(0).free, (587 - 72) * KiB);
@@ -100,16 +104,82 @@ BOOST_AUTO_TEST_CASE(range_lockstep_serves_on_a_platform_what_lockstep_refuses) 
     });
 }
 
+BOOST_AUTO_TEST_CASE(range_lockstep_serves_on_a_platform_what_lockstep_refuses) {
+    check_what_lockstep_refuses("lockstep", placing::range, 288'544);
+}
+
+BOOST_AUTO_TEST_CASE(a_platform_in_range_lockstep_serves_what_lockstep_refuses_at_the_same_time) {
+    check_what_lockstep_refuses("range", std::nullopt, 288'544);
+}
+
+BOOST_AUTO_TEST_CASE(a_common_tensor_is_served_too_and_takes_a_range_of_each_list) {
+    check_what_lockstep_refuses("common", std::nullopt, 304'544);
+}
+
+static void check_mode_of_the_key(const std::string &key) {
+    bench b({"system.cube_mesh_width=2", "controller.lockstep=sip", "controller.lockstep_mode=" + key});
+    b.run_and_clean_up([&] {
+        const bool lockstep = key == "lockstep";
+        const tensor *const t = b.must(std::nullopt, KiB, {0, 2});
+        BOOST_CHECK_EQUAL(tla_units_mode_name(static_cast<tla_units_mode>(t->slices)), key);
+        BOOST_CHECK_EQUAL(b.used(1), lockstep ? KiB : 0u);
+        const command_processor &owner = *b.platform.processors().front();
+        BOOST_CHECK_EQUAL(owner.slice_statistics(1).free, (lockstep || key == "range" ? 1023 : 1024) * KiB);
+        BOOST_CHECK_EQUAL(owner.get_statistics().allocs, key == "single" ? 2u : 1u);
+        const tensor *const own = b.must(placing::common, KiB, {1}); // its creator states a mode
+        BOOST_CHECK(own->slices == placing::common);
+        BOOST_CHECK_EQUAL(b.used(1), (lockstep ? 2 : 1) * KiB);
+        tensor *of_cube = nullptr;
+        const tla_matrix_layout cube{TLA_ROW_WISE, TLA_ROW_WISE, 0, 1, 2, 4, 256, 1};
+        BOOST_REQUIRE_EQUAL(b.platform.host().create_tensor("m", cube, &of_cube, &b.error), TLA_OK);
+        BOOST_CHECK(of_cube->slices == t->slices);
+        BOOST_CHECK_EQUAL(b.used(3), lockstep ? 3 * KiB / 2 : 0u);
+        BOOST_CHECK(b.platform_bench::make(64, TLA_TCM)); // where no owner is asked
+    });
+}
+
+BOOST_AUTO_TEST_CASE(tensors_without_a_mode_lie_in_lockstep_if_the_platform_says_so) {
+    check_mode_of_the_key("lockstep");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_without_a_mode_lie_alone_in_each_slice_if_the_platform_says_so) {
+    check_mode_of_the_key("single");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_without_a_mode_lie_in_range_lockstep_if_the_platform_says_so) {
+    check_mode_of_the_key("range");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_without_a_mode_lie_at_a_common_offset_if_the_platform_says_so) {
+    check_mode_of_the_key("common");
+}
+
+BOOST_AUTO_TEST_CASE(each_slice_of_a_common_tensor_gives_the_bytes_of_its_own_part) {
+    bench b({"system.cube_mesh_width=2", "controller.lockstep=sip"});
+    b.run_and_clean_up([&] {
+        tensor *const below = b.must(placing::single, 200 * KiB, {2});
+        b.must(placing::single, 600 * KiB, {2});
+        b.free(below);
+        BOOST_CHECK(!b.make(placing::common, 400 * KiB, {0, 1, 2}));
+        BOOST_CHECK_EQUAL(b.status, TLA_FRAGMENTED);
+        tensor *const t = b.must(placing::common, 400 * KiB, {0, 1, 2}, true); // 200 KiB in slice 2
+        for (const shard &s : t->shards)
+            BOOST_CHECK_EQUAL(b.offset(s), 0u);
+        for (std::size_t pe = 0; pe < 4; pe++)
+            BOOST_CHECK_EQUAL(b.used(pe), (pe < 2 ? 400 : pe == 2 ? 800 : 0) * KiB);
+        BOOST_CHECK_EQUAL(b.platform.processors().front()->slice_statistics(2).free, 224 * KiB);
+    });
+}
+
 // Every tensor keeps its bytes and its offsets, and a slice has the blocks that name it and no others.
 static void check_random_tensors(const std::vector<std::string> &keys, unsigned seed) {
     bench b({"system.cube_mesh_width=2", "controller.lockstep=sip", "controller.move=stop"}, keys);
     std::mt19937 random(seed);
-    unsigned made = 0, refused = 0, moved = 0;
+    unsigned made = 0, of_sizes = 0, refused = 0, moved = 0;
     b.run_and_clean_up([&] {
         struct living {
             tensor *t;
             bytes data;
-            std::uint64_t part;
         };
         std::vector<living> live;
         const auto free = [&](std::size_t number) {
@@ -132,12 +202,13 @@ static void check_random_tensors(const std::vector<std::string> &keys, unsigned 
                 for (std::size_t pe = 0; pe < b.pes.size(); pe++)
                     if (random() % 2) numbers.push_back(pe);
                 if (numbers.empty()) numbers.push_back(random() % b.pes.size());
-                const std::uint64_t part = 1 + random() % (350 * KiB);
-                tensor *const t = b.make(static_cast<placing>(random() % 4), part, numbers);
+                const std::uint64_t part = 2 + 2 * (random() % (175 * KiB));
+                tensor *const t = b.make(static_cast<placing>(random() % 4), part, numbers, random() % 2);
                 refused += t == nullptr;
                 if (!t) continue;
                 made++;
-                live.push_back({t, pattern(part * numbers.size()), part});
+                of_sizes += t->slices == placing::common && t->shards.front().nbytes != t->shards.back().nbytes;
+                live.push_back({t, pattern(t->nbytes)});
                 for (std::uint8_t &byte : live.back().data)
                     byte = static_cast<std::uint8_t>(byte + step);
                 b.write(t, live.back().data);
@@ -146,16 +217,18 @@ static void check_random_tensors(const std::vector<std::string> &keys, unsigned 
             const std::uint64_t mask = b.config.controller.memory.alignment - 1;
             for (const living &l : live) {
                 std::set<std::uint64_t> offsets;
+                const bool alike = l.t->slices == placing::lockstep || l.t->slices == placing::range;
+                const std::uint64_t largest = l.t->shards.front().nbytes;
                 for (const shard &s : l.t->shards) {
                     offsets.insert(b.offset(s));
-                    used[b.number_of(s.where)] += (l.part + mask) & ~mask;
+                    used[b.number_of(s.where)] += ((alike ? largest : s.nbytes) + mask) & ~mask;
                 }
                 if (l.t->slices != placing::single) BOOST_CHECK_EQUAL(offsets.size(), 1u);
                 if (l.t->slices == placing::lockstep)
                     for (std::size_t pe = 0; pe < b.pes.size(); pe++)
                         if (std::none_of(l.t->shards.begin(), l.t->shards.end(),
                                          [&](const shard &s) { return b.number_of(s.where) == pe; }))
-                            used[pe] += (l.part + mask) & ~mask;
+                            used[pe] += (largest + mask) & ~mask;
             }
             for (std::size_t pe = 0; pe < b.pes.size(); pe++)
                 BOOST_REQUIRE_EQUAL(b.used(pe), used[pe]);
@@ -166,6 +239,7 @@ static void check_random_tensors(const std::vector<std::string> &keys, unsigned 
             BOOST_CHECK_EQUAL(b.platform.processors().front()->slice_statistics(pe).largest_free, 1024 * KiB);
     });
     BOOST_CHECK_GT(made, 20u);
+    BOOST_CHECK_GT(of_sizes, 2u);
     BOOST_CHECK_GT(refused, 2u);
     BOOST_CHECK_GT(moved, 5u);
 }

@@ -144,6 +144,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"controller.compaction_budget", {"2 GB/s", {"controller.move=stop"}}},
         {"controller.partition_l1", {"500", {"controller.partition=hbm"}}},
         {"controller.lockstep", {"cube", {}}},
+        {"controller.lockstep_mode", {"common", {"controller.lockstep=cube"}}},
         {"controller.free_list", {"hbm", {}}},
         {"controller.node_latency", {"9 ns", {"controller.free_list=sram"}}},
         {"controller.list_reserve", {"2 MiB", {"controller.free_list=hbm"}}},

@@ -278,8 +278,9 @@ class random_settings {
             stacks.push_back(front + std::string(tla_policy_name(static_cast<tla_policy>(
                                          dice_.between(0, std::uint64_t{TLA_POLICY_COUNT} - 1)))));
         std::vector<std::string> of_hbm = stacks;
-        for (const char *key : {"controller.free_list", "controller.lockstep", "controller.engine",
-                                "controller.engine_nodes", "controller.engine_node_cycles", "controller.compaction"})
+        for (const char *key :
+             {"controller.free_list", "controller.lockstep", "controller.lockstep_mode", "controller.engine",
+              "controller.engine_nodes", "controller.engine_node_cycles", "controller.compaction"})
             leave(key);
         switch (dice_.between(0, 9)) {
         case 0: // lists in memory
@@ -309,6 +310,7 @@ class random_settings {
             break;
         case 3: // one decision for many slices
             set("controller.lockstep", dice_.pick({"cube", "sip"}));
+            maybe("controller.lockstep_mode", names("controller.lockstep_mode"));
             of_hbm = {"first_fit", "first_fit_top"};
             leave("controller.guard");
             if (dice_.one_in(2)) set("controller.move", dice_.pick({"stop", "concurrent"}));

@@ -211,6 +211,7 @@ typedef struct tla_host_parameters {
     uint32_t prefetch;                   /* mmu.prefetch: pages that a page fault brings beside its own, at most 64 */
     uint64_t hbm_reserved, tcm_reserved; /* bytes of a PE's memories that are reserved for messages */
     tla_lockstep_scope lockstep;         /* controller.lockstep: the component that places blocks in the HBM slices */
+    tla_units_mode lockstep_mode;        /* controller.lockstep_mode: of tensors whose creator states no mode */
     uint64_t hbm_slice;                  /* bytes of a PE's slice */
     uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_memory_kind c */
     uint32_t segment_fronts;             /* the memories among `fronts` with segment_cache or segmented */

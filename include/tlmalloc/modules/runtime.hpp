@@ -11,6 +11,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -48,7 +49,9 @@ class runtime {
         bool read_only = false; // PEs may not write it: a store by a virtual address fails with TLA_PERMISSION of the
                                 // MMU
         bool fixed = false;     // its blocks never move: somebody reaches them by physical addresses
-        placing slices = placing::lockstep; // another requires HBM with controller.lockstep: else TLA_UNSUPPORTED
+        // Empty: controller.lockstep_mode. Another than placing::lockstep requires HBM with controller.lockstep: else
+        // TLA_UNSUPPORTED.
+        std::optional<placing> slices{};
     };
 
     // Throws std::bad_alloc without host memory.

@@ -4,6 +4,7 @@
 
 #include "tlmalloc/kernel/tensor_shards.h"
 #include "tlmalloc/modules/systemc.hpp" // for the C++ standard that it requires
+#include "tlmalloc/stack/units.h"
 
 #include <cstdint>
 #include <string>
@@ -25,7 +26,12 @@ enum class spread {
 // The ways in which the owner of slices (controller.lockstep) places the parts of a tensor (units.h): at one offset of
 // all its slices (lockstep), of the slices with a part (range, common), or each part alone (single). Lockstep avoids
 // all that lies in any slice, range and common what lies in theirs. Later blocks avoid a range in every slice.
-enum class placing { lockstep, single, range, common };
+enum class placing {
+    single = TLA_UNITS_SINGLE,
+    lockstep = TLA_UNITS_LOCKSTEP,
+    range = TLA_UNITS_RANGE,
+    common = TLA_UNITS_COMMON
+};
 
 struct tensor {
     std::string name;
@@ -43,7 +49,7 @@ struct tensor {
     shard home{};                       // mmu.eviction, on demand: place of all pages in the host's memory, or 0 bytes
     std::vector<bool> at_home{};        // of each page: its bytes there are valid
     unsigned leaving = 0;               // blocks on their way to another controller
-    placing slices = placing::lockstep;
+    placing slices = placing::lockstep; // in HBM slices with an owner
 };
 
 // A tensor of a plan (plan.h): `nbytes` in every PE's slice, `offset` above the plan's start in that slice.

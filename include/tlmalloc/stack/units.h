@@ -38,7 +38,16 @@ typedef struct tla_units_config {
     uint64_t alignment; /* addresses are multiples of it, and sizes are rounded up to it; a power of two, 0 = 1 */
 } tla_units_config;
 
-typedef enum tla_units_mode { TLA_UNITS_SINGLE, TLA_UNITS_LOCKSTEP, TLA_UNITS_RANGE, TLA_UNITS_COMMON } tla_units_mode;
+typedef enum tla_units_mode {
+    TLA_UNITS_SINGLE,
+    TLA_UNITS_LOCKSTEP,
+    TLA_UNITS_RANGE,
+    TLA_UNITS_COMMON,
+    TLA_UNITS_MODE_COUNT
+} tla_units_mode;
+
+/* "single", "lockstep", "range", "common"; NULL for an unknown value. */
+const char *tla_units_mode_name(tla_units_mode mode);
 
 /* A buffer without its address. */
 typedef struct tla_units_request {

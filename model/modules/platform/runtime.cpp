@@ -58,7 +58,7 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     tla_error why{};
     if (const tla_status status = check_memory(where.memory, &why))
         return tla_error_set(error, status, "tensor %s: %s", name.c_str(), why.text);
-    if (where.slices != placing::lockstep && !in_lockstep(where.memory))
+    if (where.slices.value_or(placing::lockstep) != placing::lockstep && !in_lockstep(where.memory))
         return tla_error_set(error, TLA_UNSUPPORTED,
                              "tensor %s: no owner places blocks for slices: set controller.lockstep, in the HBM",
                              name.c_str());
@@ -66,7 +66,7 @@ tla_status runtime::create_tensor(const std::string &name, std::uint64_t element
     wanted.resize(tla_tensor_split(static_cast<tla_spread>(where.kind), where.pes.data(), where.pes.size(), elements,
                                    element_bytes, wanted.data()));
     tensor wished{name, {}, nbytes, {}, 0, 0, where.kind, 0, {}, where.memory, where.read_only, where.fixed};
-    wished.slices = where.slices;
+    wished.slices = where.slices.value_or(static_cast<placing>(settings_.lockstep_mode));
     return make_tensor(std::move(wished), wanted, made, error);
 }
 
@@ -83,8 +83,9 @@ tla_status runtime::create_tensor(const std::string &name, const tla_matrix_layo
                                      to_string(pe_location{where.sip, cube, pe}).c_str());
     std::vector<shard> wanted(std::size_t{where.cubes} * where.pes);
     wanted.resize(tla_matrix_layout_split(&where, wanted.data()));
-    return make_tensor({name, {}, tla_matrix_layout_bytes(&where), {}, 0, 0, spread::matrix, 0, where}, wanted, made,
-                       error);
+    tensor wished{name, {}, tla_matrix_layout_bytes(&where), {}, 0, 0, spread::matrix, 0, where};
+    wished.slices = static_cast<placing>(settings_.lockstep_mode);
+    return make_tensor(std::move(wished), wanted, made, error);
 }
 
 // Creates addresses, blocks and mappings; all or nothing.

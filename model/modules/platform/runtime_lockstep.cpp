@@ -11,7 +11,7 @@ namespace tlmalloc {
 namespace {
 
 struct decision {
-    std::uint64_t nbytes = 0; // of the largest part: every slice gives as much
+    std::uint64_t nbytes = 0; // of the largest part: every slice gives as much, unless each has a size of its own
     std::vector<std::size_t> parts;
 };
 
@@ -24,8 +24,16 @@ void add(tla_pe_set &pes, const pe_location &pe) {
     pes.cubes[pe.cube] = static_cast<std::uint16_t>(pes.cubes[pe.cube] | 1u << pe.pe);
 }
 
-tla_units_mode mode_of(placing how) {
-    return how == placing::single ? TLA_UNITS_SINGLE : how == placing::range ? TLA_UNITS_RANGE : TLA_UNITS_COMMON;
+// Of a common block whose parts, one in each PE, have different sizes.
+std::vector<std::uint64_t> extents_of(const decision &d, const std::vector<shard> &wanted) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_pe;
+    for (const std::size_t part : d.parts)
+        by_pe[{wanted[part].where.cube, wanted[part].where.pe}] = wanted[part].nbytes;
+    std::vector<std::uint64_t> extents;
+    for (const auto &[pe, nbytes] : by_pe)
+        extents.push_back(nbytes);
+    const bool alike = std::all_of(extents.begin(), extents.end(), [&](std::uint64_t e) { return e == d.nbytes; });
+    return alike ? std::vector<std::uint64_t>{} : extents;
 }
 
 } // namespace
@@ -60,8 +68,10 @@ runtime::addressed_command runtime::owned_slices::to_owner(const pe_location &wh
     command.memory = TLA_HBM;
     command.nbytes = which.nbytes;
     command.of_units = which.how != placing::lockstep;
-    command.units = mode_of(which.how);
+    command.units = static_cast<tla_units_mode>(which.how);
     command.pes = which.pes;
+    command.count = static_cast<std::uint32_t>(which.extents.size());
+    std::copy(which.extents.begin(), which.extents.end(), command.extents);
     return {pa.value, command, where.sip};
 }
 
@@ -101,6 +111,7 @@ std::vector<tla_completion> runtime::owned_slices::allocate(const tensor &t, con
     std::vector<block> made;
     for (const auto &[key, d] : decisions) {
         made.push_back({t.slices, {}, d.nbytes, next_number_++});
+        if (t.slices == placing::common) made.back().extents = extents_of(d, wanted);
         for (const std::size_t part : d.parts)
             add(made.back().pes, wanted[part].where);
         commands.push_back(to_owner(wanted[d.parts.front()].where, TLA_OP_ALLOC, made.back(), correlation_id));

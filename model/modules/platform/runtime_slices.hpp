@@ -34,7 +34,8 @@ class runtime::owned_slices {
         tlmalloc::placing how;
         tla_pe_set pes; // of its slices; lockstep: unused
         std::uint64_t nbytes;
-        std::uint64_t number; // tells blocks at one place apart
+        std::uint64_t number;                    // tells blocks at one place apart
+        std::vector<std::uint64_t> extents = {}; // common: bytes in the slices of pes; none: nbytes in each
     };
     using blocks = std::multimap<place, block>; // at one place only in different slices
     struct part_move {
