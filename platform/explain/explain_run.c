@@ -4,6 +4,7 @@
 #include "cli/config_json.h"
 #include "cli/json_writer.h"
 #include "cli/message.h"
+#include "explain/explain_energy.h"
 #include "explain/explain_repeat.h"
 #include "model/base/phrase.h"
 #include "programs/kernel_file.h"
@@ -193,6 +194,7 @@ static json_t *to_json(const run_explained *e, const run_change *changes_made) {
     }
     json_object_set_new(report, "shares", shares);
     json_object_set_new(report, "changes", changes);
+    if (json_object_get(e->report, "energy")) json_object_set_new(report, "energy", explain_energy_json(e->report));
     return report;
 }
 
@@ -216,6 +218,7 @@ tla_status explain_run(const char *path, const char *kernel, int64_t pe, FILE *t
     if (!status) {
         print_head(table, &explained);
         print_shares(table, &explained);
+        explain_energy_print(table, explained.report);
         print_changes(table, &explained, changes, repeater != NULL);
     }
     json_decref(report);

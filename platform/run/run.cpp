@@ -14,6 +14,7 @@
 #include "events/event_log.hpp"
 #include "events/run_trace.hpp"
 #include "programs/kernel_file.h"
+#include "run/energy_report.hpp"
 #include "run/event_recorder.hpp"
 #include "run/recording.hpp"
 #include "run/run_report.hpp"
@@ -316,6 +317,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     events.end(platform, work);
     const std::vector<std::string> leaks = platform.leaked();
     print_run(output_table(), platform, work, host_seconds() - begin_s);
+    print_energy(output_table(), platform, config);
     warn_of_lost_mappings(stderr, platform);
     bool ok = true;
     if (work.failure().status) {

@@ -2,6 +2,7 @@
 #include "run/run_report.hpp"
 
 #include "cli/config_json.h"
+#include "run/energy_report.hpp"
 #include "run/link_report.hpp"
 #include "run/time_report.hpp"
 #include "tlmalloc/modules/time.hpp"
@@ -229,6 +230,7 @@ json_t *run_json(const npu &platform, const workload &work, const tla_config &co
         json_object_set_new(report, "message_sums", message_sums_json(platform));
         json_object_set_new(report, "message_paths", message_paths_json(platform));
     }
+    if (json_t *const energy = energy_json(platform, config)) json_object_set_new(report, "energy", energy);
     json_object_set_new(report, "links", links_json(platform));
     json_object_set_new(report, "link_kinds", link_kinds_json(platform));
     json_object_set_new(report, "order", order_json(platform));

@@ -1,4 +1,5 @@
 // Laws that hold for every platform: random ones, of all keys and all kernels (random_settings.hpp).
+#include "platform/energy_sums.hpp"
 #include "platform/log_sums.hpp"
 #include "platform/random_settings.hpp"
 #include "platform/trace_sums.hpp"
@@ -271,6 +272,7 @@ struct trial {
                 wave_sums::check_activity(wave, told.told);
             }))
             return law;
+        if (!holds("energies by cause are counts times constants", [&] { energy_sums::check(plain.told); })) return law;
         if (!holds("bytes that DMA moves come to memories", [&] { check_bytes(e, told, logged.log, wave); }))
             return law;
         return "";

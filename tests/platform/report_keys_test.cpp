@@ -131,7 +131,12 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
          found, 1);
     play("explain", {"explain", source + "platform/examples/fragmented.json"}, found);
     const std::string ran = scratch.path("ran.json");
-    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", platform, "--json", ran}).status, 0);
+    const std::vector<std::string> with_energy{
+        "run", platform, "--set", "hbm.timing=hbm4", "--set", "hbm.energy=hbm4_ayna"};
+    play("run", with_energy, found);
+    std::vector<std::string> written = with_energy;
+    written.insert(written.end(), {"--json", ran});
+    BOOST_REQUIRE_EQUAL(run_tlmalloc(written).status, 0);
     play("explain REPORT", {"explain", ran}, found);
     play("explain --request", {"explain", aged, "--request", "1 TiB"}, found);
     play("plan", {"plan", trace, "--method", "best"}, found);

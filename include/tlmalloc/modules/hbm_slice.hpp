@@ -32,6 +32,8 @@ class hbm_slice : public memory_module {
         // bandwidth and turnaround replace burst, pseudo_channel_bandwidth and direction_switch_ps. The pseudo-channels
         // interleave by the profile's burst.
         std::optional<tla_hbm_config> timing{};
+        // Energies of commands of this timing; adds the figure `energy`.
+        std::optional<tla_dram_energy> energy{};
         tla_fault_injection faults{};
         const char *kind = "hbm_slice"; // name in report ids and statistics; the text outlives the module
     };
@@ -79,6 +81,8 @@ class hbm_slice : public memory_module {
     tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
     void report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     void show_rows(std::uint64_t at_ps);
+    void show_energy(std::uint64_t at_ps);
+    tla_dram_activity activity_at(std::uint64_t at_ps) const;
 
     const config config_;
     // Exactly one of the two exists.
@@ -100,7 +104,8 @@ class hbm_slice : public memory_module {
     figure row_hits_{*this, "row_hits", 64, has_banks()}, row_misses_{*this, "row_misses", 64, has_banks()},
         row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()},
         activates_{*this, "activates", 64, has_banks()}, read_commands_{*this, "read_commands", 64, has_banks()},
-        write_commands_{*this, "write_commands", 64, has_banks()};
+        write_commands_{*this, "write_commands", 64, has_banks()},
+        energy_{*this, "energy", 64, has_banks() && config_.energy};
 };
 
 } // namespace tlmalloc

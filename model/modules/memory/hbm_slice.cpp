@@ -20,6 +20,8 @@ hbm_slice::hbm_slice(sc_core::sc_module_name name, const config &settings)
       config_(settings), group_resource_(shared_resource::kind::memory, this->name()) {
     faults_.plan = settings.faults;
     make_channels();
+    if (settings.energy && (!has_banks() || settings.energy->burst_bytes != settings.timing->burst_bytes))
+        refuse_config("energy must be for a timing with banks, and for its bursts");
     for (std::uint32_t i = 0; banks_ && i < tla_banked_channels_groups(banks_.get()); i++)
         groups_.push_back({this, i, UINT64_MAX});
 }
@@ -197,6 +199,7 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
         },
         this);
     if (row_hits_.is_watched()) show_rows(at_ps);
+    if (energy_.is_watched()) show_energy(at_ps);
     schedule(number);
 }
 
@@ -244,6 +247,15 @@ void hbm_slice::show_rows(std::uint64_t at_ps) {
     shown_ = now;
 }
 
+// In pJ, of which 1 in a ns is 1 mW.
+void hbm_slice::show_energy(std::uint64_t at_ps) {
+    constexpr std::uint64_t fj_per_pj = 1000;
+    const tla_dram_activity so_far = activity_at(at_ps);
+    tla_dram_energy_sum sum{};
+    if (!tla_dram_energy_add_up(&*config_.energy, &*config_.timing, &so_far, &sum, nullptr))
+        energy_.set(at_ps, sum.total_fj / fj_per_pj);
+}
+
 std::uint64_t hbm_slice::word_ps(bool write) const {
     return banks_ ? tla_banked_channels_latency_ps(banks_.get(), write ? TLA_HBM_WRITE : TLA_HBM_READ) : burst_ps_;
 }
@@ -280,11 +292,13 @@ hbm_slice::statistics hbm_slice::get_statistics() const {
 
 tla_dram_activity hbm_slice::activity() const {
     time_queue::catch_up_all();
+    return banks_ ? activity_at(time_queue::of_simulation().now_ps()) : tla_dram_activity{};
+}
+
+tla_dram_activity hbm_slice::activity_at(std::uint64_t at_ps) const {
     tla_dram_activity result{};
-    if (!banks_) return result;
-    const std::uint64_t now_ps = time_queue::of_simulation().now_ps();
-    result.stats = tla_banked_channels_stats_at(banks_.get(), now_ps, &result.open_time);
-    result.pseudo_channel_ps = now_ps * config_.pseudo_channels;
+    result.stats = tla_banked_channels_stats_at(banks_.get(), at_ps, &result.open_time);
+    result.pseudo_channel_ps = at_ps * config_.pseudo_channels;
     return result;
 }
 

@@ -166,6 +166,7 @@ command_processor::config m_cpu_config(const tla_config &c, unsigned sip, unsign
 hbm_slice::config slice_config(const tla_config &c, const pe_location &where) {
     hbm_slice::config result(c.hbm);
     if (c.hbm_timing.has_profile) result.timing = c.hbm_timing.profile;
+    if (c.hbm_energy.has_profile) result.energy = c.hbm_energy.profile;
     result.faults = faults_of(c, where);
     return result;
 }

@@ -1,0 +1,100 @@
+// The energy of a run by cause: it is counts times constants, each cause appears where it must, and observers change
+// nothing.
+#include "platform/energy_sums.hpp"
+
+#include <map>
+
+using energy_sums::causes_of;
+
+namespace {
+
+const std::string npu_small = TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml";
+
+using settings = std::vector<std::string>;
+
+report run_with_energy(const std::string &kernel, const settings &keys, const settings &more = {}) {
+    settings words{"--kernel", kernel, "--set", "hbm.timing=hbm4", "--set", "hbm.energy=hbm4_ayna"};
+    for (const std::string &key : keys)
+        words.insert(words.end(), {"--set", key});
+    words.insert(words.end(), more.begin(), more.end());
+    report result = run(npu_small, words);
+    BOOST_REQUIRE_MESSAGE(result.run.status == 0, result.run.err);
+    return result;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(energy_is_the_counts_of_the_slices_times_constants) {
+    for (const char *kernel : {"gemm", "dma_read", "ring", "transpose"}) {
+        BOOST_TEST_CONTEXT(kernel) {
+            const report r = run_with_energy(kernel, {});
+            BOOST_REQUIRE(r.list("energy"));
+            energy_sums::check(r);
+            const json_t *const part = json_array_get(json_object_get(r.list("energy"), "parts"), 0);
+            BOOST_CHECK_EQUAL(text_of(part, "part"), "hbm");
+            BOOST_CHECK_EQUAL(text_of(part, "profile"), "hbm4_ayna");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_cause_appears_where_it_must_and_nowhere_else) {
+    const auto causes = [](const std::string &kernel, const settings &keys) {
+        return causes_of(run_with_energy(kernel, keys).list("energy"));
+    };
+    const auto plain = causes("gemm", {});
+    for (const char *some : {"loads", "stores", "host", "background"})
+        BOOST_CHECK_GT(plain.at(some), 0);
+    for (const char *none : {"walks", "allocator", "mapping", "moves", "messages", "links"})
+        BOOST_CHECK_EQUAL(plain.at(none), 0);
+    const auto walks = causes("gemm", {"mmu.walk=memory", "mmu.page_size=4 KiB"});
+    BOOST_CHECK_GT(walks.at("walks"), 0);
+    BOOST_CHECK_GT(walks.at("mapping"), 0);
+    BOOST_CHECK_GT(causes("gemm", {"controller.free_list=hbm"}).at("allocator"), 0);
+    BOOST_CHECK_GT(causes("ring", {"messages.memory=hbm"}).at("messages"), 0);
+    BOOST_CHECK_GT(causes("gemm", {"host_memory.capacity=64 MiB", "mmu.unmapped=demand", "mmu.eviction=clock",
+                                   "mmu.page_size=4 KiB", "hbm.capacity_per_cube=64 KiB"})
+                       .at("moves"),
+                   0);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_without_an_energy_profile_reports_no_energy) {
+    const report r = run(npu_small, {"--kernel", "dma_read", "--set", "hbm.timing=hbm4"});
+    BOOST_CHECK(!r.list("energy"));
+    BOOST_CHECK(!contains(r.run.out, "uJ"));
+}
+
+BOOST_AUTO_TEST_CASE(observers_change_no_energy) {
+    scratch_directory scratch;
+    const settings keys{"mmu.walk=memory", "controller.free_list=hbm"};
+    const report alone = run_with_energy("gemm", keys),
+                 watched = run_with_energy("gemm", keys,
+                                           {"--vcd", scratch.path("a.vcd"), "--events", scratch.path("events"),
+                                            "--trace", scratch.path("trace.json")});
+    BOOST_CHECK(json_equal(alone.list("energy"), watched.list("energy")));
+    BOOST_CHECK_EQUAL(alone.number("sim_time_ps"), watched.number("sim_time_ps"));
+}
+
+BOOST_AUTO_TEST_CASE(explain_shows_the_causes_beside_the_time) {
+    scratch_directory scratch;
+    const std::string file = scratch.path("report.json"), explained = scratch.path("explained.json");
+    const command_result told = run_tlmalloc({"run", npu_small, "--kernel", "dma_read", "--set", "hbm.timing=hbm4",
+                                              "--set", "hbm.energy=hbm4_ayna", "--json", file});
+    BOOST_REQUIRE_MESSAGE(told.status == 0, told.err);
+    BOOST_CHECK_MESSAGE(contains(told.out, "HBM: ") && contains(told.out, "hbm4_ayna"), told.out);
+    const command_result result = run_tlmalloc({"explain", file, "--json", explained});
+    BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
+    BOOST_CHECK_MESSAGE(contains(result.out, "energy of the whole run"), result.out);
+    const std::unique_ptr<json_t, void (*)(json_t *)> json(json_load_file(explained.c_str(), 0, nullptr), json_decref);
+    const std::unique_ptr<json_t, void (*)(json_t *)> report(json_load_file(file.c_str(), 0, nullptr), json_decref);
+    const auto causes = causes_of(json_object_get(report.get(), "energy"));
+    std::int64_t before = INT64_MAX, sum = 0;
+    std::size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(json.get(), "energy"), i, row) {
+        BOOST_CHECK_LE(number(row, "fj"), before);
+        BOOST_CHECK_EQUAL(causes.at(text_of(row, "cause")), number(row, "fj"));
+        before = number(row, "fj");
+        sum += before;
+    }
+    BOOST_CHECK_EQUAL(sum, number(json_object_get(report.get(), "energy"), "total_fj"));
+}
