@@ -42,10 +42,9 @@ tla_status tla_fabric_create(const tla_fabric_node *nodes, uint32_t node_count, 
         return TLA_NO_HOST_MEMORY;
     }
     if (link_count) memcpy(fabric->links, links, link_count * sizeof *links);
-    for (uint32_t i = 0; i < node_count; i++) {
+    for (uint32_t i = 0; i < node_count; i++)
         fabric->nodes[i].node = nodes[i];
-        fabric->collects |= nodes[i].store_and_forward;
-    }
+    tla_fabric_set_transport(fabric, TLA_TRANSPORT_PER_FLIT);
     if (tla_routes_create(nodes, node_count, fabric->links, fabric->link_count, &fabric->routes)) {
         tla_fabric_destroy(fabric);
         return TLA_NO_HOST_MEMORY;
@@ -66,6 +65,23 @@ void tla_fabric_destroy(tla_fabric *fabric) {
 
 void tla_fabric_set_host(tla_fabric *fabric, const tla_fabric_host *host) {
     fabric->host = *host;
+}
+
+const char *tla_transport_name(tla_transport transport) {
+    static const char *const names[] = {"per_flit", "once"};
+    return (unsigned)transport < TLA_TRANSPORT_COUNT ? names[transport] : NULL;
+}
+
+void tla_fabric_set_transport(tla_fabric *fabric, tla_transport transport) {
+    fabric->transport = transport;
+    fabric->collects = false;
+    for (uint32_t i = 0; i < fabric->node_count; i++)
+        fabric->collects |= transport == TLA_TRANSPORT_PER_FLIT && fabric->nodes[i].node.store_and_forward;
+}
+
+uint64_t fabric_drain_ps(const tla_fabric *fabric, const tla_way *way, bool request, uint64_t nbytes) {
+    if (fabric->transport != TLA_TRANSPORT_ONCE) return 0;
+    return tla_transfer_ps(nbytes, request ? way->narrowest : way->narrowest_back);
 }
 
 /* ---- paths ---- */
@@ -124,6 +140,12 @@ tla_status tla_fabric_alone(tla_fabric *fabric, uint32_t from, uint32_t to, uint
     if (status != TLA_OK) return status;
     *duration_ps = 0;
     if (from == to) return TLA_OK;
+    if (fabric->transport == TLA_TRANSPORT_ONCE) {
+        uint32_t links;
+        tla_fabric_path(fabric, from, to, duration_ps, &links); /* found above */
+        *duration_ps = add_saturated(*duration_ps, fabric_drain_ps(fabric, way, true, nbytes));
+        return TLA_OK;
+    }
     train t = past_node(&fabric->nodes[from].node, false, (train){0});
     for (uint32_t i = 0; i < way->links; i++) {
         const tla_fabric_link *link = &fabric->links[way->link[i]];

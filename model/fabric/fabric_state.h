@@ -99,7 +99,8 @@ struct tla_fabric {
     link_state *states;
     node_state *nodes;
     tla_routes *routes;
-    bool collects;      /* some node stores and forwards */
+    bool collects; /* some node stores and forwards, and the transport is per_flit */
+    tla_transport transport;
     uint64_t transfers; /* so many have been numbered, from 1 on */
     tla_fabric_host host;
     tla_fabric_watch watch;
@@ -109,6 +110,9 @@ struct tla_fabric {
 };
 
 void fabric_destroy_messages(tla_fabric *fabric);
+
+/* The time for which the end of a path holds data before they are complete, if the transport is once; else 0. */
+uint64_t fabric_drain_ps(const tla_fabric *fabric, const tla_way *way, bool request, uint64_t nbytes);
 
 /* Checks that there are ways there and back, and finds or makes what an access belongs to. */
 tla_status fabric_join(tla_fabric *fabric, tla_fabric_access *access);

@@ -1,4 +1,4 @@
-/* Messages flit by flit, in the order in which they arrive at nodes. */
+/* Messages flit by flit, or as one item each, in the order in which they arrive at nodes. */
 #include "base/saturate.h"
 #include "fabric/fabric_state.h"
 
@@ -66,6 +66,10 @@ static message *new_message(tla_fabric *fabric, uint64_t nbytes) {
     message *const m = fabric->free_messages;
     fabric->free_messages = m->next;
     *m = (message){.fabric = fabric, .nbytes = nbytes};
+    if (fabric->transport == TLA_TRANSPORT_ONCE) {
+        m->first = (tla_flit){.of = m, .number = m->flits_left++};
+        return m;
+    }
     uint64_t left = nbytes;
     for (tla_flit *f = &m->first;;) {
         *f = (tla_flit){
@@ -120,7 +124,7 @@ static void end_message(tla_fabric *fabric, message *m) {
 static void end_flit(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
     drop_flit(fabric, f);
-    m->at_ps = later(m->at_ps, at_ps);
+    m->at_ps = later(m->at_ps, add_saturated(at_ps, fabric_drain_ps(fabric, m->way, m->request, m->nbytes)));
     if (--m->flits_left == 0) end_message(fabric, m);
 }
 
@@ -146,10 +150,12 @@ static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     }
     const uint32_t number = links[f->hop++];
     const tla_fabric_link *link = &fabric->links[number];
-    const uint64_t duration_ps = tla_transfer_ps(f->nbytes, link->bandwidth_bytes_per_s);
+    const bool once = fabric->transport == TLA_TRANSPORT_ONCE;
+    const uint64_t nbytes = once ? m->nbytes : f->nbytes;
+    const uint64_t duration_ps = tla_transfer_ps(nbytes, link->bandwidth_bytes_per_s);
     const uint64_t start_ps = tla_timeline_serve(&fabric->states[number].timeline, at_ps, duration_ps);
-    fabric_note_load(fabric, number, &(carriage){m->transfer, f->nbytes, at_ps, start_ps, duration_ps, f->number == 0});
-    at_ps = add_saturated(add_saturated(start_ps, duration_ps), link->latency_ps);
+    fabric_note_load(fabric, number, &(carriage){m->transfer, nbytes, at_ps, start_ps, duration_ps, f->number == 0});
+    at_ps = add_saturated(add_saturated(start_ps, once ? 0 : duration_ps), link->latency_ps);
     f->node = link->to;
     if (is_at_end(f) && fabric->nodes[f->node].node.overhead_ps == 0)
         end_flit(fabric, f, at_ps);

@@ -236,6 +236,14 @@ static bool leads_back(const tla_routes *routes, const uint32_t *next, uint32_t 
     return true;
 }
 
+static uint64_t narrowest_of(const tla_routes *routes, const uint32_t *links, uint32_t count) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        if (routes->links[links[i]].bandwidth_bytes_per_s < least)
+            least = routes->links[links[i]].bandwidth_bytes_per_s;
+    return least;
+}
+
 static tla_status make_way(tla_routes *routes, uint32_t from, uint32_t to, tla_way **made) {
     const uint32_t *there, *back = NULL;
     tla_status status = tla_routes_to(routes, from, to, &there);
@@ -245,13 +253,15 @@ static tla_status make_way(tla_routes *routes, uint32_t from, uint32_t to, tla_w
     const uint32_t count_back = back ? follow(routes, back, to, from, NULL) : count;
     tla_way *way = *made = malloc(sizeof *way + ((size_t)count + count_back) * sizeof way->link[0]);
     if (!way) return TLA_NO_HOST_MEMORY;
-    *way = (tla_way){from, to, count, count_back};
+    *way = (tla_way){.from = from, .to = to, .links = count, .links_back = count_back};
     follow(routes, there, from, to, way->link);
     if (back)
         follow(routes, back, to, from, way->link + count);
     else
         for (uint32_t i = 0; i < count; i++)
             way->link[count + i] = routes->twins[way->link[count - 1 - i]];
+    way->narrowest = narrowest_of(routes, way->link, count);
+    way->narrowest_back = narrowest_of(routes, tla_way_back(way), count_back);
     return TLA_OK;
 }
 

@@ -18,8 +18,9 @@ tla_status tla_routes_to(tla_routes *routes, uint32_t from, uint32_t to, const u
 /* The way from one node to another, and that of answers. */
 typedef struct tla_way {
     uint32_t from, to;
-    uint32_t links, links_back; /* how many */
-    uint32_t link[];            /* those there, then those back */
+    uint32_t links, links_back;         /* how many */
+    uint64_t narrowest, narrowest_back; /* the least bandwidth of them; UINT64_MAX without links */
+    uint32_t link[];                    /* those there, then those back */
 } tla_way;
 
 static inline const uint32_t *tla_way_back(const tla_way *way) {

@@ -1,5 +1,5 @@
 // Transactions in order of arrival: by hand, and against a reference that moves every flit for itself.
-#include "plain_fabric.hpp"
+#include "plain_once.hpp"
 #include "tlmalloc/base/event_queue.h"
 
 #include <boost/test/unit_test.hpp>
@@ -280,17 +280,15 @@ static void check_loads(unsigned seed, const plain::fabric &expected, const driv
     }
 }
 
-// Random graphs, transactions and times: to the picosecond what the reference says.
-BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
-    std::uint64_t flows_seen = 0;
-    for (unsigned seed = 1; seed <= 1000; seed++) {
+// A random graph, with transactions at random times.
+struct random_case {
+    explicit random_case(unsigned seed) {
         std::mt19937_64 random(seed);
         const auto pick = [&](std::uint64_t n) { return random() % n; };
-        const std::uint64_t flit = std::uint64_t{64} << pick(3);
-        std::vector<tla_fabric_node> nodes(3 + pick(14));
+        flit = std::uint32_t{64} << pick(3);
+        nodes.resize(3 + pick(14));
         for (tla_fabric_node &n : nodes)
             n = {pick(3) ? pick(10'000) : 0, pick(6) == 0, static_cast<std::uint32_t>(pick(3))};
-        std::vector<tla_fabric_link> links;
         const auto both = [&](std::uint64_t a, std::uint64_t b) {
             tla_fabric_link l{static_cast<std::uint32_t>(a),
                               static_cast<std::uint32_t>(b),
@@ -307,7 +305,7 @@ BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
         for (std::uint64_t i = 0; i < nodes.size() / 2; i++)
             both(pick(nodes.size()), pick(nodes.size()));
         const std::size_t counts[] = {1, 2, 8, 30};
-        std::vector<plain::flow> flows(counts[pick(4)]);
+        flows.resize(counts[pick(4)]);
         for (plain::flow &f : flows) {
             f.from = static_cast<std::uint32_t>(pick(nodes.size()));
             do
@@ -321,14 +319,66 @@ BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
                 at += pick(2000);
             }
         }
-        plain::fabric expected(nodes, links, static_cast<std::uint32_t>(flit));
-        driver d(nodes, links, static_cast<std::uint32_t>(flit));
-        const auto want = expected.run(flows), got = d.run(flows);
-        for (std::size_t i = 0; i < flows.size(); i++)
-            BOOST_REQUIRE_MESSAGE(got[i] == want[i], "seed " << seed << ": flow " << i << " ends at " << got[i]
-                                                             << " ps, expected " << want[i]);
-        check_loads(seed, expected, d, links.size());
-        flows_seen += flows.size();
     }
-    BOOST_TEST_MESSAGE(flows_seen << " flows");
+
+    std::uint32_t flit;
+    std::vector<tla_fabric_node> nodes;
+    std::vector<tla_fabric_link> links;
+    std::vector<plain::flow> flows;
+};
+
+static void check_ends(unsigned seed, const std::vector<std::uint64_t> &got, const std::vector<std::uint64_t> &want) {
+    for (std::size_t i = 0; i < want.size(); i++)
+        BOOST_REQUIRE_MESSAGE(got[i] == want[i], "seed " << seed << ": flow " << i << " ends at " << got[i]
+                                                         << " ps, expected " << want[i]);
+}
+
+// To the picosecond.
+BOOST_AUTO_TEST_CASE(random_flows_end_when_the_reference_says) {
+    for (unsigned seed = 1; seed <= 1000; seed++) {
+        const random_case c(seed);
+        plain::fabric expected(c.nodes, c.links, c.flit);
+        driver d(c.nodes, c.links, c.flit);
+        check_ends(seed, d.run(c.flows), expected.run(c.flows));
+        check_loads(seed, expected, d, c.links.size());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(data_that_occupy_links_once_end_when_their_own_reference_says) {
+    for (unsigned seed = 1; seed <= 1000; seed++) {
+        const random_case c(seed);
+        plain::once expected(c.nodes, c.links);
+        driver d(c.nodes, c.links, c.flit);
+        tla_fabric_set_transport(d.fabric.get(), TLA_TRANSPORT_ONCE);
+        check_ends(seed, d.run(c.flows), expected.run(c.flows));
+        for (std::uint32_t i = 0; i < c.links.size(); i++)
+            BOOST_REQUIRE_EQUAL(tla_fabric_link_load(d.fabric.get(), i).busy_ps, expected.busy_ps[i]);
+    }
+}
+
+// An access has at most the latency of its path and its bytes on the narrowest link, whatever it is cut into.
+BOOST_AUTO_TEST_CASE(data_that_are_alone_pay_the_narrowest_link_of_their_path_once) {
+    std::vector<tla_fabric_link> links = local_links;
+    links[2].bandwidth_bytes_per_s = 64 * GB;
+    for (const unsigned count : {1u, 64u}) {
+        driver d({{0, false}, {2000, true}, {0, false}}, links,
+                 256); // a node that stores and forwards does not collect
+        tla_fabric_set_transport(d.fabric.get(), TLA_TRANSPORT_ONCE);
+        std::uint64_t alone_ps = 0;
+        BOOST_REQUIRE_EQUAL(tla_fabric_alone(d.fabric.get(), 0, 2, count * 256, &alone_ps), TLA_OK);
+        BOOST_CHECK_EQUAL(alone_ps, 2000u + count * 4000);
+        BOOST_CHECK_EQUAL(d.run({stream(0, 2, true, count, 0)}).front(), alone_ps + 2000); // and the acknowledgement
+    }
+    // KernBench's 128 and 256 B in the own cube: n / 256 + 4 with two routers.
+    const std::vector<tla_fabric_node> two_routers = {{0, false}, {2000, false}, {2000, false}, {0, false}};
+    const std::vector<tla_fabric_link> between = {{0, 1, 0, 256 * GB, 0}, {1, 0, 0, 256 * GB, 0},
+                                                  {1, 2, 0, 256 * GB, 0}, {2, 1, 0, 256 * GB, 0},
+                                                  {2, 3, 0, 256 * GB, 0}, {3, 2, 0, 256 * GB, 0}};
+    driver d(two_routers, between, 256);
+    tla_fabric_set_transport(d.fabric.get(), TLA_TRANSPORT_ONCE);
+    std::uint64_t half_ps = 0, full_ps = 0;
+    tla_fabric_alone(d.fabric.get(), 0, 3, 128, &half_ps);
+    tla_fabric_alone(d.fabric.get(), 0, 3, 256, &full_ps);
+    BOOST_CHECK_EQUAL(half_ps, 4500u);
+    BOOST_CHECK_EQUAL(full_ps, 5000u);
 }

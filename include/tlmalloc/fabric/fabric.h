@@ -88,6 +88,22 @@ tla_status tla_fabric_create(const tla_fabric_node *nodes, uint32_t node_count, 
                              size_t link_count, uint32_t flit, tla_fabric **fabric);
 void tla_fabric_destroy(tla_fabric *fabric);
 
+/* How data occupy links. */
+typedef enum tla_transport {
+    TLA_TRANSPORT_PER_FLIT, /* as above */
+    TLA_TRANSPORT_ONCE      /* The data of an access are one item. The item waits until a link is free, occupies the
+                               link for bytes / bandwidth, and is at the next node after the latency alone. The end of
+                               the path holds it for bytes / the least bandwidth of the path, once, before it is
+                               complete. No node collects. (KernBench V3 and V4: commits d75da43, 90874ab.) */
+} tla_transport;
+enum { TLA_TRANSPORT_COUNT = TLA_TRANSPORT_ONCE + 1 };
+
+/* Returns "per_flit" or "once"; NULL for an unknown transport. */
+const char *tla_transport_name(tla_transport transport);
+
+/* Replaces the transport, which is per_flit at first. Call it before the first message. */
+void tla_fabric_set_transport(tla_fabric *fabric, tla_transport transport);
+
 /* Finds the path between two nodes. It has the least routing, then the least latency, then the fewest links. At the
  * first node where two such paths diverge, it uses the link of the lowest number: the result is deterministic. Answers
  * return on the path of their requests: the n-th link from b to a replaces the n-th from a to b. If such a link is
