@@ -54,14 +54,14 @@ class heaps_run : public experiment_run {
 experiment_workload transformer() {
     return {"transformer_block",
             transformer_run::with_those_of_the_kernel({{"trace", TLA_VALUE_TEXT}, {"aged", TLA_VALUE_BOOLEAN}}),
-            {"kernel", "alloc_and_map", "pieces", "row_hits", "tlb_misses"},
+            {"kernel", "alloc_and_map", "pieces", "row_hits", "tlb_misses", "energy"},
             false,
             [](const char *name, const tla_config &config,
                const experiment_parameters &p) -> std::unique_ptr<experiment_run> {
                 return std::make_unique<transformer_run>(name, config, p, p.at("aged") ? slices::aged : slices::fresh);
             },
             transformer_run::check,
-            {"us", "%", "a tensor", "% of bursts", "misses"}};
+            {"us", "%", "a tensor", "% of bursts", "misses", "uJ"}};
 }
 
 experiment_workload transformer_heaps() {

@@ -1,6 +1,8 @@
 // A run of the kernel transformer_block on a platform whose slices are fresh or used.
 #include "experiments/transformer_run.hpp"
 
+#include "run/energy_report.hpp"
+
 #include <limits>
 
 namespace tlmalloc {
@@ -20,7 +22,7 @@ static tla_status choose(const experiment_parameters &p, tl_workload &size, tla_
 
 transformer_run::transformer_run(const char *name, const tla_config &config, const experiment_parameters &p,
                                  slices before)
-    : platform_run(name, config, {&kernel().run, 1}) {
+    : platform_run(name, config, {&kernel().run, 1}), config_(config) {
     choice_.kernel = &kernel();
     choice_.title = kernel().name;
     tl_workload size =
@@ -62,7 +64,7 @@ void transformer_run::measure() {
     for (const workload::tensor_report &t : work_->tensors())
         pieces += static_cast<double>(t.pieces) / static_cast<double>(work_->tensors().size());
     results_ = {static_cast<double>(path.kernel_ps) / 1e6, 100 * path.alloc_and_map(), pieces, row_hits(),
-                tlb_misses()};
+                tlb_misses(), energy_uj(platform_, config_)};
 }
 
 // In percent of the bursts; NaN where the memory has no banks.

@@ -12,7 +12,7 @@ enum class slices { fresh, aged, compacted };
 
 class transformer_run : public platform_run {
   public:
-    enum { KERNEL_US, ALLOC_AND_MAP, PIECES, ROW_HITS, TLB_MISSES }; // figures
+    enum { KERNEL_US, ALLOC_AND_MAP, PIECES, ROW_HITS, TLB_MISSES, ENERGY_UJ }; // figures
 
     transformer_run(const char *name, const tla_config &config, const experiment_parameters &p, slices before);
 
@@ -32,6 +32,7 @@ class transformer_run : public platform_run {
     double row_hits() const;
     double tlb_misses() const;
 
+    const tla_config config_;
     kernel_choice choice_;
 };
 

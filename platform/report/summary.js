@@ -19,6 +19,7 @@ function figuresOfRun(report) {
     ["range hits", "range_hits", rangeHitsOf(report.mmus)],
     ["faults", "faults", sumOf(report.mmus, "faults")],
     ["leaks", "leaks", report.leaks],
+    ...figuresOfEnergy(report.energy),
   ];
 }
 
@@ -34,6 +35,16 @@ function figuresOfMoves(controllers) {
     ["blocks that have moved", "moved_blocks", sumOf(controllers, "moved_blocks")],
     ["bytes that have moved", "moved_bytes", sumOf(controllers, "moved_bytes")],
     ["stops for moves, all controllers", "stop_ps", sumOf(ones, "stop_ps")],
+  ];
+}
+
+// The whole energy, and its three largest causes.
+function figuresOfEnergy(energy) {
+  if (!energy || energy.total_fj === 0) return [];
+  const causes = Object.entries(energy.by_cause_fj).filter(([, fj]) => fj > 0).sort((a, b) => b[1] - a[1]);
+  return [
+    ["energy", "total_fj", energy.total_fj],
+    ...causes.slice(0, 3).map(([cause, fj]) => ["energy: " + cause, cause + "_pct", 100 * fj / energy.total_fj]),
   ];
 }
 

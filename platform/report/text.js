@@ -57,6 +57,16 @@ function bytesRangeText(least, most) {
   return bytesText(most) + ", " + bytesText(most - least) + " less";
 }
 
+function energyText(fj) {
+  const units = ["fJ", "pJ", "nJ", "\u00b5J", "mJ", "J"];
+  let unit = 0;
+  while (fj >= 1000 && unit + 1 < units.length) {
+    fj /= 1000;
+    unit++;
+  }
+  return digits(fj, 3) + " " + units[unit];
+}
+
 function addressText(address) {
   return "0x" + address.toString(16);
 }
@@ -83,6 +93,7 @@ function figureWords(key, value) {
   if (typeof value !== "number") return figureText(key, value);
   if (isTime(key)) return timeText(value);
   if (key.endsWith("bytes")) return bytesText(value);
+  if (key.endsWith("_fj")) return energyText(value);
   if (key.endsWith("_pct")) return digits(value, 2) + " %";
   if (!Number.isInteger(value)) return String(Number(value.toPrecision(5)));
   return figureText(key, value);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -105,6 +107,12 @@ void print_energy(std::FILE *out, const npu &platform, const tla_config &config)
                      100 * share(e.by_cause_fj[order[i]], e));
     std::fprintf(out, " (%s; %.1f %% rest on assumptions)\n", config.hbm_energy.name,
                  100 * share(e.by_standing_fj[TLA_ENERGY_ASSUMED], e));
+}
+
+double energy_uj(const npu &platform, const tla_config &config) {
+    const std::unique_ptr<json_t, decltype(&json_decref)> json(energy_json(platform, config), json_decref);
+    return json ? json_number_value(json_object_get(json.get(), "total_fj")) * 1e-9
+                : std::numeric_limits<double>::quiet_NaN();
 }
 
 } // namespace tlmalloc

@@ -16,5 +16,8 @@ json_t *energy_json(const npu &platform, const tla_config &config);
 // Prints the total, and the causes with the largest first; nothing if the configuration names no energy profile.
 void print_energy(std::FILE *out, const npu &platform, const tla_config &config);
 
+// The total; NaN if the configuration names no energy profile.
+double energy_uj(const npu &platform, const tla_config &config);
+
 } // namespace tlmalloc
 #endif

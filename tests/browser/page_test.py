@@ -76,11 +76,15 @@ return new Promise((done) => setTimeout(() => done([...document.querySelectorAll
 
 
 def figures_are_those_of_the_report(browser, folder):
-    path = run(folder, "report", "--set", "hbm.timing=hbm3")
+    path = run(folder, "report", "--set", "hbm.timing=hbm3", "--set", "hbm.energy=hbm3_ayna")
     report = load(path)
     browser.open(page_of(folder, path))
     for key in ("sim_time_ps", "leaks"):
         equal(browser.value("document.querySelector('#summary b[data-key=%s]').dataset.value" % key), str(report[key]))
+    energy, shown = report["energy"], "document.querySelector('#summary b[data-key=%s]').dataset.value"
+    equal(browser.value(shown % "total_fj"), str(energy["total_fj"]))
+    share = float(browser.value(shown % "background_pct"))
+    equal(round(share, 9), round(100 * energy["by_cause_fj"]["background"] / energy["total_fj"], 9))
     tables = {table["path"]: table["rows"] for table in browser.run(READ_TABLES)}
     compared = 0
     for name in ("kernels", "tensors", "controllers", "mmus", "slices", "tcms", "links", "link_kinds", "elements"):

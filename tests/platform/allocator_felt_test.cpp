@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(const std::string &file) {
     BOOST_REQUIRE(report);
     json_t *rows = json_object_get(json_array_get(json_object_get(report, "experiments"), 0), "rows"), *row;
     std::vector<std::string> lines;
-    const std::size_t figures = 5, count = json_array_size(rows) / figures;
+    const std::size_t figures = 6, count = json_array_size(rows) / figures;
     std::size_t i;
     json_array_foreach(rows, i, row) {
         if (i < count) lines.push_back(std::string("| ") + json_string_value(json_object_get(row, "label")) + " |");
