@@ -144,6 +144,10 @@ enum { CACHING = 1 << TLA_FRONT_CACHING_POOL, SEGMENTS = 1 << TLA_FRONT_SEGMENT_
 enum { GROWING = 1 << TLA_FRONT_GROWING_POOL, SLOTS = 1 << TLA_FRONT_SLOT_POOL };
 enum { REGIONS = 1 << TLA_FRONT_LINEAR_REGIONS | 1 << TLA_FRONT_INTERLEAVING_REGIONS };
 
+static bool pins_chunks(const tla_config *c) {
+    return has_front(c, UINT32_C(1) << TLA_FRONT_LAZY);
+}
+
 static bool looks_up_classes(const tla_config *c) {
     return has_front(c, CACHING | SEGMENTS | REGIONS);
 }
@@ -392,6 +396,7 @@ const tla_key_condition tla_key_conditions[] = {
     FRONT_ROWS(m_cpu),
     FRONT_ROWS(host),
     {"controller.m_cpu_front.segment", never_in_a_run, {KERNEL}, "a program of your own with tensors in that memory"},
+    {"controller.pin_wait", pins_chunks, POLICIES, "lazy"},
     {"controller.engine_node_cycles", is_rtl, {"controller.engine"}, "rtl"},
     {"controller.firmware.", is_firmware, {"controller.engine"}, "firmware"},
     {"controller.cost.fixed", has_receipts, {"controller.engine"}, "model"},

@@ -179,6 +179,11 @@ const tla_schema_key tla_platform_keys[] = {
           CHOICE_SIZES, "64 KiB", "16 KiB", "64 KiB", "125 ns"),
     FRONT(host_front, TLA_HOST_MEMORY, TLA_HOST_MEMORY_BYTES, "tlmalloc's choice: as the HBM", "20 MiB", "2 MiB",
           "64 MiB", "LMCache", "1 GiB", "64 MiB", "1 GiB", "500 us"),
+    {TIME(controller.pin_wait, controller.pin_wait_ps, 1000 * S), "tlmalloc's choice; LMCache of 2026 paces pins",
+     "0 ns",
+     "lazy: a chunk is pinned once no access to its memory is in flight at its controller, but waits so long at most; "
+     "0 "
+     "ns: it does not wait"},
     {NAMED(controller.engine, controller.engine, tla_engine_kind), CHOICE, "model",
      "source of a command's duration. model: the prices below. rtl: the engine of model/rtl for the memory's policy, "
      "clocked for every command, with its cycles at controller.cost.clock; requires a build with Verilator, and "

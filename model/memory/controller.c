@@ -105,6 +105,7 @@ tla_status tla_controller_create(const tla_controller_config *config, tla_contro
     c->config = *config;
     c->faults.plan = config->faults;
     c->first = TLA_HBM;
+    tla_controller_pace_anew(c);
     for (int i = TLA_MEMORY_KIND_COUNT - 1; i >= 0; i--)
         if (tla_controller_has(config, i)) c->first = (tla_memory_kind)i;
     if (tla_pe_memory_create(&config->memory, &trial)) return TLA_OK; /* every command reports it */
@@ -128,6 +129,8 @@ static void drop_memories(tla_controller *c) {
 void tla_controller_destroy(tla_controller *c) {
     if (!c) return;
     drop_memories(c);
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT; i++)
+        tla_submissions_clear(&c->paced[i].accesses);
     free(c->moves);
     free(c->owed);
     free(c->waiting);
@@ -142,6 +145,7 @@ void tla_controller_reset(tla_controller *c, uint64_t at_ps) {
     drop_memories(c);
     c->faults = (tla_faults){.plan = c->faults.plan};
     c->origin_ps = at_ps;
+    tla_controller_pace_anew(c);
 }
 
 /* A block is free again. */
@@ -166,6 +170,7 @@ static tla_status make_memories(tla_controller *c) {
     if (!status) status = drive_lists(&c->config, c->memory, NULL);
     if (!status) status = tla_object_store_create(c->memory, c->config.object_eviction, &watcher, &c->objects);
     if (!status) tla_controller_divide(c);
+    if (!status) tla_controller_pace(c);
     return status;
 }
 
@@ -234,11 +239,14 @@ bool tla_controller_next_timeout(const tla_controller *c, uint64_t *until_ps) {
 tla_status tla_controller_commit(tla_controller *c, uint64_t until_ps, uint64_t *at_ps,
                                  tla_controller_outcome *outcome) {
     *outcome = (tla_controller_outcome){.memory = c->first, .work.engine = &outcome->engine};
+    for (int i = 0; i < TLA_MEMORY_KIND_COUNT && c->memory; i++)
+        tla_controller_pin(c, (tla_memory_kind)i, until_ps);
     if (!find_commit(c, &outcome->memory, at_ps) || *at_ps > until_ps) return TLA_NOT_FOUND;
     tla_stack *stack = tla_pe_memory_stack(c->memory, outcome->memory);
     const uint64_t before = tla_pe_memory_get_stats(c->memory, outcome->memory).capacity;
     const tla_status status = tla_stack_advance(stack, *at_ps - c->origin_ps, &outcome->work);
     if (status) return status;
+    tla_controller_has_grown(c, outcome->memory);
     outcome->arena = tla_pe_memory_get_stats(c->memory, outcome->memory);
     c->counts[outcome->memory].commits += outcome->arena.capacity > before; /* an attempt may fail */
     c->counts[outcome->memory].nodes_visited += outcome->work.nodes_visited;

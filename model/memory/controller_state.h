@@ -52,6 +52,13 @@ typedef struct tla_pass_state {
     uint64_t after_ps; /* the pass comes later than this time */
 } tla_pass_state;
 
+/* Accesses to a memory that grows by paced pins. */
+typedef struct tla_paced_memory {
+    tla_controller *controller;
+    bool grows; /* the rest is only kept until it has grown */
+    tla_submissions accesses;
+} tla_paced_memory;
+
 struct tla_controller {
     tla_controller_config config;
     tla_pe_memory *memory; /* NULL before the first command */
@@ -63,6 +70,7 @@ struct tla_controller {
     tla_memory_kind first; /* of the memories that there are */
     tla_controller_counts counts[TLA_MEMORY_KIND_COUNT];
     tla_pass_state passes[TLA_MEMORY_KIND_COUNT];
+    tla_paced_memory paced[TLA_MEMORY_KIND_COUNT];
     tla_arena_stats beginning[TLA_MEMORY_KIND_COUNT];
     tla_stack_stats untouched[TLA_MEMORY_KIND_COUNT];
     tla_controller_watch watch;
@@ -106,6 +114,20 @@ tla_move_step_kind tla_controller_go_on(tla_controller *c, uint64_t at_ps, tla_m
 void tla_controller_end_planned(tla_controller *c, bool moved);
 
 void tla_controller_drop_plan(tla_controller *c);
+
+/* ---- paced pins (controller_pacer.c) ---- */
+
+/* No access is in flight, and all memories are to grow. */
+void tla_controller_pace_anew(tla_controller *c);
+
+/* Paces the memories that are new. */
+void tla_controller_pace(tla_controller *c);
+
+/* Decides about pins until then, and counts their waiting. */
+void tla_controller_pin(tla_controller *c, tla_memory_kind memory, uint64_t until_ps);
+
+/* A memory has committed. */
+void tla_controller_has_grown(tla_controller *c, tla_memory_kind memory);
 
 /* ---- a memory in two parts (controller_partition.c) ---- */
 

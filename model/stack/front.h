@@ -25,6 +25,10 @@ typedef struct tla_front_kind {
     /* tla_stack_next_growth and tla_stack_advance; NULL: its range does not grow. */
     bool (*next_growth)(const tla_stack *stack, uint64_t *when_ps);
     tla_status (*advance)(tla_stack *stack, uint64_t now_ps, tla_work *work);
+    /* tla_stack_pace, tla_stack_pin and tla_stack_pin_waited; NULL: its range does not grow by pins. */
+    void (*pace)(tla_stack *stack, const tla_lazy_pacer *pacer);
+    void (*pin)(tla_stack *stack, uint64_t now_ps);
+    uint64_t (*pin_waited)(const tla_stack *stack, uint64_t *ready_ps);
     tla_status (*explain)(const tla_stack *stack, const char *what, const tla_stack_request *request, tla_error *error);
     tla_stack_stats (*stats)(const tla_stack *stack);
 } tla_front_kind;

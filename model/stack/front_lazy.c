@@ -65,6 +65,18 @@ static tla_status advance(tla_stack *stack, uint64_t now_ps, tla_work *work) {
     return tla_lazy_arena_advance(stack->state, now_ps, work);
 }
 
+static void pace(tla_stack *stack, const tla_lazy_pacer *pacer) {
+    tla_lazy_arena_pace(stack->state, pacer);
+}
+
+static void pin(tla_stack *stack, uint64_t now_ps) {
+    tla_lazy_arena_pin(stack->state, now_ps);
+}
+
+static uint64_t pin_waited(const tla_stack *stack, uint64_t *ready_ps) {
+    return tla_lazy_arena_waited(stack->state, ready_ps);
+}
+
 static tla_status alloc(tla_stack *stack, const tla_stack_request *request, tla_block *granted, tla_work *work) {
     return tla_lazy_arena_alloc(stack->state, now_is_past, request->nbytes, granted, work);
 }
@@ -98,5 +110,8 @@ const tla_front_kind tla_front_lazy = {.name = "lazy",
                                        .free = give_back,
                                        .next_growth = next_growth,
                                        .advance = advance,
+                                       .pace = pace,
+                                       .pin = pin,
+                                       .pin_waited = pin_waited,
                                        .explain = explain,
                                        .stats = stats};

@@ -202,6 +202,19 @@ bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps) {
     return stack->front->next_growth && stack->front->next_growth(stack, when_ps);
 }
 
+void tla_stack_pace(tla_stack *stack, const tla_lazy_pacer *pacer) {
+    if (stack->front->pace) stack->front->pace(stack, pacer);
+}
+
+void tla_stack_pin(tla_stack *stack, uint64_t now_ps) {
+    if (stack->front->pin) stack->front->pin(stack, now_ps);
+}
+
+uint64_t tla_stack_pin_waited(const tla_stack *stack, uint64_t *ready_ps) {
+    *ready_ps = 0;
+    return stack->front->pin_waited ? stack->front->pin_waited(stack, ready_ps) : 0;
+}
+
 tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work) {
     return stack->front->advance ? stack->front->advance(stack, now_ps, work) : TLA_OK;
 }

@@ -142,6 +142,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"controller.compaction_threshold",
          {"1", {"controller.move=stop", "controller.compaction=background"}, "ring"}},
         {"controller.compaction_budget", {"2 GB/s", {"controller.move=stop"}}},
+        {"controller.pin_wait", {"1 us", {"controller.hbm_policy=lazy", "controller.hbm_front.initial=128 MiB"}}},
         {"controller.partition_l1", {"500", {"controller.partition=hbm"}}},
         {"controller.lockstep", {"cube", {}}},
         {"controller.lockstep_mode", {"common", {"controller.lockstep=cube"}}},

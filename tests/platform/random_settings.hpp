@@ -322,6 +322,7 @@ class random_settings {
         if (is("controller.object_eviction", "tenant_lru")) leave("controller.watermark");
         if (!is("controller.move", "off") || !is("controller.lockstep", "off")) leave("controller.partition");
         maybe("controller.partition_chunk", {"1 B", "1000 B", "64 KiB"});
+        maybe("controller.pin_wait", {"1 ns", "300 ns", "20 us", "1 s"});
         maybe("controller.cost.profile", profiles);
         const bool engine = !is("controller.engine", "model");
         for (std::size_t i = 0; i < tla_platform_key_count; i++) // prices of instructions are those of a processor

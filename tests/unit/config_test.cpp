@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
         if (c.controller.move.mode != TLA_MOVE_OFF || c.controller.lockstep != TLA_LOCKSTEP_OFF)
             c.controller.partition.memory = TLA_DIVIDED_NONE;
         const tla_memory_kind divided = static_cast<tla_memory_kind>(c.controller.partition.memory - 1);
-        if (divided == TLA_TCM || divided == TLA_HOST_MEMORY) // of a byte, perhaps
+        if (divided != TLA_SRAM && divided != TLA_M_CPU_MEMORY) // of a byte, perhaps
             c.controller.partition.memory = TLA_DIVIDED_NONE;
         if (c.controller.partition.memory != TLA_DIVIDED_NONE) c.controller.partition.chunk = 0;
         if (c.va.map_ack == TLA_MAP_ACK_POSTED || c.mmu.allow_remap || c.controller.move.mode != TLA_MOVE_OFF)

@@ -146,3 +146,46 @@ BOOST_AUTO_TEST_CASE(random_pins_start_when_a_look_at_every_tick_would_start_the
         check(starts(20, pin, wait, busy), expected);
     }
 }
+
+BOOST_AUTO_TEST_CASE(a_border_moves_between_the_least_size_and_all_but_a_byte) {
+    tla_partition parts{400, 600, 100};
+    for (const std::uint64_t l1 : {0u, 1000u, 1001u})
+        BOOST_CHECK_EQUAL(tla_partition_move(&parts, l1), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_partition_move(&parts, 99), TLA_EXHAUSTED);
+    check({parts.l1, parts.l2, parts.least}, {400, 600, 100});
+    for (const std::uint64_t l1 : {100u, 999u}) {
+        BOOST_CHECK_EQUAL(tla_partition_move(&parts, l1), TLA_OK);
+        check({parts.l1, parts.l2, parts.least}, {l1, 1000 - l1, 100});
+    }
+}
+
+// Begins and ends come in any order; each question is answered by a look at all submissions.
+BOOST_AUTO_TEST_CASE(submissions_are_in_flight_as_their_begins_and_ends_say) {
+    seeded_random random(243);
+    for (int round = 0; round < 300; round++) {
+        tla_submissions submissions{};
+        std::vector<interval> all; // end UINT64_MAX: not noted
+        std::uint64_t least = 0;   // of times that are asked for
+        for (int i = 0; i < 400; i++) {
+            const std::uint64_t now = static_cast<std::uint64_t>(i) / 4;
+            std::vector<std::size_t> open;
+            for (std::size_t n = 0; n < all.size(); n++)
+                if (all[n].second == UINT64_MAX) open.push_back(n);
+            if (random.one_in(3)) {
+                all.emplace_back(now + random.between(0, 9), UINT64_MAX);
+                BOOST_REQUIRE_EQUAL(tla_submissions_begin(&submissions, all.back().first), TLA_OK);
+            } else if (random.one_in(2) && !open.empty()) {
+                interval &one = all[open[random.between(0, open.size() - 1)]];
+                one.second = one.first + random.between(0, 12);
+                tla_submissions_end(&submissions, one.second);
+            } else if (random.one_in(8)) {
+                least = std::max(least, now);
+                tla_submissions_forget(&submissions, least);
+            }
+            const std::uint64_t from = least + random.between(0, 20);
+            BOOST_REQUIRE_EQUAL(tla_submissions_idle(&submissions, from), idle_from(from, all));
+            BOOST_REQUIRE_LE(submissions.count, submissions.room);
+        }
+        tla_submissions_clear(&submissions);
+    }
+}

@@ -201,18 +201,36 @@ typedef struct tla_lazy_arena_config {
     tla_policy policy;
 } tla_lazy_arena_config;
 
+/* LMCache's pacer: a chunk is pinned once no DMA submission is in flight, but waits wait_ps at most (partition.h). */
+typedef struct tla_lazy_pacer {
+    uint64_t wait_ps; /* 0: no pacer */
+    /* Returns tla_submissions_idle; all that has begun or ended before the time of the caller must be noted. */
+    uint64_t (*idle)(void *context, uint64_t from_ps);
+    void *context;
+} tla_lazy_pacer;
+
 /* TLA_INVALID_ARGUMENT for a value outside its range, TLA_NO_HOST_MEMORY; *lazy is NULL then. */
 tla_status tla_lazy_arena_create(const tla_lazy_arena_config *config, tla_lazy_arena **lazy);
 
 /* NULL is allowed. */
 void tla_lazy_arena_destroy(tla_lazy_arena *lazy);
 
+/* Before the first other call: the pins of chunks are paced, if a chunk takes time. */
+void tla_lazy_arena_pace(tla_lazy_arena *lazy, const tla_lazy_pacer *pacer);
+
+/* With a pacer: decides about the pins that end until now_ps, up to the next commit. */
+void tla_lazy_arena_pin(tla_lazy_arena *lazy, uint64_t now_ps);
+
+/* Returns the time for which pins have waited, and when the last decided pin has ended or the next one may begin. */
+uint64_t tla_lazy_arena_waited(const tla_lazy_arena *lazy, uint64_t *ready_ps);
+
 /* Commits the chunks that are pinned at now_ps. An earlier time than before changes nothing: memory never shrinks.
  * TLA_NO_HOST_MEMORY: nothing has changed. */
 tla_status tla_lazy_arena_advance(tla_lazy_arena *lazy, uint64_t now_ps, tla_work *work);
 
 /* Finds the time of the next commit, which may already have passed and wait for tla_lazy_arena_advance. Returns false,
- * with *when_ps unchanged, after the last commit. */
+ * with *when_ps unchanged, after the last commit. With a pacer: after the last tla_lazy_arena_pin, the time if it is
+ * not later than that call's, or else the earliest possible one. */
 bool tla_lazy_arena_next_commit(const tla_lazy_arena *lazy, uint64_t *when_ps);
 
 /* As tla_arena_alloc and tla_arena_free, after tla_lazy_arena_advance to now_ps. */

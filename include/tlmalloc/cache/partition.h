@@ -11,6 +11,8 @@
 
 #include "tlmalloc/base/status.h"
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,6 +41,31 @@ tla_status tla_partition_move(tla_partition *partition, uint64_t l1);
 /* Returns when a chunk that could be pinned at ready_ps is pinned. idle_ps: the first time at or after ready_ps at
  * which no submission is in flight; UINT64_MAX: never. The chunk waits until then, but wait_ps at most. */
 uint64_t tla_pacer_start(uint64_t ready_ps, uint64_t idle_ps, uint64_t wait_ps);
+
+/* The changes of the number of submissions in flight; all zero: none. A submission is in flight at its beginning, and
+ * not at its end. Begins and ends may be noted in any order of time. */
+typedef struct tla_submissions {
+    struct tla_submission_change *changes; /* ascending in time */
+    size_t count, room;
+    uint64_t in_flight; /* begun, without a noted end */
+    int64_t before;     /* number before the first change */
+} tla_submissions;
+
+/* Notes a begin. TLA_NO_HOST_MEMORY: nothing has changed. */
+tla_status tla_submissions_begin(tla_submissions *submissions, uint64_t at_ps);
+
+/* Notes the end of a submission whose begin has been noted; the host needs no memory for it. */
+void tla_submissions_end(tla_submissions *submissions, uint64_t at_ps);
+
+/* Returns the first time at or after from_ps at which no submission is in flight; UINT64_MAX if there is none before
+ * further ends are noted. */
+uint64_t tla_submissions_idle(const tla_submissions *submissions, uint64_t from_ps);
+
+/* Joins the changes until then, for times at and after which alone it is asked. */
+void tla_submissions_forget(tla_submissions *submissions, uint64_t until_ps);
+
+/* Releases the memory: there are no submissions. */
+void tla_submissions_clear(tla_submissions *submissions);
 
 #ifdef __cplusplus
 }

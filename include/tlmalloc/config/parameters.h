@@ -92,6 +92,7 @@ typedef struct tla_controller_parameters {
     tla_victim_rule object_eviction;    /* controller.object_eviction: object under a key that leaves */
     tla_watermark_config watermark;     /* controller.watermark, .watermark_share, .watermark_interval */
     tla_controller_partition partition; /* controller.partition, .partition_l1, .partition_chunk and others */
+    uint64_t pin_wait_ps;               /* controller.pin_wait: how long a chunk of the front lazy waits for accesses */
     tla_compaction_config compaction;   /* controller.compaction, .compaction_threshold; planner: exact */
     uint64_t compaction_budget;         /* controller.compaction_budget: bytes/s */
     tla_engine_kind engine;             /* controller.engine */

@@ -100,6 +100,7 @@ typedef struct tla_controller_config {
     tla_victim_rule object_eviction;    /* which object under a key leaves */
     tla_watermark_config watermark;     /* not with TLA_VICTIM_TENANT_LRU: quotas of tenants are the host's */
     tla_controller_partition partition; /* needs blocks that do not move, and a memory without an owner */
+    uint64_t pin_wait_ps; /* a chunk of the front `lazy` waits so long at most until no access is in flight; 0: not */
     tla_free_list_place free_list;
     uint64_t list_reserve;         /* bytes for the nodes of a list in memory */
     uint64_t node_cache;           /* nodes of the HBM's list that the controller keeps */
@@ -122,6 +123,7 @@ typedef struct tla_controller_counts {
     uint64_t not_owner;          /* rejected because of the sender's address space */
     uint64_t engine_differences; /* the answer of the engine differs from the core's */
     uint64_t commits;            /* commits of a memory that grows (tla_front_grows) */
+    uint64_t pin_wait_ps;        /* for which pins of chunks have waited for accesses (pin_wait_ps) */
     uint64_t passes;             /* over objects under keys, because of the watermark */
     uint64_t nodes_visited, driver_calls;
     uint64_t instructions; /* of the engine's firmware */
@@ -196,6 +198,13 @@ tla_status tla_controller_end_pins(tla_controller *controller, uint64_t until_ps
  * nothing, the next one follows only after such a command. A pass due when a command arrives comes before it. */
 tla_status tla_controller_evict_ahead(tla_controller *controller, uint64_t until_ps, uint64_t *at_ps,
                                       tla_controller_outcome *outcome);
+
+/* With pin_wait_ps: an access to a memory begins, or ends, at at_ps. Note it before other work of that time or later.
+ * tla_controller_is_paced returns whether that is to be noted for a memory: from the creation or the reset on, until
+ * the memory has grown. TLA_NO_HOST_MEMORY: nothing has changed. */
+bool tla_controller_is_paced(const tla_controller *controller, tla_memory_kind memory);
+tla_status tla_controller_begins_access(tla_controller *controller, tla_memory_kind memory, uint64_t at_ps);
+void tla_controller_ends_access(tla_controller *controller, tla_memory_kind memory, uint64_t at_ps);
 
 /* Return the time of the next commit, the last time at which the next pins to end hold, and the time of the next pass;
  * false: never. */

@@ -145,6 +145,12 @@ const tla_stack_config *tla_stack_get_config(const tla_stack *stack);
  * the last commit of lazy, the last segment or the last attempt of segmented, and with every other front. */
 bool tla_stack_next_growth(const tla_stack *stack, uint64_t *when_ps);
 
+/* As tla_lazy_arena_pace and tla_lazy_arena_waited for lazy; nothing, and 0, with other fronts. The time that is found
+ * by tla_stack_next_growth is then only valid until the time of the last tla_stack_pin. */
+void tla_stack_pace(tla_stack *stack, const tla_lazy_pacer *pacer);
+void tla_stack_pin(tla_stack *stack, uint64_t now_ps);
+uint64_t tla_stack_pin_waited(const tla_stack *stack, uint64_t *ready_ps);
+
 /* Commits the chunks that are pinned by now_ps, and makes the attempts that end by then. An earlier time than before
  * changes nothing: memory never shrinks. TLA_NO_HOST_MEMORY: nothing has changed. */
 tla_status tla_stack_advance(tla_stack *stack, uint64_t now_ps, tla_work *work);

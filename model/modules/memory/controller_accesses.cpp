@@ -24,6 +24,7 @@ memory_controller::memory_socket &memory_controller::accesses::socket_of(tla_mem
 
 void memory_controller::accesses::connect() {
     slice_base_ = base(TLA_HBM);
+    paces_ = of_.config_.pin_wait_ps > 0;
     for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++)
         socket_of(static_cast<tla_memory_kind>(kind))
             .register_invalidate_direct_mem_ptr(this, &accesses::invalidate, kind);
@@ -250,10 +251,18 @@ bool memory_controller::accesses::answers_exclusive(tlm::tlm_generic_payload &pa
     return true;
 }
 
+// Notes an access in flight, if pins of the memory wait for it.
+bool memory_controller::accesses::is_noted(tla_memory_kind kind, std::uint64_t at_ps) {
+    tla_controller *const core = of_.core_.get();
+    if (!tla_controller_is_paced(core, kind)) return false;
+    if (tla_controller_begins_access(core, kind, at_ps)) throw std::bad_alloc();
+    return true;
+}
+
 // The payload as the memory is to see it: an offset, and nothing exclusive, which is done with here.
 memory_controller::accesses::passed_on memory_controller::accesses::pass_on(tlm::tlm_generic_payload &payload,
                                                                             const place &where, requester *who) {
-    const passed_on what{payload.get_address(), where, who && who->exclusive, nullptr};
+    const passed_on what{payload.get_address(), where, who && who->exclusive, false, nullptr};
     if (what.exclusive) who->exclusive = false;
     payload.set_address(where.offset);
     return what;
@@ -339,6 +348,7 @@ inline void memory_controller::accesses::go_on(in_order_request &request, unsign
             auto &what = r.pop().state<passed_on>();
             auto &controller = *static_cast<accesses *>(self);
             controller.came_back(*r.payload, what);
+            if (what.noted) tla_controller_ends_access(controller.of_.core_.get(), what.where.memory, r.at_ps);
             if (what.write) {
                 controller.end_write(r, what);
                 return;
@@ -349,6 +359,7 @@ inline void memory_controller::accesses::go_on(in_order_request &request, unsign
         this);
     passed_on &what = frame.state<passed_on>();
     what = pass_on(payload, where, who);
+    if (paces_) what.noted = is_noted(where.memory, request.at_ps);
     if (memory.calls() && payload.is_write())
         what.write = new write_under_way(*this, where, span, what.exclusive, to_note);
     memory.send(request, input);

@@ -60,6 +60,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
         std::uint64_t address;
         place where;
         bool exclusive;
+        bool noted;             // as in flight, for the pace of pins
         write_under_way *write; // of a write to a memory that makes callers wait
     };
     struct held { // an access behind an exclusive write
@@ -82,6 +83,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
     void go_on_behind_exclusive_writes(std::uint64_t at_ps);
     bool locate(tlm::tlm_generic_payload &payload, place &where);
     static passed_on pass_on(tlm::tlm_generic_payload &payload, const place &where, requester *who);
+    bool is_noted(tla_memory_kind kind, std::uint64_t at_ps);
     void came_back(tlm::tlm_generic_payload &payload, const passed_on &what);
     bool answers_exclusive(tlm::tlm_generic_payload &payload, const place &where, requester &who);
     void drop_reservation(std::uint32_t core);
@@ -110,6 +112,7 @@ class memory_controller::accesses final : public untimed_target, public in_order
                                                      // reservation there
     write_under_way *writes_ = nullptr;              // of callers who wait for their memory
     std::list<held> held_;                           // in the order of their arrival
+    bool paces_ = false;                             // pins wait for accesses
     bool keeps_order_ = false;                       // an exclusive access has come
     std::uint64_t written_until_ps_ = 0;             // when the latest write comes that came before it
     bool dmi_granted_ = false;                       // somebody may hold a pointer

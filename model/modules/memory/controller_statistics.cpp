@@ -142,6 +142,9 @@ std::vector<statistics_group> memory_controller::list_statistics() const {
             parts.back().statistics.push_back(
                 {"committed_bytes", s.arena.capacity, "bytes", "of the memory, committed until now"});
             parts.back().statistics.push_back({"commits", s.commits, "commits", "that added memory"});
+            if (config_.pin_wait_ps > 0 && front_of(config_.memory, kind) == TLA_FRONT_LAZY)
+                parts.back().statistics.push_back(
+                    {"pin_wait_ps", s.pin_wait_ps, "ps", "for which pins of chunks waited for accesses"});
         }
         if (tla_controller_uses_objects(core_.get())) {
             const std::vector<statistic> of_objects = object_statistics(s);

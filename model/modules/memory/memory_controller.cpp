@@ -36,6 +36,7 @@ static tla_controller_config core_config(const memory_controller::config &config
     core.object_eviction = config.object_eviction;
     core.watermark = config.watermark;
     core.partition = config.partition;
+    core.pin_wait_ps = config.pin_wait_ps;
     core.free_list = config.free_list;
     core.list_reserve = config.list_reserve;
     core.node_cache = config.node_cache;
