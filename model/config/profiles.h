@@ -1,5 +1,6 @@
-/* Profiles that a configuration names: those of configs/timing, configs/costs, configs/energy and configs/energy/parts, as the build found
- * them, so that a name leads to one wherever a program runs; or files of users. Internal to the core. */
+/* Profiles that a configuration names: those of configs/timing, configs/costs, configs/energy and configs/energy/parts,
+ * as the build found them, so that a name leads to one wherever a program runs; or files of users. Internal to the
+ * core. */
 #ifndef TLMALLOC_MODEL_CONFIG_PROFILES_H
 #define TLMALLOC_MODEL_CONFIG_PROFILES_H
 
