@@ -35,7 +35,12 @@ inline std::int64_t check_total(const json_t *energy) {
 inline void check(const report &r) {
     const json_t *const energy = r.list("energy"), *const slices = json_array_get(json_object_get(energy, "parts"), 0);
     if (!energy) return;
-    check_total(energy);
+    std::int64_t of_parts = 0;
+    std::size_t i;
+    json_t *part;
+    json_array_foreach(json_object_get(energy, "parts"), i, part) of_parts += check_total(part);
+    BOOST_CHECK_EQUAL(check_total(energy), of_parts);
+    if (text_of(slices, "part") != "hbm") return;
     const std::int64_t total = check_total(slices);
     const json_t *const keys = json_object_get(json_object_get(r.json.get(), "config"), "hbm");
     tla_dram_energy profile{};

@@ -15,8 +15,6 @@ const std::map<std::string, std::string> never_shown{
     {"system.topology_file", "names a file: topology_file_test and random_platforms_test run with some"},
     {"hbm.base", "of plain addresses, which an npu refuses"},
     {"tcm.base", "of plain addresses, which an npu refuses"},
-    {"system.energy", "no figure of a report has energies"},
-    {"hbm.energy", "no figure of a report has energies"},
     {"controller.addresses", "plain is for a controller alone: an npu refuses it"},
     {"controller.ports", "there are enough, or the configuration is refused"},
     {"mmu.ports", "there are enough, or the configuration is refused"},

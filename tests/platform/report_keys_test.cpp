@@ -131,8 +131,10 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
          found, 1);
     play("explain", {"explain", source + "platform/examples/fragmented.json"}, found);
     const std::string ran = scratch.path("ran.json");
-    const std::vector<std::string> with_energy{
-        "run", platform, "--set", "hbm.timing=hbm4", "--set", "hbm.energy=hbm4_ayna"};
+    const std::vector<std::string> with_energy{"run",   platform,
+                                               "--set", "hbm.timing=hbm4",
+                                               "--set", "hbm.energy=hbm4_ayna",
+                                               "--set", "system.energy=published"};
     play("run", with_energy, found);
     std::vector<std::string> written = with_energy;
     written.insert(written.end(), {"--json", ran});

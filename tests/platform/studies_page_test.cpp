@@ -31,3 +31,7 @@ BOOST_AUTO_TEST_CASE(the_page_says_what_the_study_of_policies_says) {
 BOOST_AUTO_TEST_CASE(the_page_says_what_the_study_of_prices_says) {
     is_in_the_page("prices", {});
 }
+
+BOOST_AUTO_TEST_CASE(the_page_says_what_the_study_of_energy_says) {
+    is_in_the_page("energy", {"--pareto", "time_ps,energy_fj"});
+}
