@@ -80,7 +80,7 @@ static tla_status check_fault_plan(const char *text, tla_error *wrong) {
     .check = check_file,                                                                                               \
     .expected = "channels, the name of a timing profile, or its file (letters, digits and _ - . /, with a / or "       \
                 "ending in .yaml), at most 191 long"
-#define ENERGY_PROFILE                                                                                               \
+#define ENERGY_PROFILE                                                                                                 \
     .check = check_file,                                                                                               \
     .expected = "none, the name of an energy profile, or its file (letters, digits and _ - . /, with a / or ending "   \
                 "in .yaml), at most 191 long"

@@ -63,8 +63,12 @@ void transformer_run::measure() {
     double pieces = 0;
     for (const workload::tensor_report &t : work_->tensors())
         pieces += static_cast<double>(t.pieces) / static_cast<double>(work_->tensors().size());
-    results_ = {static_cast<double>(path.kernel_ps) / 1e6, 100 * path.alloc_and_map(), pieces, row_hits(),
-                tlb_misses(), energy_uj(platform_, config_)};
+    results_ = {static_cast<double>(path.kernel_ps) / 1e6,
+                100 * path.alloc_and_map(),
+                pieces,
+                row_hits(),
+                tlb_misses(),
+                energy_uj(platform_, config_)};
 }
 
 // In percent of the bursts; NaN where the memory has no banks.
