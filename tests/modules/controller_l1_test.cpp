@@ -27,10 +27,10 @@ struct register_bench : bench {
     using bench::bench;
 
     std::uint64_t l1(unsigned port = 0) {
-        const bytes data = cpu.read(port * TLA_PORT_BYTES + TLA_PORT_L1, 8);
+        const bytes read = cpu.read(port * TLA_PORT_BYTES + TLA_PORT_L1, 8);
         std::uint64_t value = 0;
         for (unsigned i = 0; i < 8; i++)
-            value |= std::uint64_t{data[i]} << 8 * i;
+            value |= std::uint64_t{read[i]} << 8 * i;
         return value;
     }
     tlm::tlm_response_status write(std::uint64_t value, std::uint64_t at = TLA_PORT_L1) {
