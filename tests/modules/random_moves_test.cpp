@@ -44,7 +44,7 @@ result check_program(const program_settings &s) {
 }
 
 program_settings settings(tla_move_mode mode, tla_walk_mode walk, bool guarded, std::uint64_t seed,
-                          std::uint64_t steps = 25'000) {
+                          std::uint64_t steps = 10'000) {
     program_settings s;
     s.platform.mode = mode;
     s.platform.walk = walk;
@@ -57,12 +57,20 @@ program_settings settings(tla_move_mode mode, tla_walk_mode walk, bool guarded, 
 
 // The same with resets.
 void check_resets(program_settings s, bool alone) {
-    s.steps = 12'000;
+    s.steps = 5'000;
     s.resets = s.reserves = true;
     s.resets_alone = alone;
     const result r = check_program(s);
     BOOST_CHECK_GT(r.resets, 2u);
     BOOST_CHECK_GT(r.moved, 50u);
+}
+
+void check_served_faults(tla_walk_mode walk) {
+    program_settings s = settings(TLA_MOVE_STOP, walk, false, 3, 5'000);
+    s.platform.controllers_serve = true;
+    BOOST_CHECK_GT(check_program(s).pages_given, 2u);
+    check_resets(s, true);
+    check_resets(s, false);
 }
 
 } // namespace
@@ -101,13 +109,15 @@ BOOST_AUTO_TEST_CASE(programs_that_reserve_bytes_find_them_while_blocks_move) {
 }
 
 BOOST_AUTO_TEST_CASE(programs_whose_controllers_serve_faults_find_their_bytes_while_blocks_move) {
-    for (const tla_walk_mode walk : {TLA_WALK_IDEAL, TLA_WALK_FLAT, TLA_WALK_MEMORY}) {
-        program_settings s = settings(TLA_MOVE_STOP, walk, false, 3, 10'000);
-        s.platform.controllers_serve = true;
-        BOOST_CHECK_GT(check_program(s).pages_given, 2u);
-        check_resets(s, true);
-        check_resets(s, false);
-    }
+    check_served_faults(TLA_WALK_IDEAL);
+}
+
+BOOST_AUTO_TEST_CASE(programs_whose_controllers_serve_faults_of_walkers_find_their_bytes_while_blocks_move) {
+    check_served_faults(TLA_WALK_FLAT);
+}
+
+BOOST_AUTO_TEST_CASE(programs_whose_controllers_serve_faults_with_tables_in_memory_find_their_bytes) {
+    check_served_faults(TLA_WALK_MEMORY);
 }
 
 BOOST_AUTO_TEST_CASE(programs_find_their_bytes_after_resets_of_everything) {
@@ -123,11 +133,11 @@ BOOST_AUTO_TEST_CASE(programs_find_their_bytes_after_resets_of_single_controller
 }
 
 BOOST_AUTO_TEST_CASE(many_programs_find_their_bytes_while_blocks_move) {
-    const seeds all(24);
+    const seeds all(8);
     for (std::uint64_t i = all.first; i < all.first + all.count; i++) {
         program_settings s =
             settings(i % 2 ? TLA_MOVE_STOP : TLA_MOVE_CONCURRENT,
-                     static_cast<tla_walk_mode>(i / 2 % TLA_WALK_MODE_COUNT), i / 4 % 2, 100 + i, 20'000);
+                     static_cast<tla_walk_mode>(i / 2 % TLA_WALK_MODE_COUNT), i / 4 % 2, 100 + i, 8'000);
         s.leaves = static_cast<unsigned>(i % 3);
         s.senders = 2 + static_cast<unsigned>(i % 5);
         s.platform.pes = 1 + static_cast<unsigned>(i % 4);
