@@ -109,7 +109,11 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=caching_pool"}, found);
     play("run", {"run", platform, "--kernel", "ring"}, found);
     play("run", {"run", platform, "--set", "mmu.unmapped=demand", "--set", "mmu.fault_handler=controller"}, found);
-    play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=lazy"}, found);
+    play("run",
+         {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=lazy", "--set",
+          "controller.pin_wait=1 us"},
+         found);
+    play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.partition=hbm"}, found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.hbm_policy=offset_bins"}, found);
     play("run", {"run", platform, "--kernel", "dma_read", "--set", "controller.move=stop"}, found);
     play("run",
