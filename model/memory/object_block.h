@@ -82,7 +82,9 @@ tla_object_block *tla_object_find_overlapped(const tla_object_store *store, tla_
 tla_object_block *tla_object_find_told(const tla_object_store *store, tla_paddr pa);
 
 /* The block of an object. */
-tla_object_block *tla_object_block_of(const tla_object_store *store, const tla_mem_object *object);
+static inline tla_object_block *tla_object_block_of(const tla_object_store *store, const tla_mem_object *object) {
+    return tla_live_addresses_get(&store->blocks, tla_mem_object_address(object));
+}
 
 /* Whether nbytes are those that the block was asked for, or granted. */
 bool tla_object_is_size(const tla_object_block *block, uint64_t nbytes);

@@ -25,10 +25,6 @@ static tla_status collect(tla_object_store *store, const tla_site *sites, size_t
     return TLA_OK;
 }
 
-tla_object_block *tla_object_block_of(const tla_object_store *store, const tla_mem_object *object) {
-    return tla_live_addresses_get(&store->blocks, tla_mem_object_address(object));
-}
-
 /* Enters objects of one memory. */
 static tla_status enter(tla_object_store *store, tla_memory_kind kind, uint64_t tenant, uint64_t key,
                         tla_mem_object *const *objects, size_t n, bool *added, tla_work *work) {
