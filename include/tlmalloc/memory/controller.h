@@ -170,7 +170,8 @@ tla_status tla_controller_create(const tla_controller_config *config, tla_contro
 /* NULL is allowed. */
 void tla_controller_destroy(tla_controller *controller);
 
-/* Brings the controller back to the state after its creation. Memories that grow do so from at_ps on. Counts stay. */
+/* Brings the controller back to the state after its creation. Memories that grow do so from at_ps on, and intervals of
+ * passes begin there. Counts stay. Before the next command it may be called again, with a later time. */
 void tla_controller_reset(tla_controller *controller, uint64_t at_ps);
 
 /* Creates the memories if they do not exist yet. TLA_NO_HOST_MEMORY; the next call tries again. */

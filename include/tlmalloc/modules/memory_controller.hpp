@@ -116,6 +116,7 @@ class memory_controller : public instrumented, public resettable, public control
     tla_status set_l1(std::uint64_t l1, std::uint64_t at_ps, tla_error &error) override;
     void begin_reset() override;
     void make_new() override;
+    void end_reset() override;
     class figures; // of waveforms
     class work;    // commands and spontaneous work, with their time
     class moves;   // blocks that move

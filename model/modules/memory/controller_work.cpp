@@ -51,6 +51,11 @@ void memory_controller::work::set_watch(watch who) {
 void memory_controller::work::make_new(std::uint64_t now_ps) {
     tla_controller_reset(of_.core_.get(), now_ps);
     std::fill(std::begin(list_ready_ps_), std::end(list_ready_ps_), now_ps);
+}
+
+// Nothing has used the core since make_new: only its times begin later.
+void memory_controller::work::end_reset(std::uint64_t now_ps) {
+    tla_controller_reset(of_.core_.get(), now_ps);
     grows_anew_.notify(sc_core::SC_ZERO_TIME);
 }
 

@@ -18,6 +18,7 @@ class memory_controller::work {
     tla_status set_l1(std::uint64_t l1, std::uint64_t at_ps, tla_error &error);
     void set_watch(watch who);
     void make_new(std::uint64_t now_ps);
+    void end_reset(std::uint64_t now_ps); // growth and the intervals of passes begin
 
     void count_failure(tla_memory_kind kind) { counts_[kind].failed++; }
 

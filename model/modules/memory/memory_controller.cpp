@@ -149,4 +149,8 @@ void memory_controller::make_new() {
         figures_->show(kind, get_statistics(kind).arena, now_ps);
 }
 
+void memory_controller::end_reset() {
+    work_->end_reset(to_ps(sc_core::sc_time_stamp()));
+}
+
 } // namespace tlmalloc
