@@ -129,6 +129,38 @@ BOOST_AUTO_TEST_CASE(in_the_background_a_slice_becomes_one_free_block_within_its
     BOOST_CHECK_EQUAL(b.statistics().compacted_allocs, 0u);
 }
 
+// The last move before the reset is paid for 13 ms after its beginning.
+BOOST_AUTO_TEST_CASE(after_a_held_reset_the_background_moves_blocks_at_the_times_of_a_new_platform) {
+    bench b({"controller.compaction=background", "controller.compaction_threshold=0",
+             "controller.compaction_budget=10 MB/s"});
+    sc_core::sc_signal<bool> line{"line"};
+    b.platform.reset_in.bind(line);
+    b.run_and_clean_up([&] {
+        const auto times_of_moves = [&b] {
+            std::vector<std::uint64_t> times;
+            const std::uint64_t begun_ps = to_ps(sc_core::sc_time_stamp());
+            b.tensors.clear();
+            b.platform.pes()[0]->controller.moved = [&](const memory_controller::moved_block &) {
+                times.push_back(to_ps(sc_core::sc_time_stamp()) - begun_ps);
+            };
+            b.fragment();
+            while (times.size() < 2)
+                sc_core::wait(1, sc_core::SC_MS);
+            b.platform.pes()[0]->controller.moved = {};
+            return times;
+        };
+        const std::vector<std::uint64_t> first = times_of_moves();
+        line = true;
+        sc_core::wait(2, sc_core::SC_US);
+        line = false;
+        b.platform.wait_for_reset();
+        const std::uint64_t beyond_edge_ps = to_ps(sc_core::sc_time_stamp()) % 1000;
+        sc_core::wait(from_ps(1000 - beyond_edge_ps)); // as at the beginning: an edge of all clocks
+        const std::vector<std::uint64_t> again = times_of_moves();
+        BOOST_CHECK_EQUAL_COLLECTIONS(again.begin(), again.end(), first.begin(), first.end());
+    });
+}
+
 BOOST_AUTO_TEST_CASE(tensors_are_freed_while_the_background_stops_and_moves_them) {
     free_while_blocks_move("controller.move=stop");
 }

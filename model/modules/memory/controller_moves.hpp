@@ -26,6 +26,7 @@ class memory_controller::moves {
     // A command has been executed: a memory may be fragmented now.
     void look();
     void begin_reset();
+    void make_new() { paid_ps_ = 0; }
 
     std::uint64_t stop_ps() const { return stop_ps_; }
     std::uint64_t longest_stop_ps() const { return longest_stop_ps_; }

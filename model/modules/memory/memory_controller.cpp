@@ -144,6 +144,7 @@ void memory_controller::make_new() {
     accesses_->make_new();
     control.make_new();
     work_->make_new(now_ps);
+    if (moves_) moves_->make_new();
     if (faults_) faults_->make_new();
     for (const tla_memory_kind kind : memory_kinds())
         figures_->show(kind, get_statistics(kind).arena, now_ps);
