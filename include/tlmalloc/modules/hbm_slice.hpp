@@ -7,6 +7,7 @@
 #include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/modules/memory_module.hpp"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,7 +33,7 @@ class hbm_slice : public memory_module {
         // bandwidth and turnaround replace burst, pseudo_channel_bandwidth and direction_switch_ps. The pseudo-channels
         // interleave by the profile's burst.
         std::optional<tla_hbm_config> timing{};
-        // Energies of commands of this timing; adds the figure `energy`.
+        // Energies of commands of this timing; adds the figures `energy` and `power`.
         std::optional<tla_dram_energy> energy{};
         tla_fault_injection faults{};
         const char *kind = "hbm_slice"; // name in report ids and statistics; the text outlives the module
@@ -81,8 +82,12 @@ class hbm_slice : public memory_module {
     tla_fault_hits meet_faults(const tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps);
     void report_fault(const char *id, const char *what, const tlm::tlm_generic_payload &payload, std::uint64_t at_ps);
     void show_rows(std::uint64_t at_ps);
-    void show_energy(std::uint64_t at_ps);
+    bool watches_windows() const;
+    void show_windows(std::uint64_t until_ps) override;
+    using totals = std::array<std::uint64_t, 4>; // of of_windows_: ACT, RD, WR, fJ
+    totals totals_at(std::uint64_t at_ps) const;
     tla_dram_activity activity_at(std::uint64_t at_ps) const;
+    std::uint64_t energy_fj_at(std::uint64_t at_ps) const;
 
     const config config_;
     // Exactly one of the two exists.
@@ -100,12 +105,18 @@ class hbm_slice : public memory_module {
     std::uint64_t corrected_ = 0, uncorrectable_ = 0, channel_errors_ = 0; // see statistics
     tla_hbm_stats shown_{};                                                // values that row_hits_ and similar figures
                                                                            // show
+    std::uint64_t window_end_ps_ = waveform::window_ps;                    // of the first that is not shown
+    totals window_start_{};                                                // at its begin
     figure active_{*this, "accesses_active", 16};
     figure row_hits_{*this, "row_hits", 64, has_banks()}, row_misses_{*this, "row_misses", 64, has_banks()},
         row_conflicts_{*this, "row_conflicts", 64, has_banks()}, refreshes_{*this, "refreshes", 64, has_banks()},
         activates_{*this, "activates", 64, has_banks()}, read_commands_{*this, "read_commands", 64, has_banks()},
         write_commands_{*this, "write_commands", 64, has_banks()},
         energy_{*this, "energy", 64, has_banks() && config_.energy};
+    figure of_windows_[4]{{*this, "activates_per_us", 32, has_banks()},
+                          {*this, "read_commands_per_us", 32, has_banks()},
+                          {*this, "write_commands_per_us", 32, has_banks()},
+                          {*this, "power", 32, has_banks() && config_.energy}};
 };
 
 } // namespace tlmalloc

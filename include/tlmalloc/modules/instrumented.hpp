@@ -14,6 +14,8 @@
 
 namespace tlmalloc {
 
+class instrumented;
+
 // --- Waveforms ---
 //
 // A VCD whose changes are in the order of their local times.
@@ -22,6 +24,9 @@ namespace tlmalloc {
 // destructor or close() closes the file; close() reports whether every byte was written.
 class waveform {
   public:
+    // The length of a window, for figures of windows (instrumented::show_windows). Windows begin at its multiples.
+    static constexpr std::uint64_t window_ps = 1'000'000;
+
     // Throws std::runtime_error with the reason if the file cannot be opened.
     explicit waveform(const std::string &path);
 
@@ -51,11 +56,14 @@ class waveform {
     tla_status close();
 
   private:
-    std::uint64_t advance(std::uint64_t at_ps);
+    friend class instrumented;
+    void advance();
 
     tla_wave *wave_ = nullptr;
-    bool running_ = false; // the simulation runs
-    std::uint64_t now_ps_ = 0;
+    bool running_ = false;                // the simulation runs
+    std::uint64_t now_ps_ = 0;            // the kernel's time at the last change
+    std::uint64_t passed_ps_ = 0;         // no change lies before it
+    std::vector<instrumented *> modules_; // with figures here
 };
 
 // --- Figures and statistics ---
@@ -84,8 +92,11 @@ struct statistics_group {
 // an error as sc_core::sc_report. A module must not be used if SystemC is set to continue after it.
 class instrumented : public sc_core::sc_module {
   public:
+    ~instrumented() override;
+
     // Declares all figures in an ordered VCD, which must live until the simulation ends. Call it once, before the
-    // simulation runs. A second declaration is an error report /tlmalloc/waveform/declare.
+    // simulation runs. A second declaration is an error report /tlmalloc/waveform/declare. Close the VCD before the
+    // module ends, if it has figures of windows: otherwise windows after its last change are missing.
     void record(waveform &wave);
 
     // Declares all figures in a SystemC trace file, with the values that the kernel sees.
@@ -108,9 +119,22 @@ class instrumented : public sc_core::sc_module {
     // Reports /tlmalloc/<kind>/config: the requested module cannot be built.
     void refuse_config(const std::string &why) const;
 
+    // Sets figures of windows, such as rates: at the end of each window that ends by until_ps and is not shown yet, to
+    // the value of that window. A waveform calls it before it passes these ends, so that they appear without an event.
+    // The module has no change before until_ps to come then.
+    virtual void show_windows(std::uint64_t /*until_ps*/) {}
+
+    // Shows the windows that end by at_ps. Call it before a change at at_ps of what show_windows() shows.
+    void end_windows(std::uint64_t at_ps) {
+        if (waveform_) waveform_->advance();
+        show_windows(at_ps);
+    }
+
   private:
     friend class figure;
+    friend class waveform;
     const char *const kind_;
+    waveform *waveform_ = nullptr;  // open, with figures of this module
     std::vector<figure *> figures_; // in the order of their declaration
 };
 

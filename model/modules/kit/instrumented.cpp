@@ -4,12 +4,19 @@
 #include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/time.hpp"
 
+#include <algorithm>
 #include <iomanip>
 
 namespace tlmalloc {
 
 instrumented::instrumented(const sc_core::sc_module_name &name, const char *kind) : sc_module(name), kind_(kind) {
     require_ps_resolution();
+}
+
+instrumented::~instrumented() {
+    if (!waveform_) return;
+    std::vector<instrumented *> &modules = waveform_->modules_;
+    modules.erase(std::remove(modules.begin(), modules.end(), this), modules.end());
 }
 
 void instrumented::refuse_config(const std::string &why) const {
@@ -22,8 +29,9 @@ void instrumented::record(waveform &wave) {
         const std::string whole = std::string(name()) + "." + f->name_;
         const std::size_t dot = whole.rfind('.');
         f->signal_ = wave.declare(whole.substr(0, dot), whole.substr(dot + 1), f->bits_);
-        if (f->signal_ != TLA_WAVE_HIDDEN) f->waveform_ = &wave;
+        if (f->signal_ != TLA_WAVE_HIDDEN) f->waveform_ = waveform_ = &wave;
     }
+    if (waveform_) wave.modules_.push_back(this);
 }
 
 // Without local time, changes inside a quantum fall together.

@@ -45,33 +45,41 @@ tla_wave_signal waveform::declare(const std::string &scope, const std::string &n
     return signal;
 }
 
-// Later changes do not lie before the kernel's time, so the recorder may write up to it. Earlier changes that become
-// known only now, because a thread waited meanwhile, are shown now. Returns the time at which a change is shown.
-std::uint64_t waveform::advance(std::uint64_t at_ps) {
+// Later changes do not lie before the kernel's time, so the recorder may write up to it, once windows that end by then
+// are shown. Meanwhile passed_ps_ is the last time, so that their ends are not in the past.
+void waveform::advance() {
     const std::uint64_t now = to_ps(sc_core::sc_time_stamp());
-    if (now != now_ps_) {
-        now_ps_ = now;
-        tla_wave_advance(wave_, now);
-    }
-    return std::max(at_ps, now);
+    if (now == now_ps_) return;
+    const bool ends_windows = now / window_ps != now_ps_ / window_ps;
+    now_ps_ = now;
+    if (ends_windows)
+        for (instrumented *module : modules_)
+            module->show_windows(now);
+    tla_wave_advance(wave_, passed_ps_ = now);
 }
 
 void waveform::set(tla_wave_signal signal, std::uint64_t at_ps, std::uint64_t value) {
     if (!wave_ || signal == TLA_WAVE_HIDDEN) return;
     running_ = running_ || sc_core::sc_get_status() >= sc_core::SC_RUNNING;
-    if (!running_)
+    if (!running_) {
         tla_wave_start(wave_, signal, value);
-    else
-        tla_wave_set(wave_, signal, advance(at_ps), value);
+        return;
+    }
+    advance();
+    tla_wave_set(wave_, signal, std::max(at_ps, passed_ps_), value);
 }
 
 void waveform::add(tla_wave_signal signal, std::uint64_t at_ps, std::int64_t delta) {
     if (!wave_ || signal == TLA_WAVE_HIDDEN) return;
-    tla_wave_add(wave_, signal, advance(at_ps), delta);
+    advance();
+    tla_wave_add(wave_, signal, std::max(at_ps, passed_ps_), delta);
 }
 
 tla_status waveform::close() {
     if (!wave_) return TLA_OK;
+    advance();
+    for (instrumented *module : modules_)
+        module->waveform_ = nullptr;
     tla_status status = tla_wave_close(wave_, to_ps(sc_core::sc_time_stamp()));
     wave_ = nullptr;
     return status;

@@ -55,7 +55,14 @@ void hbm_slice::make_channels() {
 hbm_slice::~hbm_slice() = default;
 
 void hbm_slice::make_idle() {
+    const bool watched = watches_windows();
+    const std::uint64_t now = time_queue::of_simulation().now_ps();
+    if (watched) end_windows(now);
+    const totals before = watched ? totals_at(now) : totals{};
     make_channels();
+    const totals after = watched ? totals_at(now) : totals{};
+    for (std::size_t i = 0; i < after.size(); i++) // the window began before the reset
+        window_start_[i] += after[i] - before[i];
     const tla_fault_injection plan = faults_.plan;
     faults_ = {};
     faults_.plan = plan;
@@ -184,6 +191,7 @@ void hbm_slice::schedule(std::uint32_t number) {
 void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
     if (groups_[number].due_ps != at_ps) return; // an earlier run, posted later, has replaced it
     groups_[number].due_ps = UINT64_MAX;
+    if (watches_windows()) end_windows(at_ps);
     tla_banked_channels_run(
         banks_.get(), number, at_ps,
         [](void *self, void *tag, std::uint64_t end_ps) {
@@ -199,7 +207,8 @@ void hbm_slice::run_banks(std::uint32_t number, std::uint64_t at_ps) {
         },
         this);
     if (row_hits_.is_watched()) show_rows(at_ps);
-    if (energy_.is_watched()) show_energy(at_ps);
+    constexpr std::uint64_t fj_per_pj = 1000; // 1 pJ in a ns is 1 mW
+    if (energy_.is_watched()) energy_.set(at_ps, energy_fj_at(at_ps) / fj_per_pj);
     schedule(number);
 }
 
@@ -247,13 +256,39 @@ void hbm_slice::show_rows(std::uint64_t at_ps) {
     shown_ = now;
 }
 
-// In pJ, of which 1 in a ns is 1 mW.
-void hbm_slice::show_energy(std::uint64_t at_ps) {
-    constexpr std::uint64_t fj_per_pj = 1000;
+std::uint64_t hbm_slice::energy_fj_at(std::uint64_t at_ps) const {
     const tla_dram_activity so_far = activity_at(at_ps);
     tla_dram_energy_sum sum{};
-    if (!tla_dram_energy_add_up(&*config_.energy, &*config_.timing, &so_far, &sum, nullptr))
-        energy_.set(at_ps, sum.total_fj / fj_per_pj);
+    tla_dram_energy_add_up(&*config_.energy, &*config_.timing, &so_far, &sum, nullptr);
+    return sum.total_fj;
+}
+
+// --- windows of the waveform -----------------------------------------------------------------------------------------
+
+bool hbm_slice::watches_windows() const {
+    return std::any_of(std::begin(of_windows_), std::end(of_windows_), [](const figure &f) { return f.is_watched(); });
+}
+
+hbm_slice::totals hbm_slice::totals_at(std::uint64_t at_ps) const {
+    const tla_hbm_stats s = tla_banked_channels_get_stats(banks_.get());
+    const bool with_energy = std::end(of_windows_)[-1].is_watched(); // costly
+    return {s.activates, s.read_commands, s.write_commands, with_energy ? energy_fj_at(at_ps) : 0};
+}
+
+// 1 fJ in a ps is 1 mW. An energy can shrink, because rows count as open until the run that finds them closed
+// (tla_banked_channels_stats_at); the next window makes up for it.
+void hbm_slice::show_windows(std::uint64_t until_ps) {
+    if (!watches_windows()) return;
+    for (; window_end_ps_ <= until_ps; window_end_ps_ += waveform::window_ps) {
+        const totals now = totals_at(window_end_ps_);
+        for (std::size_t i = 0; i < now.size(); i++) {
+            const bool is_energy = i + 1 == now.size();
+            const std::uint64_t change = now[i] - window_start_[i];
+            const std::uint64_t grown = static_cast<std::int64_t>(change) < 0 ? 0 : change;
+            window_start_[i] += grown;
+            of_windows_[i].set(window_end_ps_, grown / (is_energy ? waveform::window_ps : 1));
+        }
+    }
 }
 
 std::uint64_t hbm_slice::word_ps(bool write) const {
