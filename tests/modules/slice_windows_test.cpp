@@ -1,10 +1,12 @@
 // Figures of windows of an hbm_slice: rates of commands, and power. All windows together are the totals, windows
 // without commands are shown, and the last window is shown when it is over.
+#include "apart.hpp"
 #include "bare.hpp"
 #include "recorded_changes.hpp"
 #include "scratch_directory.hpp"
 #include "test_initiator.hpp"
 #include "tlmalloc/config.h"
+#include "tlmalloc/modules/detail/time_queue.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 
 #include <memory>
@@ -166,6 +168,47 @@ BOOST_AUTO_TEST_CASE(a_reset_neither_adds_to_its_window_nor_takes_from_it) {
     BOOST_CHECK_EQUAL(reads, 3u);
     BOOST_CHECK(shown.at("read_commands_per_us") == (changes{{0, 0}, {us, 3}, {2 * us, 0}}));
     BOOST_CHECK_EQUAL(shown.at("power").back().second, b.background_mw());
+}
+
+// The slice runs ahead of the kernel as far as the quantum and the other process let it.
+BOOST_AUTO_TEST_CASE(windows_are_the_same_whatever_wakes_the_kernel_and_for_every_quantum) {
+    struct result {
+        std::size_t changes, hash; // of power, and of the text
+        char error[256];
+    };
+    const auto waveform_of = [](std::uint64_t quantum_ps, std::uint64_t wakes_ps) {
+        return apart<result>("a run", [=](result &r) {
+            bench b("hbm4", "hbm4_ayna");
+            time_queue::of_simulation().allow_quantum(quantum_ps);
+            hbm_slice unused{"unused", b.config};
+            initiator other{"other"};
+            other.out.bind(unused.in);
+            other.body = [&] {
+                for (std::uint64_t at_ps = 0; wakes_ps > 0 && at_ps < 20 * us; at_ps += wakes_ps)
+                    sc_core::wait(from_ps(wakes_ps));
+            };
+            std::mt19937 random(2);
+            b.cpu.body = [&] {
+                for (int i = 0; i < 100; i++) {
+                    bytes data(64 << random() % 6);
+                    sc_core::sc_time delay = from_ps(random() % (us / 4));
+                    const auto command = random() % 2 ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND;
+                    BOOST_CHECK_EQUAL(b.cpu.access(command, random() % (1 << 14) * 64, data, delay),
+                                      tlm::TLM_OK_RESPONSE);
+                    sc_core::wait(delay);
+                }
+            };
+            sc_core::sc_start(from_ps(30 * us));
+            r.changes = b.figures().at("power").size();
+            r.hash = std::hash<std::string>()(read_text(b.scratch.path("windows.vcd")));
+        });
+    };
+    const result alone = waveform_of(0, 0);
+    BOOST_CHECK_GT(alone.changes, 10u);
+    for (const auto &[quantum_ps, wakes_ps] :
+         {std::pair<std::uint64_t, std::uint64_t>{5 * us, 0}, {0, 70'001}, {5 * us, 70'001}, {0, 3 * us}})
+        BOOST_CHECK_MESSAGE(waveform_of(quantum_ps, wakes_ps).hash == alone.hash,
+                            "quantum " << quantum_ps << " ps, another process each " << wakes_ps << " ps");
 }
 
 BOOST_AUTO_TEST_CASE(a_waveform_may_end_after_the_modules_that_it_shows) {
