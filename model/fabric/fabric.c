@@ -79,11 +79,6 @@ void tla_fabric_set_transport(tla_fabric *fabric, tla_transport transport) {
         fabric->collects |= transport == TLA_TRANSPORT_PER_FLIT && fabric->nodes[i].node.store_and_forward;
 }
 
-uint64_t fabric_drain_ps(const tla_fabric *fabric, const tla_way *way, bool request, uint64_t nbytes) {
-    if (fabric->transport != TLA_TRANSPORT_ONCE) return 0;
-    return tla_transfer_ps(nbytes, request ? way->narrowest : way->narrowest_back);
-}
-
 /* ---- paths ---- */
 
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links) {

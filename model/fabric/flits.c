@@ -121,6 +121,11 @@ static void end_message(tla_fabric *fabric, message *m) {
     if (part) let_followers_come(fabric, part, at_ps);
 }
 
+uint64_t fabric_drain_ps(const tla_fabric *fabric, const tla_way *way, bool request, uint64_t nbytes) {
+    if (fabric->transport != TLA_TRANSPORT_ONCE) return 0;
+    return tla_transfer_ps(nbytes, request ? way->narrowest : way->narrowest_back);
+}
+
 static void end_flit(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
     drop_flit(fabric, f);

@@ -58,6 +58,7 @@ void tla_object_stage(tla_object_block *block) {
 }
 
 void tla_object_unstage(tla_object_block *block) {
+    if (block->in_l1 == 0) return; /* its memory may have left this controller */
     block->store->stats[block->at.memory].l1_used -= block->in_l1;
     block->in_l1 = 0;
 }

@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(a_misspelt_policy_pattern_mapping_kernel_or_value_gets_the_
         {{"run", npu_small, "--set", "hbm.timing=hmb2"}, "did you mean \"hbm2\"?"},
         {{"run", npu_small, "--set", "dmi.alow=true"}, "unknown key"},
     });
-    check_refused(
-        {{{"reproduce", "neumu_ladder", "--from", experiments}, "xtrain_scaling_bridge, did you mean \"neummu_ladder\"?"}});
+    check_refused({{{"reproduce", "neumu_ladder", "--from", experiments},
+                    "xtrain_scaling_bridge, did you mean \"neummu_ladder\"?"}});
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_word_in_an_experiment_gets_the_nearest_one) {
