@@ -94,8 +94,8 @@ tla_status tla_config_parse(const char *text, size_t length, const char *name, c
 typedef void (*tla_config_visit)(void *context, const char *key, const char *text, bool is_number, uint64_t number);
 void tla_config_each(const tla_config *config, tla_config_visit visit, void *context);
 
-/* Returns whether two configurations agree in every key, and in the profiles that hbm.timing, hbm.energy and
- * system.energy name. */
+/* Returns whether two configurations agree in every key, and in the profiles that hbm.timing, host_memory.timing,
+ * hbm.energy and system.energy name. */
 bool tla_config_equal(const tla_config *one, const tla_config *other);
 
 /* Prints the resolved configuration as YAML; tla_config_load reads it back to the same struct. TLA_IO when `out`

@@ -28,7 +28,7 @@ static const tla_schema_key keys[] = {
     CONSTANT(walk_step, ENERGY, energy, TLA_PARTS_WALK_STEP, FJ_MAX, "0 pJ",
              "of a level that a walker reads from tables that are not in memory"),
     CONSTANT(table_write, ENERGY, energy, TLA_PARTS_TABLE_WRITE, FJ_MAX, "0 pJ",
-             "of an entry written to tables that are not in memory"),
+             "of a range that tables that are not in memory map, unmap or remap"),
     CONSTANT(engine_cycle, ENERGY, energy, TLA_PARTS_ENGINE_CYCLE, FJ_MAX, "0 pJ",
              "of a cycle of an allocator's engine"),
     CONSTANT(instruction, ENERGY, energy, TLA_PARTS_INSTRUCTION, FJ_MAX, "0 pJ",

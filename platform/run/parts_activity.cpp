@@ -55,6 +55,8 @@ void count_controller(tla_parts_activity &activity, const memory_controller &con
 void count_mmu(tla_parts_activity &activity, const pe_mmu &mmu, const tla_config &config) {
     const pe_mmu::statistics s = mmu.get_statistics();
     activity.counts[TLA_PARTS_TLB_LOOKUP][TLA_ENERGY_WALKS] += s.hits + s.misses;
+    if (config.mmu.walk != TLA_WALK_MEMORY)
+        activity.counts[TLA_PARTS_TABLE_WRITE][TLA_ENERGY_MAPPING] += s.maps + s.unmaps + s.remaps;
     if (config.mmu.walk == TLA_WALK_FLAT) activity.counts[TLA_PARTS_WALK_STEP][TLA_ENERGY_WALKS] += s.walkers.reads;
 }
 

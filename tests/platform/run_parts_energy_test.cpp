@@ -87,6 +87,9 @@ BOOST_AUTO_TEST_CASE(each_constant_of_parts_counts_what_the_report_says_of_its_p
                                                              "switch_to_pcie_ep", "pcie_ep_to_pcie_ep"}));
             BOOST_CHECK_GT(counts.at("pcie"), 0);
             BOOST_CHECK_GT(counts.at("wire"), 0);
+            const bool in_memory = more.front() == "mmu.walk=memory";
+            BOOST_CHECK_EQUAL(counts.at("table_write"),
+                              in_memory ? 0 : r.sum("mmus", "maps") + r.sum("mmus", "unmaps"));
             std::int64_t cycles = 0;
             std::size_t i;
             json_t *row;
@@ -98,6 +101,7 @@ BOOST_AUTO_TEST_CASE(each_constant_of_parts_counts_what_the_report_says_of_its_p
             BOOST_CHECK_EQUAL(causes.at("links"), counts.at("wire") + counts.at("router") + counts.at("ucie") +
                                                       counts.at("pcie") + counts.at("host_memory_link"));
             BOOST_CHECK_EQUAL(causes.at("allocator"), counts.at("engine_cycle"));
+            BOOST_CHECK_EQUAL(causes.at("mapping"), counts.at("table_write"));
         }
 }
 

@@ -29,7 +29,7 @@ typedef enum tla_parts_constant {
     /* fJ of an event */
     TLA_PARTS_TLB_LOOKUP,   /* an access asks a TLB of an MMU */
     TLA_PARTS_WALK_STEP,    /* a walker reads a level of tables that is not in memory */
-    TLA_PARTS_TABLE_WRITE,  /* an entry of tables that are not in memory is written */
+    TLA_PARTS_TABLE_WRITE,  /* tables that are not in memory map, unmap or remap a range */
     TLA_PARTS_ENGINE_CYCLE, /* a cycle of an allocator's engine */
     TLA_PARTS_INSTRUCTION,  /* an instruction of an allocator's firmware */
     TLA_PARTS_CONSTANT_COUNT
