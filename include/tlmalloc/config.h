@@ -38,6 +38,7 @@ typedef struct tla_config {
     tla_va_parameters va;
     tla_command_processor_parameters io_cpu, m_cpu;
     tla_topology_shape topology; /* system.*, cube.*, io_chiplet.*, links.* */
+    tla_link_parameters links;
     tla_dma_parameters dma;
     tla_pe_parameters pe;
     tla_message_parameters messages;

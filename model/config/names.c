@@ -16,6 +16,11 @@ const char *tla_map_ack_name(tla_map_ack ack) {
     return (unsigned)ack < TLA_MAP_ACK_COUNT ? names[ack] : NULL;
 }
 
+const char *tla_overhead_place_name(tla_overhead_place place) {
+    static const char *const names[] = {"access", "call"};
+    return (unsigned)place < TLA_OVERHEAD_PLACE_COUNT ? names[place] : NULL;
+}
+
 const char *tla_back_pressure_name(tla_back_pressure back_pressure) {
     static const char *const names[] = {"sleep", "poll"};
     return (unsigned)back_pressure < TLA_BACK_PRESSURE_COUNT ? names[back_pressure] : NULL;

@@ -9,7 +9,7 @@ const char *tla_sip_topology_name(tla_sip_topology topology) {
 }
 
 const char *tla_routing_name(tla_routing routing) {
-    static const char *const names[] = {"straight", "free_ports"};
+    static const char *const names[] = {"straight", "free_ports", "shortest"};
     return (unsigned)routing < TLA_ROUTING_COUNT ? names[routing] : NULL;
 }
 

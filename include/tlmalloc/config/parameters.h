@@ -140,10 +140,22 @@ typedef enum tla_map_ack { TLA_MAP_ACK_VISIBLE, TLA_MAP_ACK_POSTED, TLA_MAP_ACK_
 /* "visible", "posted"; NULL for an unknown value. */
 const char *tla_map_ack_name(tla_map_ack ack);
 
+/* The payer of mmu.overhead. Access: every access through the MMU. Call: a load or store of a kernel once, before it
+ * takes a channel of the DMA; tiles of composites and other accesses pay nothing (KernBench ADR-0039 D2.1). */
+typedef enum tla_overhead_place {
+    TLA_OVERHEAD_AT_ACCESS,
+    TLA_OVERHEAD_AT_CALL,
+    TLA_OVERHEAD_PLACE_COUNT
+} tla_overhead_place;
+
+/* "access", "call"; NULL for an unknown value. */
+const char *tla_overhead_place_name(tla_overhead_place place);
+
 typedef struct tla_mmu_parameters {
     uint64_t page_size;                                 /* mmu.page_size: bytes, power of two */
     uint64_t larger_page_sizes[TLA_PAGE_SIZES_MAX - 1]; /* mmu.pages_64k and others: ascending; 0 = no more */
-    uint64_t overhead_ps;                               /* mmu.overhead: per access */
+    uint64_t overhead_ps;                               /* mmu.overhead */
+    tla_overhead_place overhead_at;                     /* mmu.overhead_at */
     tla_unmapped unmapped;                              /* mmu.unmapped */
     tla_fault_handler fault_handler;                    /* demand: mmu.fault_handler */
     uint64_t fault_pool;                                /* controller: mmu.fault_pool, bytes; 0: no limit */
@@ -184,7 +196,8 @@ typedef struct tla_pe_parameters {
     uint64_t launch_ps;              /* pe.launch: from LAUNCH to the first call of the kernel */
     uint64_t dispatch_ps;            /* pe.dispatch: of every kernel call that does work */
     uint64_t gemm_rate, vector_rate; /* pe.gemm_rate, pe.vector_rate: operations/s */
-    uint64_t scheduler_ps;           /* pe.scheduler: scheduler time for a tile of a composite */
+    uint64_t vector_cycle_ps; /* pe.vector_cycle: operations of the vector engine take whole cycles; 0: any time */
+    uint64_t scheduler_ps;    /* pe.scheduler: scheduler time for a tile of a composite */
     uint32_t tile_m, tile_k, tile_n; /* pe.tile_m, pe.tile_k, pe.tile_n: elements of a composite's tile */
     uint32_t pipeline_depth;         /* pe.pipeline_depth: buffers, register sets and accumulators of its stages */
     uint32_t outstanding;            /* pe.outstanding: operations that a kernel has begun and not waited for */
@@ -215,6 +228,7 @@ typedef struct tla_host_parameters {
     tla_units_mode lockstep_mode;        /* controller.lockstep_mode: of tensors whose creator states no mode */
     uint64_t hbm_slice;                  /* bytes of a PE's slice */
     uint32_t fronts;                     /* memories with a front, which clean-up trims: bit c for tla_memory_kind c */
+    uint32_t parts;                      /* likewise the memories with a part for objects: controller.partition */
     uint32_t segment_fronts;             /* the memories among `fronts` with segment_cache or segmented */
     tla_host_driver_parameters driver;   /* host.driver, .driver_alloc, .driver_free, .driver_synchronous */
     tla_host_pool pool;                  /* host.pool */
@@ -257,6 +271,8 @@ typedef struct tla_message_parameters {
     tla_back_pressure back_pressure; /* messages.back_pressure */
     uint64_t poll_ps;                /* messages.poll_interval */
     tla_slot_costs costs;            /* messages.costs */
+    uint64_t overhead_ps;            /* messages.overhead: of sending a message, beside dispatch, path and slots */
+    bool read_slot;                  /* messages.read_slot: false, a receiver does not pay the read of the slot */
     bool signals;                    /* messages.signals: waveforms show the queues */
     uint32_t asid;                   /* workload.asid: owner of the blocks of the slots */
     tla_retry_policy retry;          /* for the slots' allocation: host.retries, host.retry_delay */

@@ -7,6 +7,7 @@
 #include "tlmalloc/dram/energy.h"
 #include "tlmalloc/dram/fault_injection.h"
 #include "tlmalloc/dram/parts_energy.h"
+#include "tlmalloc/fabric/fabric.h"
 #include "tlmalloc/topology/topology.h"
 
 #ifdef __cplusplus
@@ -63,6 +64,10 @@ typedef struct tla_system_energy {
     bool has_profile;               /* false: no energy is computed ("none") */
     tla_parts_energy profile;       /* the profile of that name */
 } tla_system_energy;
+
+typedef struct tla_link_parameters {
+    tla_transport transport; /* links.transport; the other keys of links are in tla_topology_shape */
+} tla_link_parameters;
 
 typedef struct tla_simulation_parameters {
     uint64_t quantum_ps;    /* simulation.quantum */

@@ -160,12 +160,33 @@ static inline const char *tl_algorithm_name(tl_algorithm algorithm) {
     }
 }
 
+/* The passage of the hierarchical all-reduce between SIPs. Lines: along the rows of their grid, then along a column, to
+ * the SIP in the middle and back. Rings: on a torus each SIP sends on what the SIP before it has sent, and adds it, for
+ * one round less than a row has SIPs, then for one less than a column has (KernBench 1d8b940). */
+typedef enum tl_between_sips { TL_SIPS_LINES, TL_SIPS_RINGS, TL_BETWEEN_SIPS_COUNT } tl_between_sips;
+
+/* "lines", "rings"; NULL for an unknown value. */
+static inline const char *tl_between_sips_name(tl_between_sips passage) {
+    return passage == TL_SIPS_LINES ? "lines" : passage == TL_SIPS_RINGS ? "rings" : 0;
+}
+
+/* The receipt of vectors from both sides of a line. Both: at one time. In order: from the side before, which is added
+ * before that from the side behind is received. */
+typedef enum tl_receipt_order { TL_RECEIVE_BOTH, TL_RECEIVE_IN_ORDER, TL_RECEIPT_ORDER_COUNT } tl_receipt_order;
+
+/* "both", "in_order"; NULL for an unknown value. */
+static inline const char *tl_receipt_order_name(tl_receipt_order order) {
+    return order == TL_RECEIVE_BOTH ? "both" : order == TL_RECEIVE_IN_ORDER ? "in_order" : 0;
+}
+
 /* A platform's settings of its collectives. */
 typedef struct tl_collective_settings {
     tl_algorithm algorithm; /* collectives.algorithm */
     uint32_t world_size;    /* collectives.world_size: programs; 0: all of a launch */
     uint32_t columns;       /* collectives.columns: of the grid of torus_2d and mesh_2d; 0: about as many as rows */
     uint32_t sip_columns;   /* SIPs in a row of their grid: system.sip_topology, system.sip_grid_width */
+    tl_between_sips between_sips; /* collectives.between_sips */
+    tl_receipt_order receives;    /* collectives.receives */
 } tl_collective_settings;
 
 /* The place of a program: SIP of the platform, cube of the SIP, PE of the cube. */

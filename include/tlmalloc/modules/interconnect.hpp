@@ -45,6 +45,7 @@ class interconnect : public instrumented, public resettable, private untimed_tar
         std::vector<tla_fabric_node> nodes; // numbers of nodes are indexes here
         std::vector<tla_fabric_link> links; // between these nodes; numbers of links are indexes here
         std::uint32_t flit = 256;           // bytes, at least 1
+        tla_transport transport = TLA_TRANSPORT_PER_FLIT;
         std::vector<std::uint32_t> sources; // node of each initiator
         std::vector<std::uint32_t> targets; // node of each target
         std::vector<window> windows;        // each ends below 2^64, and leads to an index of `targets`

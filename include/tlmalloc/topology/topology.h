@@ -147,10 +147,18 @@ const char *tla_sip_topology_name(tla_sip_topology topology);
  * another connection is slightly longer than the mesh on either side, so that it offers no shortcut. Paths cross cubes
  * along the mesh, at first connections, and enter the cube where they end by the nearest connection.
  *
- * FREE_PORTS: ports have no length, as in KernBench's paths: they are shortcuts inside a cube, too. */
-typedef enum tla_routing { TLA_ROUTE_STRAIGHT, TLA_ROUTE_FREE_PORTS, TLA_ROUTING_COUNT } tla_routing;
+ * FREE_PORTS: ports have no length, as in KernBench's paths: they are shortcuts inside a cube, too.
+ *
+ * SHORTEST: the shortest way by length alone. Ports and connections have no length, ports of neighbours are 1 mm apart,
+ * and routers by their pitch. Of ways of one length the names of nodes decide, in descending order. */
+typedef enum tla_routing {
+    TLA_ROUTE_STRAIGHT,
+    TLA_ROUTE_FREE_PORTS,
+    TLA_ROUTE_SHORTEST,
+    TLA_ROUTING_COUNT
+} tla_routing;
 
-/* "straight", "free_ports"; NULL for an unknown value. */
+/* "straight", "free_ports", "shortest"; NULL for an unknown value. */
 const char *tla_routing_name(tla_routing routing);
 
 enum { TLA_MESH_MAX = 16, TLA_CONNECTIONS_MAX = 16, TLA_PHYS_MAX = 16 };

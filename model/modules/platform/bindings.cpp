@@ -36,6 +36,7 @@ graph_ptr graph_of(const tla_config &config) {
 
 bindings::bindings(const tla_config &config) : config_(config), graph_(graph_of(config)) {
     settings_.flit = config.topology.flit;
+    settings_.transport = config.links.transport;
     add_graph();
     add_groups();
     add_host();

@@ -47,6 +47,7 @@ tla_status interconnect::make_fabric() {
                                                 config_.links.data(), config_.links.size(), config_.flit, &made);
     fabric_.reset(made);
     if (status) return status;
+    tla_fabric_set_transport(made, config_.transport);
     const tla_fabric_host host = {
         this,
         [](void *self, std::uint64_t at_ps, std::uint32_t node, std::uint64_t input, tla_flit *flit) {
