@@ -451,6 +451,10 @@ const tla_schema_key tla_platform_keys[] = {
      "cost of slots. memory: the time of their memory and of the path to it. For comparison with KernBench's published "
      "figures, kernbench (CSV A) and kernbench_hop (CSV B, with the hop to the bank) take its table for each write and "
      "read of a whole piece. A tl_recv then waits until its credit has returned. Make slots as large as the messages"},
+    {TIME(messages.overhead, messages.overhead_ps, MS), CHOICE "; 9.5 ns: fitted to KernBench's pe2pe with IPCQ",
+     "0 ns",
+     "time that a tl_send takes beside its dispatch, its path, its bytes and its slots; the sender spends it once for "
+     "each message, before the message leaves"},
     {BOOLEAN(messages.signals, messages.signals), "tlmalloc's choice: 6 signals a PE", "false",
      "true: waveforms show every PE's slots, and its kernel's waits for credits and messages"},
 

@@ -29,8 +29,10 @@ bool is_quiet(bench &b) {
 
 // Kernels of two PEs run `what`; at_ps after the launch something is reset, and then they launch `again`.
 void check(const std::function<tla_status(tl_context *)> &what, std::uint64_t after_ps,
-           const std::function<void(bench &)> &reset) {
-    bench b(pair());
+           const std::function<void(bench &)> &reset, const std::string &more = "messages.overhead=0 ns") {
+    std::vector<std::string> settings = pair();
+    settings.push_back(more);
+    bench b(settings);
     tla_status first = TLA_OK, second = TLA_BUSY;
     bool again = false;
     sc_core::sc_event launched;
@@ -104,6 +106,9 @@ BOOST_AUTO_TEST_CASE(a_reset_ends_kernels_and_the_next_ones_run_as_on_the_first_
 }
 BOOST_AUTO_TEST_CASE(a_reset_in_the_middle_of_messages_ends_them) {
     check(wait_for_each_other, 50'000'000, reset_all);
+}
+BOOST_AUTO_TEST_CASE(a_reset_during_the_overhead_of_a_message_ends_it) {
+    check(wait_for_each_other, 50'000'000, reset_all, "messages.overhead=1 ms");
 }
 BOOST_AUTO_TEST_CASE(a_reset_before_a_kernel_has_begun_is_its_end) {
     check(hold_and_load, 200'000, reset_all);

@@ -122,6 +122,9 @@ BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_does_not_come) {
 BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_credit_that_a_sender_polls_for) {
     ends_in_time({"messages.slots=1", "messages.back_pressure=poll"}, send);
 }
+BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_the_overhead_of_a_message) {
+    ends_in_time({"messages.overhead=1 ms"}, send);
+}
 BOOST_AUTO_TEST_CASE(a_time_limit_ends_a_collective_that_no_other_program_joins) {
     ends_in_time({}, add_up);
 }

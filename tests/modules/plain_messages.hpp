@@ -400,8 +400,14 @@ class messages : private pes {
         if (c.what == call::send) {
             const auto s = std::make_shared<sending>();
             s->left = c.data.nbytes();
-            p.go = [=, &p](picoseconds at) { send_on(p, c, s, at); };
-            look(p, now);
+            const auto sends = [=, &p](picoseconds at) {
+                p.go = [=, &p](picoseconds then) { send_on(p, c, s, then); };
+                look(p, at);
+            };
+            if (config_.messages.overhead_ps > 0) // nothing leaves meanwhile
+                events_.at(now + config_.messages.overhead_ps, p.unit, calls, sends);
+            else
+                sends(now);
             return;
         }
         std::shared_ptr<receiving> what;

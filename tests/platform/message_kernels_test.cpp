@@ -158,6 +158,30 @@ BOOST_AUTO_TEST_CASE(messages_go_four_ways_and_farther_takes_longer) {
     BOOST_CHECK_EQUAL(h3, h4); // the ways are of one form
 }
 
+namespace {
+
+// The least latency of each path of pe2pe with messages of 8 KiB.
+std::map<std::string, std::int64_t> latencies(std::vector<std::string> sets) {
+    sets.insert(sets.end(), {"system.sips=1", "system.cube_mesh_height=2", "workload.elements_per_pe=4096",
+                             "tcm.read_bandwidth=512 GB/s"});
+    const report r = run(large, with({"--kernel", "pe2pe"}, sets));
+    BOOST_REQUIRE_MESSAGE(r.run.status == 0, r.run.out << r.run.err);
+    return least(r);
+}
+
+} // namespace
+
+// However many pieces a message has. Receivers wait for their credits, which would otherwise leave meanwhile.
+BOOST_AUTO_TEST_CASE(a_message_takes_its_overhead_once) {
+    for (const std::string slot : {"messages.slot_size=8 KiB", "messages.slot_size=1 KiB"}) {
+        std::vector<std::string> sets = {slot, "messages.slots=8", "messages.costs=kernbench"};
+        std::map<std::string, std::int64_t> without = latencies(sets);
+        sets.emplace_back("messages.overhead=9500 ps");
+        for (const auto &[way, took] : latencies(sets))
+            BOOST_CHECK_MESSAGE(took - without[way] == 9500, slot << " " << way << ": " << took - without[way]);
+    }
+}
+
 // With slots as large as the message, one memory differs from another by a write and a read of its table.
 BOOST_AUTO_TEST_CASE(by_kernbenchs_tables_memories_differ_by_a_write_and_a_read_of_a_slot) {
     const std::int64_t bytes = 8192;

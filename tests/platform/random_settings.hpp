@@ -456,6 +456,7 @@ class random_settings {
         maybe("messages.memory",
               is("controller.lockstep", "off") ? names("messages.memory") : std::vector<std::string>{"sram"});
         maybe("messages.poll_interval", {"1 ns", "3333 ps", "1 us"});
+        maybe("messages.overhead", {"1 ns", "9500 ps", "1 us"});
         leave("collectives.world_size");
         leave("collectives.columns");
         if (dice_.one_in(4)) set("collectives.world_size", dice_.between(1, pes()));

@@ -356,6 +356,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
     // --- sends
     using sending_ptr = std::shared_ptr<sending>;
     outgoing &connect(std::uint32_t peer, std::uint64_t at_ps);
+    void begin_send(const sending_ptr &what, std::uint64_t at_ps);
     void go_on(const sending_ptr &what, std::uint64_t at_ps);
     bool has_credit(sending &what, outgoing &to, std::uint64_t at_ps);
     void send_piece(const sending_ptr &what, const tla_message_piece &piece, std::uint64_t at_ps);

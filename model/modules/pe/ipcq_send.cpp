@@ -169,6 +169,22 @@ void pe_ipcq::go_on(const sending_ptr &what, std::uint64_t at_ps) {
     end_call(TLA_OK, at_ps);
 }
 
+// The sender spends the overhead of the message before anything leaves, also the request for slots.
+void pe_ipcq::begin_send(const sending_ptr &what, std::uint64_t at_ps) {
+    const step sends = [this, what](std::uint64_t now_ps) { go_on(what, now_ps); };
+    if (config_.overhead_ps == 0) {
+        call_->go = sends;
+        sends(at_ps);
+        return;
+    }
+    call_->go = [](std::uint64_t) {}; // no event shortens it
+    post(at_ps + config_.overhead_ps, turn::kernel_calls, [this, sends, call = call_](std::uint64_t now_ps) {
+        if (call_ != call || call->done) return; // a reset, or a time limit, has ended the call
+        call->go = sends;
+        sends(now_ps);
+    });
+}
+
 tla_status pe_ipcq::send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_time &delay, tla_error *error) {
     if (const tla_status status = check_peer("tl_send", peer, tile, error)) return status;
     used_ = true;
@@ -176,7 +192,7 @@ tla_status pe_ipcq::send(std::uint32_t peer, const tl_tile &tile, sc_core::sc_ti
     message->peer = peer;
     message->tile = tile;
     const auto sends = std::make_shared<kernel_call>();
-    sends->go = [this, message](std::uint64_t at_ps) { go_on(message, at_ps); };
+    sends->go = [this, message](std::uint64_t at_ps) { begin_send(message, at_ps); };
     return perform(sends, delay, error);
 }
 
