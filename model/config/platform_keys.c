@@ -455,6 +455,9 @@ const tla_schema_key tla_platform_keys[] = {
      "0 ns",
      "time that a tl_send takes beside its dispatch, its path, its bytes and its slots; the sender spends it once for "
      "each message, before the message leaves"},
+    {BOOLEAN(messages.read_slot, messages.read_slot), "KernBench ADR-0023: tl.recv reads the slot", "true",
+     "false: a tl_recv does not pay the read of the slot, and its bytes are in the tile all the same (KernBench's "
+     "recv_no_consume)"},
     {BOOLEAN(messages.signals, messages.signals), "tlmalloc's choice: 6 signals a PE", "false",
      "true: waveforms show every PE's slots, and its kernel's waits for credits and messages"},
 

@@ -113,6 +113,18 @@ BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_a_table) {
 BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_the_other_table) {
     random_messages({"messages.memory=sram", "messages.costs=kernbench_hop"}, 11, 300);
 }
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_from_slots_in_tcm_that_are_not_read) {
+    random_messages({"messages.read_slot=false", "messages.overhead=7 ns"}, 11, 300);
+}
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_from_slots_in_hbm_that_are_not_read) {
+    random_messages({"messages.read_slot=false", "messages.memory=hbm", "controller.guard=error"}, 11, 300);
+}
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_from_slots_in_sram_that_are_not_read) {
+    random_messages({"messages.read_slot=false", "messages.memory=sram", "messages.slot_size=100 B"}, 11, 300);
+}
+BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_by_a_table_without_reads) {
+    random_messages({"messages.read_slot=false", "messages.memory=hbm", "messages.costs=kernbench"}, 11, 300);
+}
 BOOST_AUTO_TEST_CASE(random_messages_arrive_whole_and_in_order_with_a_quantum) {
     random_messages({"simulation.quantum=100 ns"}, 11, 300);
 }

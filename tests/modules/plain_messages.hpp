@@ -307,7 +307,9 @@ class messages : private pes {
             events_.at(end, p.unit, receive_goes_on, [=, &p](picoseconds at) { was_read(p, peer, at); });
         };
         if (has_tables())
-            over(now + table_ps(nbytes));
+            over(now + (config_.messages.read_slot ? table_ps(nbytes) : 0));
+        else if (!config_.messages.read_slot) // the tile is written all the same
+            copy_runs(p, runs, 0, now, over);
         else if (config_.messages.memory == TLA_SLOTS_TCM)
             use(p.tcm, false, of_unit, nbytes, now, [=, &p](picoseconds read) { copy_runs(p, runs, 0, read, over); });
         else

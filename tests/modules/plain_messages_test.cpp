@@ -57,6 +57,7 @@ strings settings(draw &d, bool collective) {
     maybe("messages.poll_interval", {"1 ns", "3 ns", "777 ps", "20 ns", "1 us"});
     if (d.one_in(5)) set("messages.costs", d.of({"kernbench", "kernbench_hop"}));
     maybe("messages.overhead", {"9500 ps", "1 ns", "333 ps", "2 us"});
+    if (d.one_in(3)) set("messages.read_slot", "false");
     if (odd)
         set("dma.chunk", std::to_string(d.between(20, 1100)) + " B");
     else

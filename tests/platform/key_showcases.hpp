@@ -241,7 +241,8 @@ inline std::map<std::string, showcase> special_showcases() {
                                                                        {"memory", "hbm"},
                                                                        {"back_pressure", "poll"},
                                                                        {"costs", "kernbench"},
-                                                                       {"overhead", "777 ns"}})
+                                                                       {"overhead", "777 ns"},
+                                                                       {"read_slot", "false"}})
         all["messages." + key] = {value, {}, "ring"};
     for (const std::string memory : {"hbm", "tcm", "sram", "m_cpu", "host"}) {
         const bool is_large = memory == "hbm" || memory == "host";

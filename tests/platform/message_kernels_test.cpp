@@ -182,6 +182,31 @@ BOOST_AUTO_TEST_CASE(a_message_takes_its_overhead_once) {
     }
 }
 
+// By the bandwidth of the TCM. By a table a receiver also waits for its credit, which can now meet the answers of the
+// message: it gains the cost of a read at most.
+BOOST_AUTO_TEST_CASE(a_receiver_pays_no_read_of_a_slot_without_read_slot) {
+    const std::int64_t bytes = 8192;
+    struct row {
+        std::string memory, costs;
+        std::int64_t read_ps;
+    };
+    const row rows[] = {{"tcm", "memory", bytes * 1000 / 512},
+                        {"tcm", "kernbench", bytes * 1000 / 512},
+                        {"sram", "kernbench", 2000 + bytes * 1000 / 128},
+                        {"hbm", "kernbench_hop", 6000 + bytes * 1000 / 256 + bytes * 1000 / 256}};
+    for (const row &r : rows) {
+        std::vector<std::string> sets = {"messages.memory=" + r.memory, "messages.costs=" + r.costs,
+                                         "messages.slot_size=8 KiB"};
+        std::map<std::string, std::int64_t> before = latencies(sets);
+        sets.emplace_back("messages.read_slot=false");
+        for (const auto &[way, took] : latencies(sets)) {
+            const std::int64_t gain = before[way] - took, least_gain = r.costs == "memory" ? r.read_ps : r.read_ps / 2;
+            BOOST_CHECK_MESSAGE(gain >= least_gain && gain <= r.read_ps,
+                                r.memory << " " << r.costs << " " << way << ": " << gain << " of " << r.read_ps);
+        }
+    }
+}
+
 // With slots as large as the message, one memory differs from another by a write and a read of its table.
 BOOST_AUTO_TEST_CASE(by_kernbenchs_tables_memories_differ_by_a_write_and_a_read_of_a_slot) {
     const std::int64_t bytes = 8192;

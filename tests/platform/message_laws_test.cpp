@@ -53,6 +53,7 @@ words random_run(std::uint64_t seed) {
     maybe(30, "messages.poll_interval", {"1 ns", "3 ns", "1 us"});
     maybe(20, "messages.costs", {"kernbench", "kernbench_hop"});
     maybe(30, "messages.overhead", {"1 ns", "9500 ps", "1 us"});
+    maybe(30, "messages.read_slot", {"false"});
     maybe(30, "hbm.burst", {"32 B", "256 B"});
     maybe(30, "hbm.timing", {"hbm2"});
     maybe(30, "mmu.page_size", {"4 KiB"});

@@ -109,7 +109,8 @@ struct pe_ipcq::reading {
     }
 };
 
-// From the TCM a read and a write of the whole piece, else a DMA transfer; with tables it occupies nothing.
+// From the TCM a read and a write of the whole piece, else a DMA transfer; with tables it occupies nothing. Without the
+// time of the read, the writes of the tile remain, wherever the slot lies.
 void pe_ipcq::read_piece(incoming &from, const tla_message_piece &piece, std::uint64_t at_ps) {
     const tl_tile tile = from.receivings.front()->tile;
     from.read = std::make_shared<reading>(*this, from, piece);
@@ -118,21 +119,31 @@ void pe_ipcq::read_piece(incoming &from, const tla_message_piece &piece, std::ui
         r.runs.push_back({at, done, nbytes});
     });
     r.bytes.resize(piece.nbytes);
+    const auto copy = [&r](auto &socket, tlm::tlm_command command, std::uint64_t address, std::uint64_t done,
+                           std::uint64_t nbytes) {
+        tlm::tlm_generic_payload payload;
+        payload.set_command(command);
+        payload.set_address(address);
+        payload.set_data_ptr(r.bytes.data() + done);
+        payload.set_data_length(static_cast<unsigned>(nbytes));
+        return socket->transport_dbg(payload) == nbytes;
+    };
+    bool ok = true;
+    if (has_tables() || !config_.read_slot)
+        ok = config_.memory == TLA_SLOTS_TCM ? copy(local, tlm::TLM_READ_COMMAND, r.slot, 0, piece.nbytes)
+                                             : copy(memory, tlm::TLM_READ_COMMAND, r.slot, 0, piece.nbytes);
     if (has_tables()) {
-        const auto copy = [&r](auto &socket, tlm::tlm_command command, std::uint64_t address, std::uint64_t done,
-                               std::uint64_t nbytes) {
-            tlm::tlm_generic_payload payload;
-            payload.set_command(command);
-            payload.set_address(address);
-            payload.set_data_ptr(r.bytes.data() + done);
-            payload.set_data_length(static_cast<unsigned>(nbytes));
-            return socket->transport_dbg(payload) == nbytes;
-        };
-        bool ok = config_.memory == TLA_SLOTS_TCM ? copy(local, tlm::TLM_READ_COMMAND, r.slot, 0, piece.nbytes)
-                                                  : copy(memory, tlm::TLM_READ_COMMAND, r.slot, 0, piece.nbytes);
         for (const reading::run &run : r.runs)
             ok = ok && copy(local, tlm::TLM_WRITE_COMMAND, run.at, run.done, run.nbytes);
-        r.end(ok ? TLA_OK : TLA_BUS_ERROR, at_ps + tla_slot_cost_ps(config_.costs, config_.memory, piece.nbytes));
+        const std::uint64_t read_ps =
+            config_.read_slot ? tla_slot_cost_ps(config_.costs, config_.memory, piece.nbytes) : 0;
+        r.end(ok ? TLA_OK : TLA_BUS_ERROR, at_ps + read_ps);
+    } else if (!config_.read_slot) {
+        r.accesses = 1; // the slot has been read
+        if (ok)
+            copy_out(r, at_ps);
+        else
+            r.end(TLA_BUS_ERROR, at_ps);
     } else if (config_.memory == TLA_SLOTS_TCM) {
         copy_out(r, at_ps);
     } else {
