@@ -42,6 +42,10 @@ static bool never_in_a_run(const tla_config *c) {
     return false;
 }
 
+static bool has_sips(const tla_config *c) {
+    return c->system.sips > 1;
+}
+
 static bool is_grid(const tla_config *c) {
     return c->topology.sip_topology == TLA_SIPS_TORUS || c->topology.sip_topology == TLA_SIPS_MESH;
 }
@@ -208,6 +212,14 @@ static bool replaces_at_random(const tla_config *c) {
 
 static bool polls(const tla_config *c) {
     return c->messages.back_pressure == TLA_BACK_PRESSURE_POLL;
+}
+
+static bool is_hierarchical(const tla_config *c) {
+    return c->pe.collectives.algorithm == TL_HIERARCHICAL;
+}
+
+static bool has_lines(const tla_config *c) {
+    return is_hierarchical(c) || c->pe.collectives.algorithm == TL_MESH_2D;
 }
 
 static bool has_rank_grid(const tla_config *c) {
@@ -458,6 +470,9 @@ const tla_key_condition tla_key_conditions[] = {
     {"messages.poll_interval", polls, {"messages.back_pressure"}, "poll"},
     {"collectives.", has_collectives, {KERNEL}, "a kernel with tl_all_reduce"},
     {"collectives.columns", has_rank_grid, {"collectives.algorithm"}, "torus_2d or mesh_2d"},
+    {"collectives.between_sips", is_hierarchical, {"collectives.algorithm"}, "hierarchical"},
+    {"collectives.between_sips", has_sips, {"system.sips"}, "2 or more"},
+    {"collectives.receives", has_lines, {"collectives.algorithm"}, "mesh_2d or hierarchical"},
 
     {"host.retry_delay", retries, {"host.retries"}, "above 0"},
     {"host.driver_alloc", has_driver, {"host.driver"}, "serial, per_device or asynchronous"},

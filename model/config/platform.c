@@ -40,7 +40,9 @@ static void derive(tla_config *c) {
     c->dma.asid = c->pe.asid = c->messages.asid = c->host.asid = c->workload.asid;
     tla_floorplan plan;
     tla_floorplan_sips(&c->topology, &plan, NULL); /* whether it can be is a rule's matter */
-    c->pe.collectives.sip_columns = c->topology.sip_topology == TLA_SIPS_RING ? c->system.sips : plan.sip_grid_width;
+    c->pe.collectives.sip_columns =
+        (uint16_t)(c->topology.sip_topology == TLA_SIPS_RING ? c->system.sips : plan.sip_grid_width);
+    c->pe.collectives.sips_joined = c->topology.sip_topology != TLA_SIPS_MESH;
     c->pe.quantum_ps = c->simulation.quantum_ps;
     c->dma.tell_extent = c->controller.guard != TLA_GUARD_OFF;
     c->host.page_size = c->va.space.page_size;

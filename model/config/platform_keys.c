@@ -470,6 +470,13 @@ const tla_schema_key tla_platform_keys[] = {
      "0", "number of programs that participate, counted from the first of a launch; 0: all"},
     {COUNT(collectives.columns, pe.collectives.columns, 0, 65536), CHOICE, "0",
      "torus_2d and mesh_2d: ranks in a row of the grid; 0: as square as possible"},
+    {NAMED(collectives.between_sips, pe.collectives.between_sips, tl_between_sips), CHOICE, "lines",
+     "path of a hierarchical all-reduce between SIPs. Lines lead along rows, then along a column, to the SIP in the "
+     "middle and back. Rings (KernBench, commit 1d8b940) pass all vectors of a row around, then those of a column. A "
+     "mesh has no rings: its rows reduce to their middle and broadcast back, then its columns"},
+    {NAMED(collectives.receives, pe.collectives.receives, tl_receipt_order), CHOICE, "both",
+     "mesh_2d and hierarchical: receipt by a rank with two sides on a line. both: at one time. in_order: from the "
+     "side before (west, north), which is added, then from the side behind (KernBench)"},
 
     {SIZE(host.dma_chunk, host.dma_chunk, 1, GIB), CHOICE, "4 KiB", "size of the chunks in which host transfers move"},
     {COUNT(host.retries, host.retry.retries, 0, 1000000), CHOICE, "3",

@@ -9,10 +9,18 @@
 enum { X, Y, WORLD };
 
 /* The words of the tensor `world`: the places of the ranks. */
-enum { GOES_ROUND, RANKS, MIDDLE, DIMENSIONS, EXTENTS, WORLD_WORDS = EXTENTS + TL_WORLD_DIMENSIONS_MAX };
+enum { PASSAGE, RANKS, MIDDLE, DIMENSIONS, EXTENTS, WORLD_WORDS = EXTENTS + TL_WORLD_DIMENSIONS_MAX };
+
+enum { TO_MIDDLE, AROUND, AROUND_SIPS };
+
+static uint32_t passage_of(const tl_world *world) {
+    if (tl_goes_round(world)) return AROUND;
+    const bool rings = world->between_sips == TL_SIPS_RINGS && world->sips_joined;
+    return world->algorithm == TL_HIERARCHICAL && rings ? AROUND_SIPS : TO_MIDDLE;
+}
 
 static tla_status tell_world(tl_context *tl, const tl_world *world, const tl_tile *words, tla_vaddr to) {
-    uint32_t values[WORLD_WORDS] = {[GOES_ROUND] = tl_goes_round(world),
+    uint32_t values[WORLD_WORDS] = {[PASSAGE] = passage_of(world),
                                     [RANKS] = world->size,
                                     [MIDDLE] = tl_middle(world),
                                     [DIMENSIONS] = world->dimensions};
@@ -50,11 +58,13 @@ static tla_status run(tl_context *tl) {
 
 typedef struct grid {
     bool goes_round;
+    uint32_t sums; /* that differ by their order of additions: 1, or one for each SIP */
     uint32_t ranks, middle, dimensions, extent[TL_WORLD_DIMENSIONS_MAX], stride[TL_WORLD_DIMENSIONS_MAX];
 } grid;
 
 static grid grid_of(const void *words) {
-    grid g = {.goes_round = tl_element(words, TL_I32, GOES_ROUND) != 0,
+    grid g = {.goes_round = tl_element(words, TL_I32, PASSAGE) == AROUND,
+              .sums = 1,
               .ranks = (uint32_t)tl_element(words, TL_I32, RANKS),
               .middle = (uint32_t)tl_element(words, TL_I32, MIDDLE),
               .dimensions = (uint32_t)tl_element(words, TL_I32, DIMENSIONS)};
@@ -62,6 +72,7 @@ static grid grid_of(const void *words) {
         g.extent[d] = (uint32_t)tl_element(words, TL_I32, EXTENTS + d);
         g.stride[d] = stride;
     }
+    if (tl_element(words, TL_I32, PASSAGE) == AROUND_SIPS) g.sums = g.extent[0] * g.extent[1];
     return g;
 }
 
@@ -84,15 +95,31 @@ static void sum_line(const grid *g, float *values, uint32_t d, uint32_t end) {
     if (end + 1 < n) *sum = *sum + values[(end + 1) * stride];
 }
 
-/* The sum is at the rank that has the element's part, or in the middle. */
-static float sum(const grid *g, float *values, uint32_t part) {
-    const uint32_t end = g->goes_round ? part : g->middle;
-    for (uint32_t i = 0; i < g->dimensions; i++) {
+/* Each SIP adds the sums of those before it to its own: of its row, then of its column. */
+static void pass_rings(const grid *g, float *sums, float *before) {
+    for (uint32_t d = TL_SIP_DIMENSIONS; d-- > 0;) {
+        const uint32_t n = g->extent[d], stride = d + 1 == TL_SIP_DIMENSIONS ? 1 : g->extent[d + 1];
+        memcpy(before, sums, g->sums * sizeof *sums);
+        for (uint32_t sip = 0; sip < g->sums; sip++) {
+            const uint32_t place = sip / stride % n;
+            for (uint32_t step = 1; step < n; step++)
+                sums[sip] = sums[sip] + before[sip - place * stride + (place + n - step) % n * stride];
+        }
+    }
+}
+
+/* The sum is at the rank that has the element's part, or in the middle, of every SIP if each has its own. `sums` has
+ * room for twice the sums. */
+static void sum(const grid *g, float *values, uint32_t part, float *sums) {
+    const uint32_t end = g->goes_round ? part : g->middle, of_sip = g->ranks / g->sums;
+    for (uint32_t i = 0; i < g->dimensions - (g->sums > 1 ? TL_SIP_DIMENSIONS : 0); i++) {
         const uint32_t d = g->goes_round ? i : g->dimensions - 1 - i, n = g->extent[d], stride = g->stride[d];
         for (uint32_t rank = 0; rank < g->ranks; rank++)
             if (rank / stride % n == 0) sum_line(g, &values[rank], d, end / stride % n);
     }
-    return values[end];
+    for (uint32_t i = 0; i < g->sums; i++)
+        sums[i] = values[g->sums > 1 ? i * of_sip + end % of_sip : end];
+    if (g->sums > 1) pass_rings(g, sums, sums + g->sums);
 }
 
 static tla_status check(const tl_workload *workload, const void *const *tensors, tla_error *error) {
@@ -103,21 +130,25 @@ static tla_status check(const tl_workload *workload, const void *const *tensors,
         return tl_wrong(error,
                         "all_reduce: %u ranks for %u programs: there must be 1 rank at least, and one program for each",
                         g.ranks, workload->programs);
-    float *values = calloc(g.ranks, sizeof *values);
-    tla_status status = values ? TLA_OK : tl_wrong(error, "all_reduce: no host memory for the reference");
+    if (g.sums == 0 || g.ranks % g.sums != 0)
+        return tl_wrong(error, "all_reduce: %u SIPs for %u ranks: each SIP must have the same number of ranks", g.sums,
+                        g.ranks);
+    float *values = calloc(g.ranks, sizeof *values), *sums = calloc(2 * (size_t)g.sums, sizeof *sums);
+    tla_status status = values && sums ? TLA_OK : tl_wrong(error, "all_reduce: no host memory for the reference");
     for (uint32_t part = 0; status == TLA_OK && part < g.ranks; part++)
         for (uint64_t i = part * elements / g.ranks; status == TLA_OK && i < (part + 1) * elements / g.ranks; i++) {
             for (uint64_t p = 0; p < g.ranks; p++)
                 values[p] = x[p * elements + i];
-            const float total = sum(&g, values, part);
+            sum(&g, values, part, sums);
             for (uint64_t p = 0; status == TLA_OK && p < workload->programs; p++) {
-                const float expected = p < g.ranks ? total : x[p * elements + i];
+                const float expected = p < g.ranks ? sums[p / (g.ranks / g.sums)] : x[p * elements + i];
                 if (memcmp(&y[p * elements + i], &expected, sizeof expected) != 0)
                     status = tl_wrong(error, "all_reduce: y[%llu][%llu] is %.9g, expected %.9g, bit by bit",
                                       (unsigned long long)p, (unsigned long long)i, (double)y[p * elements + i],
                                       (double)expected);
             }
         }
+    free(sums);
     free(values);
     return status;
 }

@@ -1,9 +1,12 @@
 // Collectives on whole platforms: bit by bit beside a reference that adds in the documented order, messages counted,
 // over random grids, types and lengths.
+#include "apart.hpp"
 #include "message_bench.hpp"
 #include "model/kernel/element.h"
 
 #include <algorithm>
+#include <boost/test/results_collector.hpp>
+#include <boost/test/tree/test_unit.hpp>
 #include <cstdlib>
 #include <random>
 
@@ -19,6 +22,7 @@ struct plain_grid {
     std::string algorithm;
     std::vector<std::uint32_t> extent; // outermost first
     tl_dtype dtype;
+    bool between_rings = false, sips_are_mesh = false; // hierarchical, between SIPs
 
     bool rings() const { return algorithm == "ring" || algorithm == "torus_2d"; }
     std::uint32_t size() const {
@@ -89,12 +93,37 @@ struct plain_grid {
         return total;
     }
 
-    bytes sum(const row &x, std::uint32_t owner) const {
-        return rings() ? around(x, coordinates(owner), extent.size()) : inward(x, middle(), 0);
+    // Around rings of SIPs: the value of the SIP at (r, c) after dimensions [d, 2): it adds those before it to its own.
+    bytes of_sip(const row &x, std::uint32_t r, std::uint32_t c, std::size_t d) const {
+        if (d == 2) {
+            std::vector<std::uint32_t> root = middle();
+            root[0] = r;
+            root[1] = c;
+            return inward(x, root, 2);
+        }
+        bytes total = of_sip(x, r, c, d + 1);
+        for (std::uint32_t step = 1, n = extent[d]; step < n; step++)
+            total = add(total, d == 1 ? of_sip(x, r, (c + n - step) % n, 2) : of_sip(x, (r + n - step) % n, c, 1));
+        return total;
+    }
+
+    // Whether SIPs have the same bits.
+    bool is_one_sum() const { return !between_rings || sips_are_mesh; }
+
+    // Of an element that `owner` sums, as this rank has it.
+    bytes sum(const row &x, std::uint32_t owner, std::uint32_t rank_of_it) const {
+        if (rings()) return around(x, coordinates(owner), extent.size());
+        const std::vector<std::uint32_t> c = coordinates(rank_of_it);
+        return is_one_sum() ? inward(x, middle(), 0) : of_sip(x, c[0], c[1], 0);
     }
 
     // Messages of an all-reduce of a vector of at least as many elements as ranks.
     std::uint64_t messages() const {
+        if (between_rings) {
+            const std::uint64_t sips = extent[0] * extent[1],
+                                lines = extent[0] * (extent[1] - 1) + extent[1] * (extent[0] - 1);
+            return 2 * (size() - sips) + (sips_are_mesh ? 2 * lines : sips * (extent[1] - 1 + extent[0] - 1));
+        }
         if (!rings()) return 2 * (size() - 1);
         std::uint64_t all = 0;
         for (const std::uint32_t n : extent)
@@ -108,7 +137,9 @@ struct plain_grid {
 struct shape {
     std::uint32_t sips, width, height, pes;
     std::string sip_topology = "switch";
-    std::uint32_t world = 0, columns = 0; // keys
+    std::uint32_t world = 0, columns = 0;         // keys
+    bool between_rings = false, in_order = false; // likewise
+    std::uint32_t sip_columns = 0;                // of a torus or mesh
 };
 
 std::uint32_t square(std::uint32_t n) {
@@ -120,9 +151,10 @@ std::uint32_t square(std::uint32_t n) {
 
 plain_grid grid_of(const std::string &algorithm, const shape &s, tl_dtype dtype) {
     const std::uint32_t all = s.sips * s.width * s.height * s.pes, world = s.world ? s.world : all;
-    const std::uint32_t columns = s.columns ? s.columns : square(world),
-                        sip_columns = s.sip_topology == "ring" ? s.sips : square(s.sips);
-    plain_grid g{algorithm, {}, dtype};
+    const std::uint32_t columns = s.columns ? s.columns : square(world), sip_columns = s.sip_topology == "ring" ? s.sips
+                                                                                       : s.sip_columns ? s.sip_columns
+                                                                                                       : square(s.sips);
+    plain_grid g{algorithm, {}, dtype, s.between_rings && algorithm == "hierarchical", s.sip_topology == "mesh"};
     if (algorithm == "ring")
         g.extent = {world};
     else if (algorithm == "hierarchical")
@@ -149,7 +181,10 @@ void all_reduces(const std::string &algorithm, const shape &s, tl_dtype dtype, s
     for (const std::string &key :
          {"system.sips=" + std::to_string(s.sips), "system.cube_mesh_width=" + std::to_string(s.width),
           "system.cube_mesh_height=" + std::to_string(s.height), "system.pes_per_cube=" + std::to_string(s.pes),
-          "system.sip_topology=" + s.sip_topology, "collectives.algorithm=" + algorithm,
+          "system.sip_topology=" + s.sip_topology, "system.sip_grid_width=" + std::to_string(s.sip_columns),
+          "collectives.algorithm=" + algorithm,
+          std::string("collectives.between_sips=") + (s.between_rings ? "rings" : "lines"),
+          std::string("collectives.receives=") + (s.in_order ? "in_order" : "both"),
           "collectives.world_size=" + std::to_string(s.world), "collectives.columns=" + std::to_string(s.columns),
           "hbm.capacity_per_cube=" + std::to_string(s.pes) + " MiB"})
         more.push_back(key);
@@ -172,9 +207,11 @@ void all_reduces(const std::string &algorithm, const shape &s, tl_dtype dtype, s
         BOOST_CHECK_MESSAGE(b.error.status == TLA_OK, b.error.text);
         BOOST_CHECK_EQUAL(b.host().cleanup(&b.error), TLA_OK);
     });
-    const std::string what = algorithm + ", " + std::to_string(s.sips) + " SIPs of " + std::to_string(s.height) +
-                             " x " + std::to_string(s.width) + " cubes of " + std::to_string(s.pes) + ", " +
-                             std::to_string(columns) + " elements, seed " + std::to_string(seed);
+    const std::string what = algorithm + (s.between_rings ? ", rings" : "") + (s.in_order ? ", in order" : "") + ", " +
+                             std::to_string(s.sips) + " SIPs in a " + s.sip_topology + " of " +
+                             std::to_string(s.height) + " x " + std::to_string(s.width) + " cubes of " +
+                             std::to_string(s.pes) + ", " + std::to_string(columns) + " elements, seed " +
+                             std::to_string(seed);
     const std::uint32_t n = g.size();
     std::size_t wrong = 0;
     for (std::uint32_t part = 0; part < n; part++)
@@ -183,9 +220,11 @@ void all_reduces(const std::string &algorithm, const shape &s, tl_dtype dtype, s
             row of_element;
             for (std::uint32_t p = 0; p < n; p++)
                 of_element.emplace_back(x[p].begin() + at, x[p].begin() + at + element);
-            const bytes total = g.sum(of_element, part);
-            for (std::uint32_t p = 0; p < n; p++)
+            bytes total = g.sum(of_element, part, 0);
+            for (std::uint32_t p = 0; p < n; p++) {
+                if (!g.is_one_sum() && p % (n / s.sips) == 0) total = g.sum(of_element, part, p);
                 wrong += !std::equal(total.begin(), total.end(), y[p].begin() + at);
+            }
         }
     for (std::uint32_t p = n; p < programs; p++) // no ranks
         wrong += y[p] != x[p];
@@ -215,6 +254,12 @@ void random_all_reduce(unsigned seed) {
     const char *const links[] = {"switch", "ring", "torus", "mesh"};
     shape s{1 + below(4), 1 + below(3), 1 + below(3), 1 + below(3), links[below(4)]};
     const std::string algorithm = algorithms[below(4)];
+    s.between_rings = below(2);
+    s.in_order = below(2);
+    if (algorithm == "hierarchical" && below(2)) s.sips = 1 + below(9);
+    if (s.sip_topology == "torus" || s.sip_topology == "mesh") do
+            s.sip_columns = below(s.sips + 1);
+        while (s.sip_columns > 0 && s.sips % s.sip_columns != 0);
     const std::uint32_t all = s.sips * s.width * s.height * s.pes;
     if (algorithm != "hierarchical" && below(3) == 0) s.world = 1 + below(all);
     if (algorithm.back() == 'd' && below(2)) {
@@ -241,6 +286,19 @@ BOOST_AUTO_TEST_CASE(over_a_mesh_of_3_x_5_cubes_all_have_the_bits_of_the_order) 
 }
 BOOST_AUTO_TEST_CASE(over_six_sips_of_cubes_all_have_the_bits_of_the_order) {
     all_reduces("hierarchical", {6, 2, 3, 2, "torus"}, TL_F16, 77, 4);
+}
+BOOST_AUTO_TEST_CASE(around_3_x_2_sips_of_cubes_each_sip_has_the_bits_of_its_order) {
+    all_reduces("hierarchical", {6, 2, 3, 2, "torus", 0, 0, true, true}, TL_F16, 77, 8);
+}
+BOOST_AUTO_TEST_CASE(around_a_ring_of_five_sips_vectors_are_longer_than_the_slots) {
+    all_reduces("hierarchical", {5, 2, 1, 1, "ring", 0, 0, true, false}, TL_F16, 900, 9,
+                {"messages.slots=1", "messages.slot_size=64 B"});
+}
+BOOST_AUTO_TEST_CASE(rows_of_a_mesh_of_sips_go_there_and_back_before_the_columns) {
+    all_reduces("hierarchical", {6, 2, 2, 1, "mesh", 0, 0, true, true}, TL_F16, 50, 10);
+}
+BOOST_AUTO_TEST_CASE(lines_in_order_have_the_bits_of_lines) {
+    all_reduces("mesh_2d", {1, 5, 3, 1, "switch", 0, 5, false, true}, TL_F16, 100, 3);
 }
 BOOST_AUTO_TEST_CASE(integers_and_vectors_shorter_than_the_ranks_are_reduced) {
     all_reduces("torus_2d", {1, 4, 2, 2}, TL_I32, 7, 5);
@@ -274,6 +332,31 @@ BOOST_AUTO_TEST_CASE(random_worlds_reduce_without_a_deadlock_of_the_seed) {
     const unsigned seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
     BOOST_TEST_MESSAGE("TLMALLOC_SEED=" << seed);
     random_all_reduce(seed);
+}
+
+// Every number of SIPs, in every topology, by lines and by rings: integers, so that every rank has the very sum.
+BOOST_AUTO_TEST_CASE(rings_and_lines_reduce_any_number_of_sips) {
+    struct outcome {
+        unsigned long failed;
+        char error[400];
+    };
+    unsigned seed = 100;
+    for (std::uint32_t sips = 1; sips <= 8; sips++)
+        for (const char *const topology : {"switch", "ring", "torus", "mesh"})
+            for (const std::uint32_t columns : {0u, 1u, sips}) {
+                if (columns > 0 && *topology != 't' && *topology != 'm') continue;
+                shape s{sips, 1 + seed % 2, 1 + seed / 2 % 2, 1, topology, 0, 0, true, seed / 4 % 2 != 0};
+                s.sip_columns = columns;
+                const auto how = apart<outcome>(std::string(topology) + " of " + std::to_string(sips), [&](outcome &o) {
+                    all_reduces("hierarchical", s, TL_I32, 5, seed);
+                    namespace ut = boost::unit_test;
+                    o.failed =
+                        ut::results_collector.results(ut::framework::current_test_case().p_id).p_assertions_failed;
+                });
+                BOOST_CHECK_MESSAGE(how.failed == 0 && !*how.error,
+                                    sips << " SIPs in a " << topology << ", " << columns << " in a row: " << how.error);
+                seed++;
+            }
 }
 
 // --- the others ------------------------------------------------------------------------------------------------------

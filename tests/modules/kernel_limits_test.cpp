@@ -64,8 +64,8 @@ tla_status send(tl_context *tl, const tl_tile &tile) {
 tla_status add_up(tl_context *tl, const tl_tile &tile) {
     tl_world world{};
     const tla_status status = tl_world_init(tl, &world);
-    const tl_tile half = tl_view(tl, &tile, 0, 0, 1, 2048), room = tl_view(tl, &tile, 0, 2048, 1, 2048);
-    return status ? status : tl_all_reduce(tl, &world, &half, &room);
+    const tl_tile vector = tl_view(tl, &tile, 0, 0, 1, 1024), room = tl_view(tl, &tile, 0, 1024, 1, 2048);
+    return status ? status : tl_all_reduce(tl, &world, &vector, &room);
 }
 
 tla_status load(tl_context *tl, const tl_tile &tile) {
@@ -127,6 +127,11 @@ BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_the_overhead_of_a_message) {
 }
 BOOST_AUTO_TEST_CASE(a_time_limit_ends_a_collective_that_no_other_program_joins) {
     ends_in_time({}, add_up);
+}
+BOOST_AUTO_TEST_CASE(a_time_limit_ends_a_collective_around_sips_that_no_other_program_joins) {
+    ends_in_time({"collectives.algorithm=hierarchical", "collectives.between_sips=rings", "system.pes_per_cube=1",
+                  "system.sips=2"},
+                 add_up);
 }
 BOOST_AUTO_TEST_CASE(a_limit_of_time_holds_for_a_load_that_takes_long) {
     ends_in_time(slow, load);

@@ -13,21 +13,29 @@ class collectives {
   public:
     static constexpr std::uint64_t element = 4, room_at = 1 << 19; // bytes of an f32; where the room lies
 
+    // How lines and SIPs are passed; the two outermost dimensions are of SIPs where they go around.
+    struct passage {
+        bool around = false, mesh = false; // between SIPs
+        bool in_order = false;             // receipts from both sides
+    };
+
     // The grid of ranks, outermost first.
-    collectives(std::string algorithm, std::vector<unsigned> extent, std::uint64_t columns)
-        : algorithm_(std::move(algorithm)), extent_(std::move(extent)), columns_(columns) {
+    collectives(std::string algorithm, std::vector<unsigned> extent, std::uint64_t columns, passage how)
+        : algorithm_(std::move(algorithm)), extent_(std::move(extent)), columns_(columns), how_(how) {
         for (const unsigned n : extent_)
             size_ *= n;
     }
 
     std::vector<program> all_reduce() {
         return of_all([this] {
+            const std::size_t outermost = how_.around ? 2 : 0;
             if (goes_round()) {
                 scatter_sums();
                 gather();
             } else {
-                reduce(middle(), columns_ * element, true);
-                broadcast(middle(), columns_ * element);
+                reduce(middle(), columns_ * element, true, outermost);
+                if (how_.around) pass_sips();
+                broadcast(middle(), columns_ * element, outermost);
             }
         });
     }
@@ -137,45 +145,83 @@ class collectives {
             }
     }
 
-    // Line by line, the innermost first, from both ends to the place of the root: both receives are begun, then waited
-    // for and added, those before first.
-    void reduce(const place &root, std::uint64_t nbytes, bool adds) {
-        for (std::size_t d = extent_.size(); d-- > 0;) {
-            const unsigned p = me_[d], to = root[d];
-            std::vector<std::size_t> begun;
-            if (p > 0 && p <= to) begin(neighbour(d, p - 1), nbytes, begun);
-            if (p + 1 < extent_[d] && p >= to) begin(neighbour(d, p + 1), nbytes, begun);
-            for (const std::size_t which : begun) {
-                calls_.push_back({call::wait, 0, {}, which});
-                if (adds) add(0, nbytes);
-            }
-            if (p == to) continue;
-            send(neighbour(d, p < to ? p + 1 : p - 1), 0, nbytes);
-            return;
+    // Line by line, the innermost first, down to `outermost`, from both ends to the place of the root.
+    void reduce(const place &root, std::uint64_t nbytes, bool adds, std::size_t outermost = 0) {
+        for (std::size_t d = extent_.size(); d-- > outermost;) {
+            reduce_line(d, root[d], nbytes, adds);
+            if (me_[d] != root[d]) return;
         }
     }
-    void begin(unsigned from, std::uint64_t nbytes, std::vector<std::size_t> &begun) {
-        begun.push_back(calls_.size());
-        calls_.push_back({call::receive_async, from, {room_at, 1, nbytes, nbytes}});
+    // Both receives are begun, then waited for and added, those before first; or each is received and added in turn.
+    void reduce_line(std::size_t d, unsigned to, std::uint64_t nbytes, bool adds) {
+        const unsigned p = me_[d];
+        std::vector<unsigned> sides;
+        if (p > 0 && p <= to) sides.push_back(neighbour(d, p - 1));
+        if (p + 1 < extent_[d] && p >= to) sides.push_back(neighbour(d, p + 1));
+        std::vector<std::size_t> begun;
+        for (const unsigned side : sides)
+            if (how_.in_order) {
+                receive(side, room_at, nbytes);
+                if (adds) add(0, nbytes);
+            } else {
+                begun.push_back(begin(side, room_at, nbytes));
+            }
+        for (const std::size_t which : begun) {
+            calls_.push_back({call::wait, 0, {}, which});
+            if (adds) add(0, nbytes);
+        }
+        if (p != to) send(neighbour(d, p < to ? p + 1 : p - 1), 0, nbytes);
+    }
+    std::size_t begin(unsigned from, std::uint64_t at, std::uint64_t nbytes) {
+        calls_.push_back({call::receive_async, from, {at, 1, nbytes, nbytes}});
+        return calls_.size() - 1;
     }
 
     // From the root to both ends, the outermost line first.
-    void broadcast(const place &root, std::uint64_t nbytes) {
-        for (std::size_t d = 0; d < extent_.size(); d++) {
-            bool reached = true; // this line
-            for (std::size_t inner = d + 1; inner < extent_.size(); inner++)
-                reached = reached && me_[inner] == root[inner];
-            if (!reached) continue;
-            const unsigned p = me_[d], from = root[d];
-            if (p != from) receive(neighbour(d, p < from ? p + 1 : p - 1), 0, nbytes);
-            if (p > 0 && p <= from) send(neighbour(d, p - 1), 0, nbytes);
-            if (p + 1 < extent_[d] && p >= from) send(neighbour(d, p + 1), 0, nbytes);
+    void broadcast(const place &root, std::uint64_t nbytes, std::size_t outermost = 0) {
+        for (std::size_t d = outermost; d < extent_.size(); d++)
+            if (stands_with(root, d + 1)) broadcast_line(d, root[d], nbytes);
+    }
+    bool stands_with(const place &root, std::size_t first) const { // in these dimensions, and further inside
+        bool same = true;
+        for (std::size_t d = first; d < extent_.size(); d++)
+            same = same && me_[d] == root[d];
+        return same;
+    }
+    void broadcast_line(std::size_t d, unsigned from, std::uint64_t nbytes) {
+        const unsigned p = me_[d];
+        if (p != from) receive(neighbour(d, p < from ? p + 1 : p - 1), 0, nbytes);
+        if (p > 0 && p <= from) send(neighbour(d, p - 1), 0, nbytes);
+        if (p + 1 < extent_[d] && p >= from) send(neighbour(d, p + 1), 0, nbytes);
+    }
+
+    // Roots of SIPs alone: along a row, then along a column; around rings, over a mesh there and back. On a ring each
+    // round begins to receive, sends on what came last, waits and adds.
+    void pass_sips() {
+        if (!stands_with(middle(), 2)) return;
+        const std::uint64_t nbytes = columns_ * element;
+        for (std::size_t d = 2; d-- > 0;) {
+            if (how_.mesh) {
+                reduce_line(d, middle()[d], nbytes, true);
+                broadcast_line(d, middle()[d], nbytes);
+                continue;
+            }
+            std::uint64_t out = 0;
+            for (unsigned round = 1, p = me_[d], n = extent_[d]; round < n; round++) {
+                const std::uint64_t in = room_at + round % 2 * nbytes;
+                const std::size_t which = begin(neighbour(d, (p + n - 1) % n), in, nbytes);
+                send(neighbour(d, (p + 1) % n), out, nbytes);
+                calls_.push_back({call::wait, 0, {}, which});
+                add(0, nbytes);
+                out = in;
+            }
         }
     }
 
     const std::string algorithm_;
     const std::vector<unsigned> extent_;
     const std::uint64_t columns_;
+    const passage how_;
     unsigned size_ = 1;
     place me_;
     program calls_;

@@ -6,7 +6,11 @@
 #include "plain_collectives.hpp"
 #include "test_initiator.hpp"
 
+#include <algorithm>
+#include <deque>
+#include <map>
 #include <random>
+#include <tuple>
 
 using namespace test_initiator;
 
@@ -45,10 +49,14 @@ strings settings(draw &d, bool collective) {
     const auto bandwidth = [&](const std::string &key) {
         if (d.one_in(2)) set(key, std::to_string(odd ? d.between(3, 700) : 32u << d.between(0, 4)) + " GB/s");
     };
-    set("system.pes_per_cube", std::to_string(d.between(collective ? 1 : 2, 4)));
-    if (d.one_in(3)) set("system.cube_mesh_width", std::to_string(d.between(1, 3)));
+    const bool many_sips = collective && d.one_in(2);
+    set("system.pes_per_cube", std::to_string(many_sips ? d.between(1, 2) : d.between(collective ? 1 : 2, 4)));
+    if (d.one_in(3)) set("system.cube_mesh_width", std::to_string(d.between(1, many_sips ? 2 : 3)));
     if (d.one_in(3)) set("system.cube_mesh_height", "2");
-    if (d.one_in(4)) set("system.sips", "2");
+    if (many_sips)
+        set("system.sips", std::to_string(d.between(2, 6)));
+    else if (d.one_in(4))
+        set("system.sips", "2");
     set("messages.slots", d.of({"1", "2", "3", "4", "7", "64"}));
     bytes("messages.slot_size", 64, d.one_in(2) ? 600 : 5000);
     if (d.one_in(2)) set("messages.credit", std::to_string(d.between(1, 256)) + " B");
@@ -168,20 +176,32 @@ message_result compare_random_messages(std::uint64_t seed, std::string &text) {
 message_result compare_random_collective(std::uint64_t seed, std::string &text) {
     draw d(seed);
     strings sets = settings(d, true);
-    const std::string algorithm = d.of({"ring", "torus_2d", "mesh_2d", "hierarchical"});
+    const std::string algorithm = d.of({"ring", "torus_2d", "mesh_2d", "hierarchical", "hierarchical", "hierarchical"}),
+                      topology = d.of({"switch", "ring", "torus", "mesh"});
+    plain::collectives::passage passage;
+    passage.around = d.one_in(2) && algorithm == "hierarchical";
+    passage.mesh = topology == "mesh";
+    passage.in_order = d.one_in(2);
     sets.push_back("collectives.algorithm=" + algorithm);
+    sets.push_back("system.sip_topology=" + topology);
+    if (passage.around) sets.push_back("collectives.between_sips=rings");
+    if (passage.in_order) sets.push_back("collectives.receives=in_order");
     const tla_config config = comparison::message_configuration(sets);
     const unsigned sips = config.system.sips, width = config.system.cube_mesh_width,
                    height = config.system.cube_mesh_height, in_cube = config.system.pes_per_cube,
                    pes = sips * width * height * in_cube;
-    unsigned columns = 1; // of a grid that is as square as it can be
-    while (columns * columns < pes || pes % columns != 0)
-        columns++;
-    std::vector<unsigned> extent = {pes / columns, columns};
+    const auto square = [](unsigned size) { // columns of a grid that is as square as it can be
+        unsigned columns = 1;
+        while (columns * columns < size || size % columns != 0)
+            columns++;
+        return columns;
+    };
+    std::vector<unsigned> extent = {pes / square(pes), square(pes)};
     if (algorithm == "ring") extent = {pes};
-    if (algorithm == "hierarchical") extent = {sips, height, width, in_cube};
+    const unsigned in_row = topology == "ring" ? sips : square(sips);
+    if (algorithm == "hierarchical") extent = {sips / in_row, in_row, height, width, in_cube};
     const auto elements = static_cast<std::uint32_t>(d.between(1, d.one_in(3) ? 3000 : 200));
-    plain::collectives plan(algorithm, extent, elements);
+    plain::collectives plan(algorithm, extent, elements, passage);
     const bool rings = algorithm == "ring" || algorithm == "torus_2d";
     const std::string what =
         d.of(rings ? strings{"all_reduce", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "barrier"}
@@ -209,7 +229,63 @@ message_result compare_random_collective(std::uint64_t seed, std::string &text) 
     });
 }
 
+// What lies one after the other in an all-reduce: messages weigh more than reads of slots, these more than additions.
+struct steps {
+    std::uint64_t messages = 0, reads = 0, additions = 0;
+
+    bool operator<(const steps &o) const {
+        return std::tie(messages, reads, additions) < std::tie(o.messages, o.reads, o.additions);
+    }
+    std::string text() const {
+        return std::to_string(messages) + " messages, " + std::to_string(reads) + " reads, " +
+               std::to_string(additions) + " additions";
+    }
+};
+
+// Along the longest way through the calls of all programs, in the order of each program and of messages.
+steps longest_way(const std::vector<plain::program> &programs) {
+    std::vector<steps> at(programs.size());
+    std::vector<std::size_t> next(programs.size(), 0);
+    std::map<std::pair<std::size_t, std::size_t>, std::deque<steps>> sent; // by sender and receiver
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (std::size_t p = 0; p < programs.size(); p++)
+            for (; next[p] < programs[p].size(); next[p]++, goes_on = true) {
+                const plain::call *c = &programs[p][next[p]];
+                if (c->what == plain::call::receive_async) continue; // until it is waited for
+                if (c->what == plain::call::wait) c = &programs[p][c->other];
+                if (c->what == plain::call::add) at[p].additions++;
+                if (c->what == plain::call::send) {
+                    sent[{p, c->peer}].push_back(at[p]);
+                } else if (c->what != plain::call::add) {
+                    auto &due = sent[{c->peer, p}];
+                    if (due.empty()) break;
+                    due.front().messages++;
+                    at[p] = std::max(at[p], due.front());
+                    at[p].reads++;
+                    due.pop_front();
+                }
+            }
+    }
+    for (std::size_t p = 0; p < programs.size(); p++)
+        if (next[p] < programs[p].size()) throw std::runtime_error("a program waits for ever");
+    return *std::max_element(at.begin(), at.end());
+}
+
+std::string way_of(std::vector<unsigned> extent, const plain::collectives::passage &passage) {
+    return longest_way(plain::collectives("hierarchical", std::move(extent), 128, passage).all_reduce()).text();
+}
+
 } // namespace
+
+// KernBench's 6 SIPs of 4 x 4 cubes of a PE: 11 and 13 make the 24 accesses of its published differences.
+BOOST_AUTO_TEST_CASE(rings_of_3_x_2_sips_have_kernbenchs_messages_reads_and_additions_in_a_row) {
+    const std::vector<unsigned> torus = {2, 3, 4, 4, 1}, ring = {1, 6, 4, 4, 1};
+    BOOST_CHECK_EQUAL(way_of(torus, {true, false, true}), "11 messages, 13 reads, 9 additions");
+    BOOST_CHECK_EQUAL(way_of(ring, {true, false, true}), "13 messages, 15 reads, 11 additions");
+    BOOST_CHECK_EQUAL(way_of(torus, {true, true, true}), "12 messages, 15 reads, 9 additions");
+    BOOST_CHECK_EQUAL(way_of(torus, {false, false, true}), "12 messages, 15 reads, 9 additions");
+}
 
 BOOST_AUTO_TEST_CASE(random_messages_take_the_time_of_the_plain_event_model) {
     compare_all(compare_random_messages, 60);

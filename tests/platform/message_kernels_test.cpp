@@ -117,6 +117,30 @@ BOOST_AUTO_TEST_CASE(every_algorithm_reduces_on_1_to_256_pes_with_as_many_messag
     }
 }
 
+// Bit by bit, each SIP in the order of its own additions; messages are counted.
+BOOST_AUTO_TEST_CASE(an_all_reduce_around_rings_of_sips_has_the_bits_of_its_order_of_additions) {
+    struct size {
+        std::string topology;
+        std::int64_t sips, messages; // of roots of SIPs
+    };
+    const size all[] = {{"torus", 6, 6 * (2 + 1)},
+                        {"ring", 5, 5 * 4},
+                        {"switch", 4, 4 * 2},
+                        {"mesh", 6, 2 * (4 + 3)},
+                        {"torus", 16, 16 * 6}};
+    for (const size &s : some_of_today(std::vector<size>(std::begin(all), std::end(all)), 3))
+        for (const char *receives : {"both", "in_order"}) {
+            const report r =
+                run(small, with({"--kernel", "all_reduce"},
+                                {"collectives.algorithm=hierarchical", "collectives.between_sips=rings",
+                                 std::string("collectives.receives=") + receives, "system.sip_topology=" + s.topology,
+                                 "system.sips=" + std::to_string(s.sips), "workload.elements_per_pe=37"}));
+            BOOST_CHECK_MESSAGE(r.run.status == 0 && contains(r.run.out, "result verified; leaks 0"),
+                                s.topology << " of " << s.sips << r.run.out << r.run.err);
+            BOOST_CHECK_EQUAL(number(r.list("message_sums"), "received"), s.messages + 2 * 3 * s.sips);
+        }
+}
+
 BOOST_AUTO_TEST_CASE(a_section_of_collectives_is_read_like_any_other) {
     const command_result typo = run_tlmalloc({"run", small, "--set", "collectives.algorithm=torus"});
     BOOST_CHECK_EQUAL(typo.status, 2);

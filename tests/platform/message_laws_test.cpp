@@ -41,7 +41,8 @@ words random_run(std::uint64_t seed) {
     maybe(60, "system.pes_per_cube", {"1", "2", "3"});
     maybe(40, "system.cube_mesh_width", {"2", "3"});
     maybe(20, "system.cube_mesh_height", {"2"});
-    maybe(30, "system.sips", {"2"});
+    maybe(30, "system.sips", {"2", "3"});
+    maybe(60, "system.sip_topology", {"ring", "torus", "mesh"});
     set("dma.chunk", bytes(d.happens(50) ? d.number(20, 1100) : 1u << d.number(5, 12)));
     maybe(60, "dma.outstanding", {"1", "2", "3", "7"});
     maybe(30, "dma.bandwidth", {"8 GB/s", "64 GB/s"});
@@ -60,7 +61,9 @@ words random_run(std::uint64_t seed) {
     maybe(30, "mmu.walk", {"memory"});
     maybe(30, "pe.dispatch", {"0 ns", "700 ps"});
     maybe(20, "pe.launch", {"0 ns"});
-    maybe(60, "collectives.algorithm", {"torus_2d", "mesh_2d", "hierarchical"});
+    maybe(60, "collectives.algorithm", {"torus_2d", "mesh_2d", "hierarchical", "hierarchical"});
+    maybe(50, "collectives.between_sips", {"rings"});
+    maybe(50, "collectives.receives", {"in_order"});
     words arguments = {"--kernel", kernel};
     if (kernel == "attention")
         for (const std::string &size : {"queries=" + d.one_of({"1", "3", "16"}), "keys=" + d.one_of({"40", "64"})})

@@ -75,6 +75,7 @@ const std::vector<member> without_key{
     MEMBER_OF(pe, asid),
     MEMBER_OF(pe, retry),
     MEMBER_OF(pe, collectives.sip_columns),
+    MEMBER_OF(pe, collectives.sips_joined),
     MEMBER_OF(messages, asid),
     MEMBER_OF(messages, retry),
     MEMBER_OF(host, asid),
@@ -132,8 +133,8 @@ bool clear_padding(tla_config &c) {
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.hbm_energy, c.parts_energy, c.tcm, c.sram, c.m_cpu_memory,
                      c.host_memory, c.host_memory_timing, c.controller, c.mmu, c.pages, c.va, c.io_cpu, c.m_cpu,
                      c.topology, c.dma, c.pe, c.messages, c.host, c.simulation, c.faults, c.workload, c.mmu.tlb_l1,
-                     c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.messages.retry, c.host.retry,
-                     c.faults.plan, c.controller.memory, c.controller.move, c.controller.compaction);
+                     c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.pe.collectives, c.messages.retry,
+                     c.host.retry, c.faults.plan, c.controller.memory, c.controller.move, c.controller.compaction);
     for (tla_memory_part &part : c.controller.memory.of)
         clear_padding_of(part);
     // Nor what is behind an array.

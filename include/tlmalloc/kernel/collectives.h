@@ -9,6 +9,10 @@
  * mesh_2d       the same grid; its ends are not joined
  * hierarchical  the grid of SIPs (system.sip_topology), the cubes of a SIP, the PEs of a cube: five dimensions
  *
+ * The key collectives.between_sips decides how the hierarchical all-reduce passes the SIPs: to the middle SIP and back,
+ * or around rings. The key collectives.receives decides whether a rank in the middle of a line receives from both sides
+ * at one time, or from one after the other.
+ *
  * All ranks call the same collective with tiles of the same shape and type. The grid fixes the order of additions, and
  * each addition is rounded to the type. The bits of a result therefore do not depend on time. A vector is a contiguous
  * tile of one row. Part i of n of its elements is [i * columns / n, (i + 1) * columns / n), and may be empty.
@@ -29,7 +33,7 @@
 extern "C" {
 #endif
 
-enum { TL_WORLD_DIMENSIONS_MAX = 5 };
+enum { TL_WORLD_DIMENSIONS_MAX = 5, TL_SIP_DIMENSIONS = 2 }; /* the outermost of a hierarchical world are of SIPs */
 
 typedef struct tl_world {
     tl_algorithm algorithm;
@@ -37,6 +41,9 @@ typedef struct tl_world {
     uint32_t rank, size;                      /* rank >= size: this program does not participate */
     uint32_t dimensions;                      /* number of dimensions of the grid */
     uint32_t extent[TL_WORLD_DIMENSIONS_MAX]; /* outermost first; their product is `size` */
+    tl_receipt_order receives;                /* of lines: collectives.receives */
+    tl_between_sips between_sips;             /* hierarchical: collectives.between_sips */
+    bool sips_joined;                         /* hierarchical: rows and columns of SIPs are rings */
 } tl_world;
 
 /* --- the world ------------------------------------------------------------------------------------------------------
@@ -82,6 +89,9 @@ static inline tla_status tl_world_init(tl_context *tl, tl_world *world) {
     memset(world, 0, sizeof *world);
     world->algorithm = settings.algorithm;
     world->rank = tl_program_id(tl, TL_ALL);
+    world->receives = settings.receives;
+    world->between_sips = settings.between_sips;
+    world->sips_joined = settings.sips_joined;
     if (settings.algorithm == TL_HIERARCHICAL)
         return tl_world_of_places(tl, settings.sip_columns, settings.world_size, world);
     world->size = settings.world_size ? settings.world_size : programs;
@@ -133,10 +143,11 @@ typedef struct tl_line {
     uint32_t first, stride, size;
     uint32_t place;   /* place of this rank, below size */
     uint32_t program; /* the program that has rank 0 */
+    tl_receipt_order receives;
 } tl_line;
 
 static inline tl_line tl_line_of(const tl_world *world, uint32_t dimension) {
-    tl_line line = {0, 1, world->extent[dimension], 0, world->first};
+    tl_line line = {0, 1, world->extent[dimension], 0, world->first, world->receives};
     for (uint32_t inner = dimension + 1; inner < world->dimensions; inner++)
         line.stride *= world->extent[inner];
     line.place = world->rank / line.stride % line.size;
@@ -216,22 +227,39 @@ static inline tla_status tl_ring_all_gather(tl_context *tl, const tl_world *worl
     return status;
 }
 
+/* Sums the vectors of a line at every place: each place sends on the vector of the place before it, and adds it to its
+ * own. The sum of place p is own + that of place p - 1 + that of place p - 2 + ..., modulo their number. A receive
+ * begins before the send of its round, so that no message is too long for the slots. `room` has two vectors. */
+static inline tla_status tl_ring_sum(tl_context *tl, const tl_line *line, const tl_tile *vector, const tl_tile *room) {
+    const uint32_t p = line->place, n = line->size;
+    const uint32_t next = tl_at(line, (p + 1) % n), before = tl_at(line, (p + n - 1) % n);
+    tl_tile out = *vector;
+    tla_status status = TLA_OK;
+    for (uint32_t round = 1; status == TLA_OK && round < n; round++) {
+        const tl_tile in = tl_view(tl, room, 0, round % 2 * vector->columns, 1, vector->columns);
+        tl_handle handle = {0};
+        status = tl_recv_async(tl, before, &in, &handle);
+        if (status == TLA_OK) status = tl_send(tl, next, &out);
+        const tla_status received = tl_wait(tl, handle);
+        if (status == TLA_OK) status = received;
+        if (status == TLA_OK) status = tl_add(tl, vector, vector, &in);
+        out = in;
+    }
+    return status;
+}
+
 /* --- to the middle and back -----------------------------------------------------------------------------------------
  */
 
-/* Sums the vectors of a line at place `root`. The sum proceeds place by place from both ends to the root, in this
- * order: (own + those of lower places) + those of higher places. Without `room` nothing is added: the root learns only
- * that all places have begun. */
-static inline tla_status tl_line_reduce(tl_context *tl, const tl_line *line, uint32_t root, const tl_tile *vector,
-                                        const tl_tile *room) {
-    const uint32_t p = line->place;
-    const bool from[2] = {p > 0 && p <= root, p + 1 < line->size && p >= root};
+/* Receives the vectors of both sides of a place at one time, and adds them. The sides are `from`. */
+static inline tla_status tl_line_receive_both(tl_context *tl, const tl_line *line, const bool from[2],
+                                              const tl_tile *vector, const tl_tile *room) {
     tl_handle handles[2] = {{0}, {0}};
     tla_status status = TLA_OK;
     for (uint32_t side = 0; status == TLA_OK && side < 2; side++) {
         if (!from[side]) continue;
         const tl_tile in = room ? tl_view(tl, room, 0, side * vector->columns, 1, vector->columns) : *vector;
-        status = tl_recv_async(tl, tl_at(line, side == 0 ? p - 1 : p + 1), &in, &handles[side]);
+        status = tl_recv_async(tl, tl_at(line, side == 0 ? line->place - 1 : line->place + 1), &in, &handles[side]);
     }
     for (uint32_t side = 0; side < 2; side++) {
         const tla_status received = tl_wait(tl, handles[side]);
@@ -240,6 +268,31 @@ static inline tla_status tl_line_reduce(tl_context *tl, const tl_line *line, uin
         const tl_tile in = tl_view(tl, room, 0, side * vector->columns, 1, vector->columns);
         status = tl_add(tl, vector, vector, &in);
     }
+    return status;
+}
+
+/* Receives the vector of the side before and adds it, then that of the side behind. */
+static inline tla_status tl_line_receive_in_order(tl_context *tl, const tl_line *line, const bool from[2],
+                                                  const tl_tile *vector, const tl_tile *room) {
+    tla_status status = TLA_OK;
+    for (uint32_t side = 0; status == TLA_OK && side < 2; side++) {
+        if (!from[side]) continue;
+        const tl_tile in = room ? tl_view(tl, room, 0, 0, 1, vector->columns) : *vector;
+        status = tl_recv(tl, tl_at(line, side == 0 ? line->place - 1 : line->place + 1), &in);
+        if (status == TLA_OK && room) status = tl_add(tl, vector, vector, &in);
+    }
+    return status;
+}
+
+/* Sums the vectors of a line at place `root`. The sum proceeds place by place from both ends to the root, in this
+ * order: (own + those of lower places) + those of higher places. Without `room` nothing is added: the root learns only
+ * that all places have begun. */
+static inline tla_status tl_line_reduce(tl_context *tl, const tl_line *line, uint32_t root, const tl_tile *vector,
+                                        const tl_tile *room) {
+    const uint32_t p = line->place;
+    const bool from[2] = {p > 0 && p <= root, p + 1 < line->size && p >= root};
+    tla_status status = line->receives == TL_RECEIVE_IN_ORDER ? tl_line_receive_in_order(tl, line, from, vector, room)
+                                                              : tl_line_receive_both(tl, line, from, vector, room);
     if (status == TLA_OK && p != root) status = tl_send(tl, tl_at(line, p < root ? p + 1 : p - 1), vector);
     return status;
 }
@@ -268,11 +321,11 @@ static inline uint32_t tl_coordinate(const tl_line *line, uint32_t rank) {
     return rank / line->stride % line->size;
 }
 
-/* Reduces line by line, from the innermost dimension to the outermost, to `root`. Only a rank that received its line's
- * sum participates in the next dimension. */
-static inline tla_status tl_grid_reduce(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *vector,
-                                        const tl_tile *room) {
-    for (uint32_t d = world->dimensions; d-- > 0;) {
+/* Reduces line by line, from the innermost dimension to `outermost`, to `root`, or to the rank with its coordinates in
+ * these dimensions. Only a rank that received its line's sum participates in the next dimension. */
+static inline tla_status tl_grid_reduce(tl_context *tl, const tl_world *world, uint32_t outermost, uint32_t root,
+                                        const tl_tile *vector, const tl_tile *room) {
+    for (uint32_t d = world->dimensions; d-- > outermost;) {
         const tl_line line = tl_line_of(world, d);
         const tla_status status = tl_line_reduce(tl, &line, tl_coordinate(&line, root), vector, room);
         if (status != TLA_OK || line.place != tl_coordinate(&line, root)) return status;
@@ -280,13 +333,33 @@ static inline tla_status tl_grid_reduce(tl_context *tl, const tl_world *world, u
     return TLA_OK;
 }
 
-/* Broadcasts in the reverse order. */
-static inline tla_status tl_grid_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
+/* Broadcasts in the reverse order, beginning with dimension `outermost`. */
+static inline tla_status tl_grid_broadcast(tl_context *tl, const tl_world *world, uint32_t outermost, uint32_t root,
+                                           const tl_tile *tile) {
     tla_status status = TLA_OK;
-    for (uint32_t d = 0; status == TLA_OK && d < world->dimensions; d++) {
+    for (uint32_t d = outermost; status == TLA_OK && d < world->dimensions; d++) {
         const tl_line line = tl_line_of(world, d);
         if (world->rank % line.stride != root % line.stride) continue; /* this line does not have the tile */
         status = tl_line_broadcast(tl, &line, tl_coordinate(&line, root), tile);
+    }
+    return status;
+}
+
+/* Sums the vectors of all SIPs at every SIP, between their roots: along rows, then along columns. Around rings, or, on
+ * a mesh, to the middle of each line and back. A rank that is not the root of its SIP does nothing. */
+static inline tla_status tl_sips_sum(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *vector,
+                                     const tl_tile *room) {
+    tla_status status = TLA_OK;
+    for (uint32_t d = TL_SIP_DIMENSIONS; status == TLA_OK && d-- > 0;) {
+        const tl_line line = tl_line_of(world, d);
+        const uint32_t middle = tl_coordinate(&line, root);
+        if (d + 1 == TL_SIP_DIMENSIONS && world->rank % line.stride != root % line.stride) return TLA_OK;
+        if (world->sips_joined) {
+            status = tl_ring_sum(tl, &line, vector, room);
+        } else {
+            status = tl_line_reduce(tl, &line, middle, vector, room);
+            if (status == TLA_OK) status = tl_line_broadcast(tl, &line, middle, vector);
+        }
     }
     return status;
 }
@@ -337,7 +410,12 @@ static inline tla_status tl_all_gather(tl_context *tl, const tl_world *world, co
 /* Sums the vectors of all ranks; every rank receives the sum with the same bits. For `room` see tl_reduce_scatter. With
  * ring and torus_2d: tl_reduce_scatter, then tl_all_gather. With mesh_2d and hierarchical: line by line from the
  * innermost dimension to the outermost to the middle, and back. A rank in the middle adds the vectors of lower places
- * of its line to its own, then those of higher places. */
+ * of its line to its own, then those of higher places.
+ *
+ * With hierarchical and rings between SIPs: to the middle of every SIP, around the rings of SIPs (tl_ring_sum, rows
+ * first), and back inside every SIP. All ranks of a SIP receive the same bits. Each SIP begins its additions with its
+ * own vector, so that floating-point sums of different SIPs may differ by their rounding. On a mesh of SIPs, all ranks
+ * have the same bits. */
 static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, const tl_tile *vector,
                                        const tl_tile *room) {
     if (!tl_is_rank(world)) return TLA_OK;
@@ -348,8 +426,11 @@ static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, co
     }
     status = tl_check_vector(tl, "tl_all_reduce", vector);
     if (status == TLA_OK) status = tl_check_room(tl, "tl_all_reduce", world, vector, room);
-    if (status == TLA_OK) status = tl_grid_reduce(tl, world, tl_middle(world), vector, room);
-    return status == TLA_OK ? tl_grid_broadcast(tl, world, tl_middle(world), vector) : status;
+    const bool around = world->algorithm == TL_HIERARCHICAL && world->between_sips == TL_SIPS_RINGS;
+    const uint32_t outermost = around ? TL_SIP_DIMENSIONS : 0, root = tl_middle(world);
+    if (status == TLA_OK) status = tl_grid_reduce(tl, world, outermost, root, vector, room);
+    if (status == TLA_OK && around) status = tl_sips_sum(tl, world, root, vector, room);
+    return status == TLA_OK ? tl_grid_broadcast(tl, world, outermost, root, vector) : status;
 }
 
 /* Copies the tile of rank `root` to all ranks, along the lines of the grid. TLA_INVALID_ARGUMENT, with a text, for a
@@ -357,15 +438,15 @@ static inline tla_status tl_all_reduce(tl_context *tl, const tl_world *world, co
 static inline tla_status tl_broadcast(tl_context *tl, const tl_world *world, uint32_t root, const tl_tile *tile) {
     if (!tl_is_rank(world)) return TLA_OK;
     if (root >= world->size) return tl_refuse(tl, "tl_broadcast: rank %u must be less than %u", root, world->size);
-    return tl_grid_broadcast(tl, world, root, tile);
+    return tl_grid_broadcast(tl, world, 0, root, tile);
 }
 
 /* Returns when all ranks have called it: tokens move to the middle and back. `token` is any tile of one element, and
  * its bytes are sent. */
 static inline tla_status tl_barrier(tl_context *tl, const tl_world *world, const tl_tile *token) {
     if (!tl_is_rank(world)) return TLA_OK;
-    const tla_status status = tl_grid_reduce(tl, world, tl_middle(world), token, 0);
-    return status == TLA_OK ? tl_grid_broadcast(tl, world, tl_middle(world), token) : status;
+    const tla_status status = tl_grid_reduce(tl, world, 0, tl_middle(world), token, 0);
+    return status == TLA_OK ? tl_grid_broadcast(tl, world, 0, tl_middle(world), token) : status;
 }
 
 #ifdef __cplusplus

@@ -161,8 +161,9 @@ static inline const char *tl_algorithm_name(tl_algorithm algorithm) {
 }
 
 /* The passage of the hierarchical all-reduce between SIPs. Lines: along the rows of their grid, then along a column, to
- * the SIP in the middle and back. Rings: on a torus each SIP sends on what the SIP before it has sent, and adds it, for
- * one round less than a row has SIPs, then for one less than a column has (KernBench 1d8b940). */
+ * the SIP in the middle and back. Rings: each SIP sends on what the SIP before it has sent, and adds it, for one round
+ * less than a row has SIPs, then for one less than a column has (KernBench 1d8b940). A mesh has no rings: its rows go
+ * to their middle and back, and then its columns. */
 typedef enum tl_between_sips { TL_SIPS_LINES, TL_SIPS_RINGS, TL_BETWEEN_SIPS_COUNT } tl_between_sips;
 
 /* "lines", "rings"; NULL for an unknown value. */
@@ -184,7 +185,8 @@ typedef struct tl_collective_settings {
     tl_algorithm algorithm; /* collectives.algorithm */
     uint32_t world_size;    /* collectives.world_size: programs; 0: all of a launch */
     uint32_t columns;       /* collectives.columns: of the grid of torus_2d and mesh_2d; 0: about as many as rows */
-    uint32_t sip_columns;   /* SIPs in a row of their grid: system.sip_topology, system.sip_grid_width */
+    uint16_t sip_columns;   /* SIPs in a row of their grid: system.sip_topology, system.sip_grid_width */
+    bool sips_joined;       /* the ends of their rows and columns are joined: system.sip_topology is not mesh */
     tl_between_sips between_sips; /* collectives.between_sips */
     tl_receipt_order receives;    /* collectives.receives */
 } tl_collective_settings;
