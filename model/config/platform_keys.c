@@ -367,7 +367,8 @@ const tla_schema_key tla_platform_keys[] = {
 
     {NAMED(links.routing, topology.routing, tla_routing), CHOICE, "straight",
      "preferred paths. straight: along the mesh, from cube to cube at the first connection of a port, and into the "
-     "last cube at the nearest connection. With free_ports, as in KernBench, ports are shortcuts inside a cube, too"},
+     "last cube at the nearest connection. With free_ports ports are shortcuts inside a cube, too. shortest, as in "
+     "KernBench: by length alone, with ports of no length; the names of nodes decide between equal lengths"},
     {SIZE(links.flit, topology.flit, 1, 64 * KIB), "KernBench ADR-0033", "256 B",
      "bytes that a link carries at a time"},
     {TIME(links.wire, topology.wire_ps_per_mm, US), "KernBench: ns_per_mm 0.01", "10 ps",

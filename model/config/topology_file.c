@@ -6,6 +6,7 @@
 #include "tlmalloc/config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum { PAIR_MAX = 2 * TLA_NODE_NAME_MAX };
@@ -16,6 +17,7 @@ struct listed {
     tla_node_kind kind;
     uint64_t x_um, y_um, overhead_ps;
     bool store_and_forward;
+    uint32_t rank;
     char between[PAIR_MAX];
     uint64_t length_um, bandwidth, routing, routing_at_end;
 };
@@ -71,6 +73,7 @@ static const tla_schema_key node_keys[] = {
     {LENGTH(y, y_um, 0, LENGTH_MAX), NONE, "0 mm", "from the top"},
     {TIME(overhead, overhead_ps, MS), NONE, "0 ns", "per transaction"},
     {BOOLEAN(store_and_forward, store_and_forward), NONE, "false", "collects a transaction before it forwards it"},
+    {COUNT(rank, rank, 0, UINT32_MAX), NONE, "0", "decides between paths of equal routing"},
 };
 
 static const tla_schema_key link_keys[] = {
@@ -110,7 +113,8 @@ static void add_node(tla_loader *loader) {
                               .x_um = row->x_um,
                               .y_um = row->y_um,
                               .overhead_ps = row->overhead_ps,
-                              .store_and_forward = row->store_and_forward};
+                              .store_and_forward = row->store_and_forward,
+                              .rank = row->rank};
     memcpy(node.name, row->name, sizeof node.name);
     tla_error error;
     const tla_status status = tla_topology_add_node(r->topology, &node, &error);
@@ -221,7 +225,9 @@ tla_status tla_topology_print(const tla_topology *topology, FILE *out) {
         fprintf(out, "  - {name: %s, kind: %s, x: %s, y: %s", node->name, tla_node_kind_name(node->kind),
                 text_of(TLA_VALUE_LENGTH, node->x_um, &a), text_of(TLA_VALUE_LENGTH, node->y_um, &b));
         if (node->overhead_ps) fprintf(out, ", overhead: %s", text_of(TLA_VALUE_TIME, node->overhead_ps, &c));
-        fputs(node->store_and_forward ? ", store_and_forward: true}\n" : "}\n", out);
+        if (node->store_and_forward) fputs(", store_and_forward: true", out);
+        if (node->rank) fprintf(out, ", rank: %" PRIu32, node->rank);
+        fputs("}\n", out);
     }
     fputs("links:\n", out);
     for (uint32_t i = 0; i < tla_topology_link_count(topology); i += 2) {

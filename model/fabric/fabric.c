@@ -82,23 +82,23 @@ void tla_fabric_set_transport(tla_fabric *fabric, tla_transport transport) {
 /* ---- paths ---- */
 
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links) {
-    const uint32_t *next;
-    const tla_status status = tla_routes_to(fabric->routes, from, to, &next);
+    tla_route route;
+    const tla_status status = tla_routes_to(fabric->routes, from, to, &route);
     if (status != TLA_OK) return status;
     *latency_ps = from == to ? 0 : fabric->nodes[from].node.overhead_ps;
     *links = 0;
-    for (uint32_t node = from; node != to; node = fabric->links[next[node]].to) {
-        const tla_fabric_link *link = &fabric->links[next[node]];
+    for (uint32_t number; tla_routes_step(fabric->routes, &route, &number); ++*links) {
+        const tla_fabric_link *link = &fabric->links[number];
         *latency_ps += link->latency_ps + fabric->nodes[link->to].node.overhead_ps;
-        ++*links;
     }
     return TLA_OK;
 }
 
-uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to) {
-    const uint32_t *next;
-    if (from == to || tla_routes_to(fabric->routes, from, to, &next)) return TLA_FABRIC_NO_LINK;
-    return next[from];
+tla_status tla_fabric_path_links(tla_fabric *fabric, uint32_t from, uint32_t to, uint32_t *links) {
+    tla_route route;
+    const tla_status status = tla_routes_to(fabric->routes, from, to, &route);
+    if (status == TLA_OK) tla_routes_list(fabric->routes, route, links);
+    return status;
 }
 
 /* ---- alone ---- */

@@ -1,5 +1,6 @@
 /* The parts of a fabric and the links between them: growing arrays, with an index of names and one of places. */
-#include "tlmalloc/topology/topology.h"
+#include "topology/topology_build.h"
+
 #include "base/grow.h"
 
 #include "base/suggest.h"
@@ -287,6 +288,10 @@ uint32_t tla_topology_link_count(const tla_topology *topology) {
 }
 
 const tla_topology_node *tla_topology_nodes(const tla_topology *topology) {
+    return topology->nodes;
+}
+
+tla_topology_node *tla_topology_own_nodes(tla_topology *topology) {
     return topology->nodes;
 }
 

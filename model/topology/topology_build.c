@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 uint64_t tla_topology_wire_ps(uint64_t length_um, uint64_t wire_ps_per_mm) {
     return (length_um * wire_ps_per_mm + 500) / 1000;
@@ -40,4 +42,25 @@ void tla_build_weighed_link(tla_topology_builder *b, uint32_t from, uint32_t to,
                                     .latency_ps = tla_topology_wire_ps(length_um, b->shape->wire_ps_per_mm),
                                     .bandwidth = bandwidth};
     b->status = tla_topology_add_link(b->topology, &link, b->error);
+}
+
+static int by_name_descending(const void *a, const void *b) {
+    return strcmp((*(tla_topology_node *const *)b)->name, (*(tla_topology_node *const *)a)->name);
+}
+
+void tla_build_ranks(tla_topology_builder *b) {
+    if (b->status) return;
+    const uint32_t count = tla_topology_node_count(b->topology);
+    tla_topology_node *const nodes = tla_topology_own_nodes(b->topology);
+    tla_topology_node **sorted = malloc(count * sizeof *sorted);
+    if (!sorted) {
+        b->status = tla_error_set(b->error, TLA_NO_HOST_MEMORY, "no host memory");
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = &nodes[i];
+    qsort(sorted, count, sizeof *sorted, by_name_descending);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i]->rank = i + 1;
+    free(sorted);
 }

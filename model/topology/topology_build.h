@@ -34,6 +34,12 @@ void tla_build_link(tla_topology_builder *builder, uint32_t from, uint32_t to, u
 void tla_build_weighed_link(tla_topology_builder *builder, uint32_t from, uint32_t to, uint64_t length_um,
                             uint64_t routing, uint64_t routing_at_end, uint64_t bandwidth);
 
+/* The nodes of a topology, for changes of their ranks. */
+tla_topology_node *tla_topology_own_nodes(tla_topology *topology);
+
+/* Ranks the nodes by their names in descending order, from 1 on. */
+void tla_build_ranks(tla_topology_builder *builder);
+
 /* A cube, without the links to its neighbours; ports: the numbers of its UCIe nodes, by tla_side. */
 void tla_build_cube(tla_topology_builder *builder, uint32_t sip, uint32_t cube, tla_spot at, uint32_t *ports);
 

@@ -73,7 +73,7 @@ static void add_units(cube_builder *c) {
 /* Returns the routing cost of a connection beside the other connections of its port (tla_routing). */
 static uint64_t port_routing(const cube_builder *c, const uint32_t *places, uint32_t connection) {
     const tla_topology_builder *b = c->b;
-    if (b->shape->routing == TLA_ROUTE_FREE_PORTS) return 0;
+    if (b->shape->routing != TLA_ROUTE_STRAIGHT) return 0;
     const uint64_t from = places[0], to = places[connection];
     return b->through_port + (b->shape->router_pitch_um + 1) * (from < to ? to - from : from - to);
 }
@@ -101,7 +101,7 @@ static uint32_t add_port(cube_builder *c, tla_side side) {
             at.y_um = far ? at.y_um + half * 2 / 3 : at.y_um - half * 2 / 3;
         const uint32_t conn =
             tla_build_node(c->b, TLA_NODE_CONN, at, 0, "sip%u.cube%u.ucie-%c.conn%u", c->sip, c->cube, letter, i);
-        tla_build_link(c->b, router(c, place), conn, half, s->routing == TLA_ROUTE_FREE_PORTS ? 0 : half,
+        tla_build_link(c->b, router(c, place), conn, half, s->routing == TLA_ROUTE_STRAIGHT ? half : 0,
                        s->connection_bandwidth);
         tla_build_weighed_link(c->b, conn, port, 0, port_routing(c, places, i),
                                s->routing == TLA_ROUTE_FREE_PORTS ? 0 : c->b->through_port, s->port_bandwidth);

@@ -130,6 +130,7 @@ tla_status tla_topology_of_shape(const tla_topology_shape *shape, tla_topology *
     if (b.status) return tla_error_set(error, b.status, "%s", tla_status_text(b.status));
     weigh(&b);
     add_all(&b);
+    if (shape->routing == TLA_ROUTE_SHORTEST) tla_build_ranks(&b);
     if (!b.status) b.status = tla_topology_check(b.topology, error);
     if (b.status)
         tla_topology_destroy(b.topology);

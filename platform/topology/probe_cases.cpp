@@ -61,12 +61,15 @@ class ways {
     void describe(probe_case &c, std::uint32_t from, std::uint32_t to) const {
         c.overhead_ps = links_.nodes[from].overhead_ps;
         c.bandwidth = UINT64_MAX;
-        for (std::uint32_t node = from; node != to; c.links++) {
-            const tla_fabric_link &link = links_.links[tla_fabric_next_link(fabric_.get(), node, to)];
+        std::uint64_t ps = 0;
+        tla_fabric_path(fabric_.get(), from, to, &ps, &c.links);
+        std::vector<std::uint32_t> numbers(c.links);
+        tla_fabric_path_links(fabric_.get(), from, to, numbers.data());
+        for (const std::uint32_t number : numbers) {
+            const tla_fabric_link &link = links_.links[number];
             c.wire_ps += link.latency_ps;
             c.bandwidth = std::min(c.bandwidth, link.bandwidth_bytes_per_s);
-            node = link.to;
-            c.overhead_ps += links_.nodes[node].overhead_ps;
+            c.overhead_ps += links_.nodes[link.to].overhead_ps;
         }
     }
 

@@ -23,7 +23,7 @@ static tla_fabric *make_fabric(const tla_topology *topology) {
     tla_fabric *fabric = NULL;
     for (uint32_t i = 0; nodes && links && i < node_count; i++)
         nodes[i] = (tla_fabric_node){from_nodes[i].overhead_ps, from_nodes[i].store_and_forward,
-                                     tla_topology_region(&from_nodes[i])};
+                                     tla_topology_region(&from_nodes[i]), from_nodes[i].rank};
     for (uint32_t i = 0; nodes && links && i < link_count; i++)
         links[i] = (tla_fabric_link){.from = from_links[i].from,
                                      .to = from_links[i].to,
@@ -48,10 +48,7 @@ tla_status topology_path_find(const tla_topology *topology, uint32_t from, uint3
         path->links = calloc(path->count + 1, sizeof *path->links);
         if (!path->links) status = TLA_NO_HOST_MEMORY;
     }
-    for (uint32_t i = 0, node = from; !status && i < path->count; i++) {
-        path->links[i] = tla_fabric_next_link(fabric, node, to);
-        node = tla_topology_links(topology)[path->links[i]].to;
-    }
+    if (!status) status = tla_fabric_path_links(fabric, from, to, path->links);
     tla_fabric_destroy(fabric);
     return status ? tla_error_set(error, status, "%s", tla_status_text(status)) : TLA_OK;
 }

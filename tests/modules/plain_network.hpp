@@ -3,6 +3,7 @@
 #define TLMALLOC_TESTS_MODULES_PLAIN_NETWORK_HPP
 
 #include "plain_event_model.hpp"
+#include "tests/unit/plain_ranks.hpp"
 #include "tlmalloc/fabric/fabric.h"
 
 #include <memory>
@@ -186,7 +187,11 @@ class network {
     const way &way_of(unsigned from, unsigned to, bool forward) {
         way &w = ways_[{from, to, forward}];
         if (!w.empty() || from == to) return w;
-        if (forward) {
+        const bool ranked =
+            std::any_of(nodes_.begin(), nodes_.end(), [](const tla_fabric_node &node) { return node.rank > 0; });
+        if (forward && ranked) {
+            w = ranked_path(nodes_, links_, from, to);
+        } else if (forward) {
             for (unsigned node = from; node != to; node = links_[w.back()].to)
                 w.push_back(next_link(node, to));
         } else {

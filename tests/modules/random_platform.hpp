@@ -91,30 +91,34 @@ class random_platform {
     // The shape of KernBench with other figures.
     void shape(std::vector<std::string> &sets) {
         const char *const joined[] = {"switch", "ring", "torus", "mesh"};
+        const char *const routings[] = {"straight", "free_ports", "shortest", "shortest"};
         const std::uint64_t columns = between(2, 6), rows = between(2, 6);
-        sets.insert(sets.end(), {std::string("system.sip_topology=") + joined[between(0, 3)],
-                                 "cube.mesh_columns=" + text(columns), "cube.mesh_rows=" + text(rows),
-                                 std::string("cube.mesh_hole=") +
-                                     (columns > 3 && rows > 3 && columns % 2 == 0 && rows % 2 == 0 ? "centre" : "none"),
-                                 "cube.connections=" + text(between(1, 4)), "cube.router_overhead=" + overhead(),
-                                 "io_chiplet.pcie_overhead=" + overhead(),
-                                 std::string("links.routing=") + (one_in(3) ? "free_ports" : "straight"),
-                                 "links.ucie_overhead=" + overhead(), "links.switch_overhead=" + overhead()});
+        sets.insert(sets.end(),
+                    {std::string("system.sip_topology=") + joined[between(0, 3)], "cube.mesh_columns=" + text(columns),
+                     "cube.mesh_rows=" + text(rows),
+                     std::string("cube.mesh_hole=") +
+                         (columns > 3 && rows > 3 && columns % 2 == 0 && rows % 2 == 0 ? "centre" : "none"),
+                     "cube.connections=" + text(between(1, 4)), "cube.router_overhead=" + overhead(),
+                     "io_chiplet.pcie_overhead=" + overhead(), std::string("links.routing=") + routings[between(0, 3)],
+                     "links.ucie_overhead=" + overhead(), "links.switch_overhead=" + overhead()});
         for (const char *key : {"router", "pe", "hbm", "connection", "port", "ucie", "pcie", "host", "host_memory"})
             sets.push_back(std::string("links.") + key + "_bandwidth=" + bandwidth());
     }
 
-    // Routers in a tree with some links more, and everything else on one of them.
+    // Routers in a tree with some links more, and everything else on one of them. Half of the graphs have few lengths,
+    // and ranks for their nodes.
     std::string graph() {
         std::ostringstream nodes, links;
-        const std::uint64_t routers = between(1, 9);
+        const std::uint64_t routers = between(1, 9), lengths = one_in(2) ? 9 : 2;
         const auto link = [&](const std::string &a, const std::string &b) {
             links << "  - {between: " << a << ' ' << b << ", bandwidth: " << bandwidth()
-                  << ", length: " << between(0, 4000) << " um, routing: " << between(1, 9) << " mm}\n";
+                  << ", length: " << between(0, 4000) << " um, routing: " << between(1, lengths) << " mm}\n";
         };
         const auto node = [&](const std::string &name, const char *kind, bool stores) {
             nodes << "  - {name: " << name << ", kind: " << kind << ", overhead: " << overhead()
-                  << (stores ? ", store_and_forward: true" : "") << "}\n";
+                  << (stores ? ", store_and_forward: true" : "");
+            if (lengths == 2) nodes << ", rank: " << between(1, 5);
+            nodes << "}\n";
         };
         for (std::uint64_t r = 0; r < routers; r++) {
             node("r" + text(r), "router", one_in(8));

@@ -190,7 +190,7 @@ inline std::map<std::string, showcase> special_showcases() {
         {"cube.sram_place", {"r5c5", {}, "in_sram"}},
         {"cube.connection_places", {"0 0 0 0", {}}},
         {"io_chiplet.phy_faces", {"cube0.E", {}}},
-        {"links.routing", {"free_ports", {}}},
+        {"links.routing", {"shortest", {}}},
         {"links.pcie_bandwidth", {"1 GB/s", {}, "ring"}},
         {"dma.chunk", {"64 B", {}}},
         {"dma.outstanding", {"1", {}, "vector_add"}},

@@ -116,6 +116,7 @@ BOOST_AUTO_TEST_CASE(routing_and_shapes_come_from_the_configuration) {
     };
     BOOST_CHECK_EQUAL(routers("links.routing=straight"), 42u);
     BOOST_CHECK_EQUAL(routers("links.routing=free_ports"), 9u);
+    BOOST_CHECK_EQUAL(routers("links.routing=shortest"), 13u);
     const command_result ring =
         run_tlmalloc({"topology", kernbench, "--set", "system.sip_topology=ring", "--set", "system.sips=4", "--set",
                       "links.flit=4 KiB", "--path", "sip0.pcie_ep", "sip3.pcie_ep"});

@@ -82,6 +82,13 @@ uint64_t send(network &fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint
     return arrival;
 }
 
+// The links of a path that has `count` of them.
+std::vector<size_t> path_links(const network &fabric, uint32_t from, uint32_t to, uint32_t count) {
+    std::vector<uint32_t> links(count);
+    BOOST_REQUIRE_EQUAL(tla_fabric_path_links(fabric.get(), from, to, links.data()), TLA_OK);
+    return {links.begin(), links.end()};
+}
+
 uint64_t carried(const network &fabric, size_t link) {
     return tla_fabric_link_load(fabric.get(), link).nbytes;
 }
@@ -237,7 +244,7 @@ BOOST_AUTO_TEST_CASE(routing_decides_then_latency_the_number_of_links_and_the_lo
         uint64_t latency = 0;
         uint32_t count = 0;
         BOOST_REQUIRE_EQUAL(tla_fabric_path(fabric.get(), 0, 3, &latency, &count), TLA_OK);
-        return tla_fabric_next_link(fabric.get(), 0, 3);
+        return path_links(fabric, 0, 3, count).front();
     };
     BOOST_CHECK_EQUAL(
         first({{0, 1, 50, GB, 0}, {1, 3, 50, GB, 0}, {0, 2, 45, GB, 0}, {2, 3, 45, GB, 0}, {0, 3, 200, GB, 0}}), 2u);
@@ -321,13 +328,83 @@ BOOST_AUTO_TEST_CASE(paths_are_the_best_of_all_paths) {
                 if (!naive.best) continue;
                 BOOST_REQUIRE_EQUAL(latency, std::get<1>(*naive.best));
                 BOOST_REQUIRE_EQUAL(hops, std::get<2>(*naive.best));
-                std::vector<size_t> taken;
-                for (uint32_t node = from; node != to; node = links[taken.back()].to)
-                    taken.push_back(tla_fabric_next_link(fabric.get(), node, to));
-                BOOST_REQUIRE(taken == std::get<3>(*naive.best));
+                BOOST_REQUIRE(path_links(fabric, from, to, hops) == std::get<3>(*naive.best));
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_nodes_decide_between_paths_of_equal_routing) {
+    // 0 -> 3: by 1, or by 2, which is faster
+    const std::vector<tla_fabric_link> links = {
+        {0, 1, 50, GB, 1}, {1, 3, 50, GB, 1}, {0, 2, 45, GB, 1}, {2, 3, 4, GB, 1}};
+    const auto middle = [&](const std::vector<uint32_t> &ranks, uint64_t second) {
+        std::vector<tla_fabric_node> nodes(4);
+        for (size_t i = 0; i < ranks.size(); i++)
+            nodes[i].rank = ranks[i];
+        std::vector<tla_fabric_link> changed = links;
+        changed[3].routing = second;
+        const network fabric(nodes, changed, 256);
+        return links[path_links(fabric, 0, 3, 2).front()].to;
+    };
+    BOOST_CHECK_EQUAL(middle({}, 1), 2u);
+    BOOST_CHECK_EQUAL(middle({9, 1, 2, 1}, 1), 1u);
+    BOOST_CHECK_EQUAL(middle({9, 2, 1, 1}, 1), 2u);
+    BOOST_CHECK_EQUAL(middle({9, 1, 1, 1}, 1), 1u); // the lower number
+    BOOST_CHECK_EQUAL(middle({9, 1, 2, 1}, 0), 2u); // shorter
+}
+
+// Of random graphs with few lengths, so that many paths are equal, and with ranks that are equal, too.
+BOOST_AUTO_TEST_CASE(paths_by_ranks_are_those_of_a_plain_search) {
+    unsigned found = 0, within = 0;
+    for (unsigned seed = 0; seed < 300; seed++) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            std::mt19937 random(seed);
+            std::vector<tla_fabric_node> nodes(2 + random() % 9);
+            const auto count = uint32_t(nodes.size());
+            for (tla_fabric_node &node : nodes)
+                node = {random() % 3 * 100, false, uint32_t(random() % 3), uint32_t(random() % 6)};
+            nodes[0].rank = 1;
+            std::vector<tla_fabric_link> links(random() % 30);
+            for (auto &link : links)
+                link = {uint32_t(random() % count),
+                        uint32_t(random() % count),
+                        random() % 4,
+                        GB,
+                        random() % 2,
+                        random() % 4};
+            const network fabric(nodes, links, 256);
+            const plain::fabric naive(nodes, links, 256);
+            std::vector<uint32_t> pairs(count * count); // whatever is asked first
+            std::iota(pairs.begin(), pairs.end(), 0);
+            std::shuffle(pairs.begin(), pairs.end(), random);
+            for (const uint32_t pair : pairs) {
+                const uint32_t from = pair / count, to = pair % count;
+                std::vector<uint32_t> expected;
+                bool exists = true;
+                try {
+                    expected = naive.path(from, to);
+                } catch (const std::runtime_error &) {
+                    exists = false;
+                }
+                uint64_t latency = 0;
+                uint32_t hops = 0;
+                const tla_status status = tla_fabric_path(fabric.get(), from, to, &latency, &hops);
+                BOOST_REQUIRE_EQUAL(status, exists ? TLA_OK : TLA_OUT_OF_RANGE);
+                if (!exists) continue;
+                BOOST_REQUIRE(path_links(fabric, from, to, hops) ==
+                              std::vector<size_t>(expected.begin(), expected.end()));
+                uint64_t sum = from == to ? 0 : nodes[from].overhead_ps;
+                for (const uint32_t link : expected)
+                    sum += links[link].latency_ps + nodes[links[link].to].overhead_ps;
+                BOOST_REQUIRE_EQUAL(latency, sum);
+                found += from != to;
+                within += from != to && nodes[from].region && nodes[from].region == nodes[to].region;
+            }
+        }
+    }
+    BOOST_CHECK_GT(found, 5000u);
+    BOOST_CHECK_GT(within, 1000u);
 }
 
 BOOST_AUTO_TEST_CASE(a_mesh_of_a_thousand_nodes_is_routed_in_both_dimensions) {

@@ -2,6 +2,7 @@
 #ifndef TLMALLOC_TESTS_UNIT_PLAIN_FABRIC_HPP
 #define TLMALLOC_TESTS_UNIT_PLAIN_FABRIC_HPP
 
+#include "plain_ranks.hpp"
 #include "tlmalloc/base/timeline.h"
 #include "tlmalloc/fabric/fabric.h"
 
@@ -79,6 +80,8 @@ class fabric {
 
     // Of the way between two nodes.
     std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const {
+        for (const tla_fabric_node &node : nodes_)
+            if (node.rank > 0) return ranked_path(nodes_, links_, from, to);
         using far = std::tuple<std::uint64_t, picoseconds, unsigned>;
         const far nowhere{UINT64_MAX, 0, 0};
         std::vector<far> distance(nodes_.size(), nowhere);

@@ -6,11 +6,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -26,8 +28,11 @@ class plain_paths {
             into_[links_[i].to].push_back(i);
     }
 
-    // The links of the path with the least routing, then latency, then links, then the lowest number where two part.
+    // The links of the path with the least routing, then latency, then links, then the lowest number where two part; of
+    // a topology with ranks the first path that a search from the start finds, which goes on from names in descending
+    // order.
     std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) {
+        if (nodes_[0].rank > 0) return path_by_names(from, to);
         const std::vector<std::uint32_t> &next = table(to);
         std::vector<std::uint32_t> path;
         for (std::uint32_t node = from; node != to; node = links_[next[node]].to) {
@@ -63,7 +68,50 @@ class plain_paths {
 
     std::string name(std::uint32_t node) const { return nodes_[node].name; }
 
+    // The weight of links that a path minimizes.
+    std::uint64_t routing(const std::vector<std::uint32_t> &path) const {
+        std::uint64_t sum = 0;
+        for (const std::uint32_t link : path)
+            sum += links_[link].routing;
+        return sum;
+    }
+
   private:
+    bool in_one_cube(std::uint32_t a, std::uint32_t b) const {
+        return nodes_[a].cube != TLA_NO_NODE && nodes_[a].cube == nodes_[b].cube && nodes_[a].sip == nodes_[b].sip;
+    }
+
+    std::vector<std::uint32_t> path_by_names(std::uint32_t from, std::uint32_t to) {
+        const auto later_name = [this](const auto &a, const auto &b) {
+            return a.first != b.first ? a.first < b.first : name(a.second) > name(b.second);
+        };
+        using entry = std::pair<std::uint64_t, std::uint32_t>;
+        std::set<entry, decltype(later_name)> open(later_name);
+        std::map<std::uint32_t, std::pair<std::uint64_t, std::uint32_t>> reached{{from, {0, none}}};
+        for (open.insert({0, from}); !open.empty();) {
+            const auto [length, node] = *open.begin();
+            open.erase(open.begin());
+            for (std::uint32_t number = 0; number < links_.size(); number++) {
+                const tla_topology_link &link = links_[number];
+                if (link.from != node) continue;
+                const bool inside = in_one_cube(from, to) && in_one_cube(link.to, to);
+                const std::uint64_t there = length + (inside ? link.routing_at_end : link.routing);
+                const auto before = reached.find(link.to);
+                if (before != reached.end() && before->second.first <= there) continue;
+                if (before != reached.end()) open.erase({before->second.first, link.to});
+                reached[link.to] = {there, number};
+                open.insert({there, link.to});
+            }
+        }
+        std::vector<std::uint32_t> path;
+        for (std::uint32_t node = to; node != from; node = links_[path.back()].from) {
+            BOOST_REQUIRE_MESSAGE(reached.count(node), name(from) << " does not reach " << name(to));
+            path.push_back(reached[node].second);
+        }
+        std::reverse(path.begin(), path.end());
+        return path;
+    }
+
     static constexpr std::uint32_t none = TLA_NO_NODE;
     using distance = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
 
@@ -83,10 +131,8 @@ class plain_paths {
             if (here != distances[node]) continue;
             for (const std::uint32_t number : into_[node]) {
                 const tla_topology_link &link = links_[number];
-                const bool at_end = nodes_[to].cube != TLA_NO_NODE && nodes_[link.to].cube == nodes_[to].cube &&
-                                    nodes_[link.to].sip == nodes_[to].sip;
-                const std::uint64_t routing = at_end ? link.routing_at_end : link.routing;
-                const distance there{std::get<0>(here) + routing, std::get<1>(here) + link.latency_ps,
+                const std::uint64_t weight = in_one_cube(link.to, to) ? link.routing_at_end : link.routing;
+                const distance there{std::get<0>(here) + weight, std::get<1>(here) + link.latency_ps,
                                      std::get<2>(here) + 1};
                 if (there < distances[link.from]) {
                     distances[link.from] = there;

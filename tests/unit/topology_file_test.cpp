@@ -117,7 +117,8 @@ BOOST_AUTO_TEST_CASE(a_printed_topology_reads_back_the_same) {
             const tla_topology_node &a = tla_topology_nodes(first.get())[i], &b = tla_topology_nodes(second.get())[i];
             BOOST_REQUIRE(std::strcmp(a.name, b.name) == 0 && a.kind == b.kind && a.sip == b.sip && a.cube == b.cube &&
                           a.index == b.index && a.x_um == b.x_um && a.y_um == b.y_um &&
-                          a.overhead_ps == b.overhead_ps && a.store_and_forward == b.store_and_forward);
+                          a.overhead_ps == b.overhead_ps && a.store_and_forward == b.store_and_forward &&
+                          a.rank == b.rank);
         }
         for (std::uint32_t i = 0; i < tla_topology_link_count(first.get()); i++) {
             const tla_topology_link &a = tla_topology_links(first.get())[i], &b = tla_topology_links(second.get())[i];

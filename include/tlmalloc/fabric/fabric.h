@@ -69,6 +69,7 @@ typedef struct tla_fabric_node {
     uint64_t overhead_ps;   /* paid by the first flit of a transaction that leaves from, passes or ends at the node */
     bool store_and_forward; /* collects passing transactions */
     uint32_t region;        /* the region of the node; 0: no region */
+    uint32_t rank;          /* decides between paths of equal routing (tla_fabric_path), unless it is 0 at all nodes */
 } tla_fabric_node;
 
 typedef struct tla_fabric_link {
@@ -76,7 +77,8 @@ typedef struct tla_fabric_link {
     uint64_t latency_ps;
     uint64_t bandwidth_bytes_per_s; /* > 0 */
     uint64_t routing;               /* the cost that paths minimize: a length, in a unit of the caller's */
-    uint64_t routing_at_end;        /* replaces it where `to` lies in the region of the path's destination */
+    uint64_t routing_at_end;        /* replaces it where `to` lies in the region of the path's destination; with ranks,
+                                       only on paths that begin in that region, too */
 } tla_fabric_link;
 
 typedef struct tla_fabric tla_fabric;
@@ -109,19 +111,24 @@ void tla_fabric_set_transport(tla_fabric *fabric, tla_transport transport);
  * return on the path of their requests: the n-th link from b to a replaces the n-th from a to b. If such a link is
  * missing, answers use their own path.
  *
+ * If a node has a rank, ranks decide between paths of the least routing, as in Dijkstra's algorithm from the start of
+ * the path on. The nearest node that has been reached forwards next. If several are equally near, the lowest rank
+ * decides, then the lowest number. A node forwards over its links in the order of their numbers, and keeps the first
+ * link over which it was reached at its distance. A later part of such a path is not always a path itself.
+ *
  * The latency of a message without data and without other traffic, including overheads, is written to *latency_ps, and
  * the number of links to *links. TLA_OUT_OF_RANGE when no path exists, TLA_INVALID_ARGUMENT for an unknown node. The
- * first query for a node, and a query from a more distant node, computes the paths to it from that distance. This takes
- * host memory: TLA_NO_HOST_MEMORY. */
+ * first query for a node, and a query from a more distant node, computes the paths to it from that distance (with
+ * ranks, the paths from a start). This takes host memory: TLA_NO_HOST_MEMORY. */
 tla_status tla_fabric_path(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t *latency_ps, uint32_t *links);
 
 /* Computes the duration of a message of nbytes without other traffic, including overheads, until it has arrived
  * completely. Saturates. Errors as tla_fabric_path. */
 tla_status tla_fabric_alone(tla_fabric *fabric, uint32_t from, uint32_t to, uint64_t nbytes, uint64_t *duration_ps);
 
-/* Returns the first link of the path from a node; TLA_FABRIC_NO_LINK if no path exists, or from == to. */
-#define TLA_FABRIC_NO_LINK UINT32_MAX
-uint32_t tla_fabric_next_link(tla_fabric *fabric, uint32_t from, uint32_t to);
+/* Writes the numbers of the links of a path, from its start on: as many as tla_fabric_path reports. Errors as
+ * tla_fabric_path; nothing is written then. */
+tla_status tla_fabric_path_links(tla_fabric *fabric, uint32_t from, uint32_t to, uint32_t *links);
 
 /* ---- an access and its answer ---- */
 

@@ -128,6 +128,7 @@ class interconnect : public instrumented, public resettable, private untimed_tar
     void invalidate_direct_mem_ptr(int target, sc_dt::uint64 first, sc_dt::uint64 last);
     const window *find(std::uint64_t address, std::uint64_t length) const;
     void show(const tla_fabric_passage &passage);
+    bool find_links(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &links);
     const std::vector<std::uint32_t> &links_between(std::uint32_t from, std::uint32_t to, bool write);
     void note_way(const tlm::tlm_generic_payload &payload, std::uint32_t source, std::uint32_t to_window);
 

@@ -60,7 +60,8 @@ void bindings::bind(platform_modules &parts) const {
 void bindings::add_graph() {
     const tla_topology_node *const nodes = tla_topology_nodes(graph_.get());
     for (std::uint32_t i = 0; i < tla_topology_node_count(graph_.get()); i++)
-        settings_.nodes.push_back({nodes[i].overhead_ps, nodes[i].store_and_forward, tla_topology_region(&nodes[i])});
+        settings_.nodes.push_back(
+            {nodes[i].overhead_ps, nodes[i].store_and_forward, tla_topology_region(&nodes[i]), nodes[i].rank});
     const tla_topology_link *const links = tla_topology_links(graph_.get());
     for (std::uint32_t i = 0; i < tla_topology_link_count(graph_.get()); i++)
         settings_.links.push_back({links[i].from, links[i].to, links[i].latency_ps, links[i].bandwidth,

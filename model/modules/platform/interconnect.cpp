@@ -121,16 +121,24 @@ std::uint64_t interconnect::spacing_ps(std::uint32_t nbytes) const {
     return longest;
 }
 
+// The links of a path; false where there is none.
+bool interconnect::find_links(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t> &links) {
+    std::uint64_t latency_ps = 0;
+    std::uint32_t count = 0;
+    if (tla_fabric_path(fabric_.get(), from, to, &latency_ps, &count)) return false;
+    links.resize(count);
+    return !tla_fabric_path_links(fabric_.get(), from, to, links.data());
+}
+
 interconnect::way interconnect::way_between(std::uint32_t from, std::uint32_t to, std::uint32_t nbytes) {
+    std::vector<std::uint32_t> links;
+    if (!find_links(from, to, links)) return {};
     way result{{from}, 0};
-    while (from != to) {
-        const std::uint32_t number = tla_fabric_next_link(fabric_.get(), from, to);
-        if (number == TLA_FABRIC_NO_LINK) return {};
+    for (const std::uint32_t number : links) {
         const tla_fabric_link &link = config_.links[number];
         result.least_ps +=
             link.latency_ps + tla_transfer_ps(std::min(nbytes, config_.flit), link.bandwidth_bytes_per_s);
-        from = link.to;
-        result.nodes.push_back(from);
+        result.nodes.push_back(link.to);
     }
     return result;
 }
@@ -169,11 +177,7 @@ std::uint64_t data_of_answer(const tlm::tlm_generic_payload &payload) {
 const std::vector<std::uint32_t> &interconnect::links_between(std::uint32_t from, std::uint32_t to, bool write) {
     const auto [found, is_new] = links_on_ways_.try_emplace({from, to, write});
     std::vector<std::uint32_t> &links = found->second;
-    for (std::uint32_t at = from; is_new && at != to; at = config_.links[links.back()].to) {
-        const std::uint32_t link = tla_fabric_next_link(fabric_.get(), at, to);
-        if (link == TLA_FABRIC_NO_LINK) break;
-        links.push_back(link);
-    }
+    if (is_new) find_links(from, to, links);
     if (!is_new || write) return links;
     for (std::uint32_t &link : links)
         for (std::uint32_t i = 0; i < config_.links.size(); i++)
