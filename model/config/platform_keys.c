@@ -56,9 +56,9 @@ const tla_schema_key tla_platform_keys[] = {
     {TIME(hbm.controller_latency, hbm.latency_ps, MS), "KernBench latency model: hbm_ctrl 0", "0 ns",
      "latency added to every access to a slice"},
     {TEXT(hbm.timing, hbm_timing.name, TIMING), "KernBench ADR-0033: no banks, rows or refresh", "channels",
-     "channels: one timeline for each pseudo-channel, by the keys above. Otherwise a timing profile: ddr5, hbm2, "
-     "hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or a file relative to this one. The profile has its own burst, "
-     "interleave, bandwidth and turnaround"},
+     "channels: one timeline for each pseudo-channel, by the keys above. Otherwise a timing profile: ddr5, flat, "
+     "hbm2, hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or a file relative to this one. The profile has its own "
+     "burst, interleave, bandwidth and turnaround. flat: bursts take no time; the link's bandwidth is the only limit"},
     {TEXT(hbm.energy, hbm_energy.name, ENERGY_PROFILE), CHOICE, "none",
      "none: no energy is computed. Otherwise an energy profile that holds for hbm.timing: hbm2_ayna, hbm2_dramsim3, "
      "hbm2_fgdram, hbm3_ayna, hbm4_ayna, hbm4_ayna_study, or a file relative to this one"},
@@ -113,8 +113,8 @@ const tla_schema_key tla_platform_keys[] = {
      "latency added to every access; the host's caches and cores are not on the path"},
     {TEXT(host_memory.timing, host_memory_timing.name, TIMING), "tlmalloc's choice: as the HBM's", "channels",
      "channels: one timeline for each channel, by the keys above. Otherwise a timing profile, as for hbm.timing: ddr5, "
-     "or a file relative to this one. Each channel is then one channel of the profile, with its burst, interleave, "
-     "bandwidth and turnaround; if it has banks, their times replace the latency"},
+     "flat, or a file relative to this one. Each channel is then one channel of the profile, with its burst, "
+     "interleave, bandwidth and turnaround; if it has banks, their times replace the latency"},
 
     {COUNT(controller.ports, controller.ports, TLA_PORT_OF_PE + 1, 4096), CHOICE, "16",
      "control ports of a memory controller: at least 3 with controller.lockstep, 4 with mmu.walk memory, 5 with "

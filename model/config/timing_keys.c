@@ -60,7 +60,7 @@ static const tla_schema_key keys[] = {
     {SIZE_POWER(burst, timing.burst_bytes, 1, 1024 * KIB), NONE, "32 B", "bytes of a burst"},
     {SIZE(burst_on_bus, timing.bus_bytes, 0, 1024 * KIB), "no metadata", "0 B",
      "bytes that a burst transfers on the data bus, with metadata; 0 B: as many as burst"},
-    PART(burst_cycles, "cycles for which a burst occupies the data bus"),
+    PART(burst_cycles, "cycles for which a burst occupies the data bus; 0 tCK, with model channel only: no time"),
     {COUNT_POWER(bank_groups, timing.bank_groups, 1, TLA_HBM_GROUPS_MAX), "JESD235", "4",
      "bank groups of a pseudo-channel"},
     {COUNT_POWER(banks_per_group, timing.banks_per_group, 1, TLA_HBM_BANKS_MAX), "JESD235", "4",

@@ -28,8 +28,7 @@ tla_flat_channels_config tla_flat_channels_of(const tla_hbm_config *profile, uin
 
 tla_status tla_flat_channels_create(const tla_flat_channels_config *config, tla_flat_channels **out) {
     *out = NULL;
-    if (!is_power_of_two(config->count) || !is_power_of_two(config->burst_bytes) || !config->burst_ps)
-        return TLA_INVALID_ARGUMENT;
+    if (!is_power_of_two(config->count) || !is_power_of_two(config->burst_bytes)) return TLA_INVALID_ARGUMENT;
     tla_flat_channels *channels = calloc(1, sizeof *channels + config->count * sizeof channels->channel[0]);
     if (!channels) return TLA_NO_HOST_MEMORY;
     channels->config = *config;

@@ -79,7 +79,6 @@ tla_status tla_hbm_check(const tla_hbm_config *c, tla_error *error) {
     const uint32_t cycles_max = 1u << 24;
     REQUIRE(c->model < TLA_HBM_MODEL_COUNT, "unknown model %u", c->model);
     REQUIRE_RANGE(tck_ps, 1, 1000000);
-    REQUIRE_RANGE(burst_cycles, 1, UINT32_MAX);
     REQUIRE(is_power_of_two(c->burst_bytes) && c->burst_bytes <= (1u << 20),
             "burst is %u: must be a power of two up to 1 MiB", c->burst_bytes);
     REQUIRE(c->bus_bytes == 0 || (c->bus_bytes >= c->burst_bytes && c->bus_bytes <= (1u << 20)),

@@ -313,6 +313,14 @@ BOOST_AUTO_TEST_CASE(a_slice_with_invalid_parameters_reports_the_cause) {
                   "pseudo_channel_bandwidth above 0");
 }
 
+BOOST_AUTO_TEST_CASE(a_slice_without_a_profile_needs_a_bandwidth) {
+    hbm_slice::config config = bare<hbm_slice>();
+    config.pseudo_channel_bandwidth = 0;
+    check_refused([&] { hbm_slice slice("slice", config); },
+                  "/tlmalloc/hbm_slice/config: pseudo_channels and burst must be powers of two, "
+                  "pseudo_channel_bandwidth above 0");
+}
+
 BOOST_AUTO_TEST_CASE(a_slice_without_bytes_cannot_be_built) {
     check_refused([&] { hbm_slice slice("slice", of_capacity(0)); },
                   "/tlmalloc/hbm_slice/config: the capacity must be at least 1 byte");
@@ -349,6 +357,18 @@ BOOST_AUTO_TEST_CASE(bandwidth_follows_the_profile) {
         BOOST_CHECK_GT(once, peak_ps);
         BOOST_CHECK_LT(once, peak_ps + peak_ps / 8); // refresh takes 220 of 3900 cycles
     });
+}
+
+BOOST_AUTO_TEST_CASE(a_flat_profile_takes_the_latency_of_the_controller_only) {
+    hbm_slice::config config = of_capacity(1 << 20);
+    config.latency_ps = 700;
+    config.timing = profile("flat");
+    bench b(config);
+    b.run([&] {
+        const std::vector<std::uint64_t> ends = b.all_done({{0, 256, 0}, {100, 60'000, 10}, {4096, 1, 10}});
+        BOOST_CHECK((ends == std::vector<std::uint64_t>{700, 710, 710}));
+    });
+    BOOST_CHECK_EQUAL(b.slice.get_statistics().busy_ps, 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_profile_of_channels_takes_what_the_timelines_take) {

@@ -64,7 +64,7 @@ using arrived = std::function<void(picoseconds)>;
 // direction than the burst before; it begins with reads.
 struct channels {
     unsigned resource;
-    std::uint64_t burst, bandwidth;
+    std::uint64_t burst, bandwidth; // 0: bursts take no time
     picoseconds latency;
     std::vector<server> channel;
     picoseconds turn = 0;
@@ -77,7 +77,8 @@ struct channels {
             picoseconds end = 0;
             for (std::uint64_t b = offset / burst; b <= (offset + nbytes - 1) / burst; b++) {
                 const std::size_t number = b % channel.size();
-                const picoseconds duration = bytes_at(burst, bandwidth) + (writes[number] != write ? turn : 0);
+                const picoseconds duration =
+                    (bandwidth ? bytes_at(burst, bandwidth) : 0) + (writes[number] != write ? turn : 0);
                 writes[number] = write;
                 end = std::max(end, channel[number].serve(arrival, duration) + duration);
             }

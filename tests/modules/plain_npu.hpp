@@ -168,13 +168,16 @@ class npu {
     home make_home(tla_paddr base, const tlmalloc::hbm_slice::config &c) {
         const unsigned window = window_at(base.value), resource = memories_;
         memories_ += 2;
+        const bool with_banks = c.timing && c.timing->model == TLA_HBM_BANKS;
+        if (c.timing && !with_banks && (c.timing->burst_cycles > 0 || c.timing->rtw > 0 || c.timing->tck_ps > 1))
+            throw std::runtime_error("channels with times of a profile");
         return {base.value,
                 c.capacity,
                 topology_.targets[topology_.windows[window].target],
                 window,
-                {resource, c.burst, c.pseudo_channel_bandwidth, c.latency_ps, std::vector<server>(c.pseudo_channels),
-                 c.direction_switch_ps},
-                c.timing ? std::make_unique<banks>(events_, resource, c) : nullptr};
+                {resource, c.burst, c.timing ? 0 : c.pseudo_channel_bandwidth, c.latency_ps,
+                 std::vector<server>(c.pseudo_channels), c.timing ? 0 : c.direction_switch_ps},
+                with_banks ? std::make_unique<banks>(events_, resource, c) : nullptr};
     }
 
     void make_pe(const tlmalloc::pe_location &l) {

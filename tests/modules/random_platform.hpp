@@ -16,6 +16,7 @@ class random_platform {
     // Settings over configs/kernbench.yaml. A topology file goes to `file`, where one is drawn. Half of the platforms
     // have memory at their host, or all.
     std::vector<std::string> settings(const std::string &file, std::string &topology, bool host_memory = false) {
+        const char *const timings[] = {"hbm2", "flat", "channels", "channels"};
         sips_ = 1 + between(0, 3) / 2;
         width_ = between(1, 3);
         height_ = between(1, width_ == 1 ? 5 : 2);
@@ -27,7 +28,7 @@ class random_platform {
                                       "links.flit=" + text(64u << between(0, 3)) + " B",
                                       "mmu.overhead=" + text(between(0, 2) * 500) + " ps",
                                       "dma.chunk=" + text(128u << between(0, 2)) + " B",
-                                      std::string("hbm.timing=") + (one_in(3) ? "hbm2" : "channels"),
+                                      std::string("hbm.timing=") + timings[between(0, 3)],
                                       "hbm.capacity_per_cube=24 GiB",
                                       "links.wire=" + text(between(0, 50)) + " ps"};
         has_host_memory_ = one_in(2) || host_memory;
@@ -35,7 +36,8 @@ class random_platform {
             sets.insert(sets.end(), {"host_memory.capacity=64 MiB", "host_memory.channels=" + text(1u << between(0, 3)),
                                      "host_memory.channel_bandwidth=" + bandwidth(),
                                      "host_memory.interleave=" + text(64u << between(0, 3)) + " B",
-                                     "host_memory.latency=" + text(between(0, 90'000)) + " ps"});
+                                     "host_memory.latency=" + text(between(0, 90'000)) + " ps",
+                                     std::string("host_memory.timing=") + (one_in(4) ? "flat" : "channels")});
         if (one_in(3)) {
             topology = graph();
             sets.push_back("system.topology_file=" + file);

@@ -228,8 +228,8 @@ class random_settings {
 
     void draw_memories() {
         const std::uint64_t mib = 1 << 20, in_cube = number("system.pes_per_cube");
-        maybe("hbm.timing", {"hbm2", "hbm3", "hbm4"});
-        if (!is("hbm.timing", "channels") && dice_.one_in(2))
+        maybe("hbm.timing", {"hbm2", "hbm3", "hbm4", "flat"});
+        if (!is("hbm.timing", "channels") && !is("hbm.timing", "flat") && dice_.one_in(2))
             set("hbm.energy", is("hbm.timing", "hbm2") ? dice_.pick({"hbm2_ayna", "hbm2_fgdram"})
                                                        : dice_.pick({"hbm3_ayna", "hbm4_ayna", "hbm4_ayna_study"}));
         leave("hbm.energy");
@@ -245,7 +245,7 @@ class random_settings {
         leave("host_memory.capacity");
         maybe("host_memory.interleave", {"64 B", "128 B", "1 KiB"});
         maybe("host_memory.channels", {"1", "2", "4", "16"});
-        maybe("host_memory.timing", {"ddr5"});
+        maybe("host_memory.timing", {"ddr5", "flat"});
         draw_faults();
     }
     bool tl_is_file() const { return kernel.find('/') != std::string::npos; }

@@ -199,6 +199,10 @@ BOOST_AUTO_TEST_CASE(traffic_rejects_contradictions_and_bad_command_lines) {
         {{"--reference", hbm2}, "--reference excludes arguments and all other options"},
         {{"--reference", "--json", "a.json"}, "--reference excludes arguments and all other options"},
         {{TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--pattern", "seq_rd", "--map", "m1"}, "has no banks"},
+        {{TLMALLOC_SOURCE_DIR "/configs/timing/flat.yaml", "--pattern", "seq_rd"},
+         "bursts take no time (burst_cycles is 0 tCK)"},
+        {{TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--pattern", "seq_rd", "--set", "hbm.timing=flat"},
+         "use a timing profile with a bandwidth"},
     };
     for (const auto &c : cases) {
         std::vector<std::string> words{"traffic"};

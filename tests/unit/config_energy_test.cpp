@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(an_energy_profile_that_cannot_be_used_is_found_where_it_is_
     check_findings("hbm: {timing: lpddr6, energy: hbm4_ayna}",
                    {"f:1:31: hbm.energy must hold for hbm.timing: hbm4_ayna holds for 'hbm4', not for the timing "
                     "'lpddr6': write a profile whose `timing` names it"});
-    for (const string timing : {"channels", "kernbench"})
+    for (const string timing : {"channels", "kernbench", "flat"})
         check_findings("hbm: {energy: hbm4_ayna, timing: " + timing + "}",
                        {"f:1:15: hbm.energy hbm4_ayna must have an hbm.timing with banks, whose commands it counts: "
                         "hbm.timing " +

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_timing_profile_is_named_or_stands_in_a_file) {
 
 BOOST_AUTO_TEST_CASE(a_timing_profile_that_cannot_be_used_is_found_where_it_is_named) {
     const string names =
-        "expected channels, ddr5, hbm2, hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or the file of a "
+        "expected channels, ddr5, flat, hbm2, hbm3, hbm4, hbm4_16g, kernbench, lpddr5, lpddr6, or the file of a "
         "timing profile (with a / or ending "
         "in .yaml)";
     check_findings("hbm:\n  timing: hbm5\n",

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(accesses_in_order_of_arrival_end_when_a_plain_model_says) {
         profile.model = TLA_HBM_CHANNEL;
         profile.tck_ps = 1 + static_cast<std::uint32_t>(random() % 1000);
         profile.burst_bytes = 64;
-        profile.burst_cycles = 1 + static_cast<std::uint32_t>(random() % 9);
+        profile.burst_cycles = static_cast<std::uint32_t>(random() % 9);
         profile.rtw = static_cast<std::uint32_t>(random() % 5);
         const std::uint32_t count = 1u << random() % 4;
         const auto channels = make(tla_flat_channels_of(&profile, count));
@@ -89,10 +89,16 @@ BOOST_AUTO_TEST_CASE(an_invalid_channel_is_rejected) {
             BOOST_CHECK_EQUAL(tla_flat_channels_create(&bad, &made), TLA_INVALID_ARGUMENT);
             BOOST_CHECK(made == nullptr);
         }
-    tla_flat_channels_config endless = good;
-    endless.burst_ps = 0;
-    tla_flat_channels *made = nullptr;
-    BOOST_CHECK_EQUAL(tla_flat_channels_create(&endless, &made), TLA_INVALID_ARGUMENT);
+}
+
+BOOST_AUTO_TEST_CASE(bursts_of_the_flat_profile_take_no_time) {
+    tla_hbm_config profile{};
+    BOOST_REQUIRE_EQUAL(tla_timing_named("flat", &profile), TLA_OK);
+    BOOST_CHECK(profile.model == TLA_HBM_CHANNEL && profile.burst_cycles == 0);
+    const auto channels = make(tla_flat_channels_of(&profile, 2));
+    for (const bool write : {false, true, false})
+        BOOST_CHECK_EQUAL(tla_flat_channels_access(channels.get(), write, 0x1080, 4096, 500), 500u);
+    BOOST_CHECK_EQUAL(tla_flat_channels_busy_ps(channels.get()), 0u);
 }
 
 BOOST_AUTO_TEST_CASE(banked_channels_reject_a_profile_without_banks) {

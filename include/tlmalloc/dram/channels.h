@@ -99,7 +99,7 @@ typedef struct tla_hbm_config {
     tla_hbm_model model;   /* TLA_HBM_CHANNEL uses only tck_ps, the bursts, rtw and window */
     uint32_t tck_ps;       /* 1 .. */
     uint32_t burst_bytes;  /* power of two */
-    uint32_t burst_cycles; /* data-bus cycles of a burst */
+    uint32_t burst_cycles; /* data-bus cycles of a burst; 0 without banks: a burst takes no time */
 
     uint32_t bus_bytes; /* that a burst transfers, with metadata; 0: burst_bytes */
 
@@ -277,7 +277,7 @@ uint32_t tla_hbm_bank_of(const tla_hbm *hbm, uint64_t address);
 typedef struct tla_flat_channels_config {
     uint32_t count;       /* power of two */
     uint32_t burst_bytes; /* power of two */
-    uint64_t burst_ps; /* time that a burst occupies a channel, > 0 (tla_transfer_ps in timeline.h, of a bandwidth) */
+    uint64_t burst_ps;    /* time that a burst occupies a channel (tla_transfer_ps in timeline.h, of a bandwidth) */
     uint64_t direction_switch_ps; /* added when a channel switches between read and write; it begins with read */
     uint32_t clock_ps;            /* an access begins at a multiple of it, at or after its arrival; 0 = at any time */
 } tla_flat_channels_config;

@@ -47,7 +47,8 @@ void hbm_slice::make_channels() {
     const tla_flat_channels_config channels = flat_channels(config_);
     burst_ps_ = channels.burst_ps;
     tla_flat_channels *made = nullptr;
-    if (tla_flat_channels_create(&channels, &made))
+    const bool has_bandwidth = config_.timing || config_.pseudo_channel_bandwidth > 0;
+    if (!has_bandwidth || tla_flat_channels_create(&channels, &made))
         refuse_config("pseudo_channels and burst must be powers of two, pseudo_channel_bandwidth above 0");
     channels_.reset(made);
 }

@@ -212,6 +212,11 @@ static tla_status load_timing(const traffic_options *o, tla_hbm_config *timing, 
         if (status == TLA_OK) *name = tla_phrase_of("%s", config.hbm_timing.name);
     }
     free(text);
+    if (status == TLA_OK && timing->model == TLA_HBM_CHANNEL && timing->burst_cycles == 0)
+        return tla_error_set(
+            error, TLA_INVALID_ARGUMENT,
+            "%.200s: bursts take no time (burst_cycles is 0 tCK): use a timing profile with a bandwidth",
+            o->config_path);
     if (status != TLA_OK || o->map == NULL) return status;
     if (timing->model != TLA_HBM_BANKS)
         return tla_error_set(error, TLA_INVALID_ARGUMENT,
