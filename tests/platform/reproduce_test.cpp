@@ -119,6 +119,7 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
                              "faults",
                              "faults_oversubscription",
                              "kernbench_kernels",
+                             "kernbench_shortest",
                              "map_visibility",
                              "serving_goldens",
                              "serving_layer_types",
