@@ -84,8 +84,11 @@ BOOST_AUTO_TEST_CASE(a_topology_and_the_time_of_a_path) {
     tla_topology_shape shape;
     tla_topology_defaults(&shape);
     shape.sips = 2;
-    check_creation<owner<tla_topology, tla_topology_destroy>>(
-        "tla_topology_of_shape", [&](tla_topology **made) { return tla_topology_of_shape(&shape, made, nullptr); });
+    for (const tla_routing routing : {TLA_ROUTE_STRAIGHT, TLA_ROUTE_SHORTEST}) {
+        shape.routing = routing;
+        check_creation<owner<tla_topology, tla_topology_destroy>>(
+            "tla_topology_of_shape", [&](tla_topology **made) { return tla_topology_of_shape(&shape, made, nullptr); });
+    }
     struct terms {
         tla_path_terms got{};
         std::string look() const { return line(got.end_ps); }
