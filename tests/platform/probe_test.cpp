@@ -135,15 +135,26 @@ BOOST_AUTO_TEST_CASE(a_row_of_16_cubes_is_too_long_for_one_check) {
 }
 
 BOOST_AUTO_TEST_CASE(a_topology_file_takes_the_time_of_the_shape_that_it_lists) {
-    const scratch_directory scratch;
-    std::vector<std::string> words = shape(1, 2, 1, 8), listing = words;
-    listing[0] = "topology";
-    listing.push_back("--yaml");
-    scratch.write("fabric.yaml", run_tlmalloc(listing).out);
-    const json plain = probe(words, 0);
-    words.insert(words.end(), {"--set", "system.topology_file=" + scratch.path("fabric.yaml")});
-    const json listed = probe(words, 0);
-    BOOST_CHECK(json_equal(json_object_get(plain.get(), "cases"), json_object_get(listed.get(), "cases")));
+    for (const std::string routing : {"straight", "shortest"}) {
+        const scratch_directory scratch;
+        std::vector<std::string> words = shape(1, 2, 1, 8), shaped = words, listing;
+        shaped.insert(shaped.end(), {"--set", "links.routing=" + routing});
+        listing = shaped;
+        listing[0] = "topology";
+        listing.push_back("--yaml");
+        scratch.write("fabric.yaml", run_tlmalloc(listing).out);
+        const json plain = probe(shaped, 0);
+        words.insert(words.end(), {"--set", "system.topology_file=" + scratch.path("fabric.yaml")});
+        const json listed = probe(words, 0);
+        BOOST_CHECK(json_equal(json_object_get(plain.get(), "cases"), json_object_get(listed.get(), "cases")));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_shortest_paths_and_a_flat_memory_pass_the_checks) {
+    std::vector<std::string> words = shape(2, 4, 4, 8);
+    words.insert(words.end(), {"--set", "links.routing=shortest", "--set", "hbm.timing=flat"});
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_MESSAGE(run.status == 0 && contains(run.out, " checks, 0 failed\n"), run.out << run.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_check_is_reported_and_sets_the_exit_status) {
