@@ -70,6 +70,7 @@ set(firmware_cases
     key_effects_test.every_key_that_is_not_reported_changes_some_run
     random_laws_test.every_key_and_every_kernel_is_drawn_or_listed_with_a_reason
     random_laws_test.random_platforms_keep_the_laws
+    random_energy_test.energies_of_random_platforms_are_counts_times_constants_under_every_observer
     reset_test.an_engine_in_firmware_begins_anew)
 
 # tlmalloc_components_of(TEST LIST): the components of a program, or of FILE.CASE with those of its program.

@@ -319,6 +319,7 @@ int run(const run_options &options, run_files &files, const tla_config &config, 
     print_run(output_table(), platform, work, host_seconds() - begin_s);
     print_energy(output_table(), platform, config);
     warn_of_lost_mappings(stderr, platform);
+    warn_of_too_much_energy(stderr, platform, config);
     bool ok = true;
     if (work.failure().status) {
         std::fprintf(stderr, "tlmalloc run: %s: %s\n", tla_status_name(work.failure().status), work.failure().text);

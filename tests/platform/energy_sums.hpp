@@ -6,6 +6,8 @@
 #include "tlmalloc/config.h"
 
 #include <map>
+#include <string>
+#include <vector>
 
 namespace energy_sums {
 
@@ -31,39 +33,122 @@ inline std::int64_t check_total(const json_t *energy) {
     return sum;
 }
 
+// Of a constant, at one cause: powers are in uW and count in ps, wires count in bits times um.
+inline std::int64_t product(const json_t *constant, std::int64_t count) {
+    const bool is_power = json_object_get(constant, "power_uw") != nullptr,
+               is_wire = text_of(constant, "constant") == "wire";
+    const std::int64_t value = number(constant, is_power ? "power_uw" : "energy_fj"),
+                       of = is_power || is_wire ? 1000 : 1;
+    return count / of * value + count % of * value / of;
+}
+
+// Every energy of a part is computed from the counts and constants that stand beside it.
+inline void check_products(const json_t *part) {
+    std::map<std::string, std::int64_t> by_cause, by_standing;
+    std::vector<std::string> unknown, named;
+    std::size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(part, "constants"), i, row) {
+        std::int64_t total = 0, all = 0;
+        const char *cause;
+        json_t *count;
+        json_object_foreach(json_object_get(row, "count_by_cause"), cause, count) {
+            const std::int64_t fj = product(row, json_integer_value(count));
+            by_cause[cause] += fj;
+            total += fj;
+            all += json_integer_value(count);
+        }
+        BOOST_TEST_CONTEXT(text_of(part, "part") << " " << text_of(row, "constant")) {
+            BOOST_CHECK_EQUAL(number(row, "count"), all);
+            BOOST_CHECK_EQUAL(number(row, "total_fj"), total);
+            BOOST_CHECK_EQUAL(text_of(row, "standing") == "unknown", text_of(row, "source").empty());
+        }
+        by_standing[text_of(row, "standing")] += total;
+        if (text_of(row, "standing") == "unknown" && all > 0) unknown.push_back(text_of(row, "constant"));
+    }
+    BOOST_CHECK_EQUAL(by_standing["unknown"], 0);
+    for (const char *standing : {"assumed", "extrapolated", "measured"}) {
+        const double share = json_real_value(json_object_get(part, ("share_" + std::string(standing)).c_str())),
+                     total = static_cast<double>(number(part, "total_fj"));
+        BOOST_CHECK_SMALL(share - (total > 0 ? static_cast<double>(by_standing[standing]) / total : 0), 1e-12);
+    }
+    BOOST_CHECK(by_cause == causes_of(part));
+    json_array_foreach(json_object_get(part, "unknown"), i, row) named.emplace_back(json_string_value(row));
+    BOOST_CHECK_EQUAL_COLLECTIONS(named.begin(), named.end(), unknown.begin(), unknown.end());
+}
+
+// How often the constants of a part count, by constant.
+inline std::map<std::string, std::int64_t> counts_of(const json_t *part) {
+    std::map<std::string, std::int64_t> counts;
+    std::size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(part, "constants"), i, row) counts[text_of(row, "constant")] =
+        number(row, "count");
+    return counts;
+}
+
+// The counts of DRAM are those of its rows in the report, over `channels` pseudo-channels of each.
+inline void check_dram_counts(const report &r, const json_t *part, const char *rows, std::int64_t channels,
+                              bool each_bank) {
+    const auto counts = counts_of(part);
+    const auto at = [&](tla_dram_constant which) { return counts.at(tla_dram_constant_name(which)); };
+    const std::int64_t refreshes = r.sum(rows, "refreshes") + r.sum(rows, "idle_refreshes"),
+                       time_ps = r.number("sim_time_ps") * channels *
+                                 static_cast<std::int64_t>(json_array_size(r.list(rows))),
+                       closed_ps = r.sum(rows, "all_closed_ps"), open_ps = time_ps - closed_ps;
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_ACTIVATE), r.sum(rows, "activates"));
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_READ), r.sum(rows, "read_commands"));
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_WRITE), r.sum(rows, "write_commands"));
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_REFRESH), each_bank ? 0 : refreshes);
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_REFRESH_BANK), each_bank ? refreshes : 0);
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_ALL_CLOSED), closed_ps);
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_ONE_OPEN), open_ps);
+    BOOST_CHECK_EQUAL(at(TLA_DRAM_NEXT_OPEN), std::max<std::int64_t>(r.sum(rows, "open_bank_ps") - open_ps, 0));
+}
+
+// The counts of all other parts are those of their rows in the report.
+inline void check_other_counts(const report &r, const json_t *part) {
+    const auto counts = counts_of(part);
+    for (const auto &[constant, rows] : {std::pair("tcm", "tcms"), std::pair("sram", "srams"),
+                                         std::pair("m_cpu", "m_cpu_memories"), std::pair("host", "host_memory")}) {
+        BOOST_CHECK_EQUAL(counts.at(constant + std::string("_read")), r.sum(rows, "bytes_read"));
+        BOOST_CHECK_EQUAL(counts.at(constant + std::string("_write")), r.sum(rows, "bytes_written"));
+    }
+    BOOST_CHECK_EQUAL(counts.at("tlb_lookup"), r.sum("mmus", "hits") + r.sum("mmus", "misses"));
+}
+
 // Energies are counts times constants; nothing for a report without energy.
 inline void check(const report &r) {
-    const json_t *const energy = r.list("energy"), *const slices = json_array_get(json_object_get(energy, "parts"), 0);
+    const json_t *const energy = r.list("energy"), *const config = json_object_get(r.json.get(), "config");
     if (!energy) return;
     std::int64_t of_parts = 0;
     std::size_t i;
     json_t *part;
-    json_array_foreach(json_object_get(energy, "parts"), i, part) of_parts += check_total(part);
+    json_array_foreach(json_object_get(energy, "parts"), i, part) {
+        of_parts += check_total(part);
+        check_products(part);
+        const std::string name = text_of(part, "part");
+        if (name == "others") {
+            check_other_counts(r, part);
+            continue;
+        }
+        const json_t *const keys = json_object_get(config, name == "hbm" ? "hbm" : "host_memory");
+        const std::string timing_name = text_of(keys, "timing");
+        tla_hbm_config timing{};
+        BOOST_REQUIRE_EQUAL(tla_timing_named(timing_name.c_str(), &timing), TLA_OK);
+        check_dram_counts(r, part, name == "hbm" ? "slices" : "host_memory",
+                          number(keys, name == "hbm" ? "pseudo_channels" : "channels"),
+                          timing.refresh == TLA_HBM_REFRESH_PER_BANK);
+        if (name == "host") BOOST_CHECK_EQUAL(number(part, "total_fj"), 0);
+    }
     BOOST_CHECK_EQUAL(check_total(energy), of_parts);
-    if (text_of(slices, "part") != "hbm") return;
-    const std::int64_t total = check_total(slices);
-    const json_t *const keys = json_object_get(json_object_get(r.json.get(), "config"), "hbm");
     tla_dram_energy profile{};
-    tla_hbm_config timing{};
-    BOOST_REQUIRE_EQUAL(tla_dram_energy_named(text_of(slices, "profile").c_str(), &profile), TLA_OK);
-    BOOST_REQUIRE_EQUAL(tla_timing_named(text_of(keys, "timing").c_str(), &timing), TLA_OK);
-    const auto at = [&](tla_dram_constant which) { return static_cast<std::int64_t>(profile.constants[which].value); };
-    std::map<std::string, std::int64_t> causes = causes_of(slices);
-    BOOST_CHECK_EQUAL(causes["refreshes"],
-                      (r.sum("slices", "refreshes") + r.sum("slices", "idle_refreshes")) *
-                          at(timing.refresh == TLA_HBM_REFRESH_PER_BANK ? TLA_DRAM_REFRESH_BANK : TLA_DRAM_REFRESH));
-    BOOST_CHECK_EQUAL(total - causes["refreshes"] - causes["background"],
-                      r.sum("slices", "activates") * at(TLA_DRAM_ACTIVATE) +
-                          r.sum("slices", "read_commands") * at(TLA_DRAM_READ) +
-                          r.sum("slices", "write_commands") * at(TLA_DRAM_WRITE));
-    const std::int64_t channels = number(keys, "pseudo_channels"),
-                       time_ps = r.number("sim_time_ps") * channels *
-                                 static_cast<std::int64_t>(json_array_size(r.list("slices"))),
-                       closed_ps = r.sum("slices", "all_closed_ps"), open_ps = time_ps - closed_ps,
-                       next_ps = std::max<std::int64_t>(r.sum("slices", "open_bank_ps") - open_ps, 0);
-    BOOST_CHECK_EQUAL(causes["background"], closed_ps * at(TLA_DRAM_ALL_CLOSED) / 1000 +
-                                                open_ps * at(TLA_DRAM_ONE_OPEN) / 1000 +
-                                                next_ps * at(TLA_DRAM_NEXT_OPEN) / 1000);
+    const json_t *const slices = json_array_get(json_object_get(energy, "parts"), 0);
+    if (text_of(slices, "part") != "hbm" ||
+        tla_dram_energy_named(text_of(slices, "profile").c_str(), &profile) != TLA_OK)
+        return; // a file
+    json_array_foreach(json_object_get(slices, "constants"), i, part)
+        BOOST_CHECK_EQUAL(number(part, i < TLA_DRAM_ALL_CLOSED ? "energy_fj" : "power_uw"), profile.constants[i].value);
 }
 
 } // namespace energy_sums

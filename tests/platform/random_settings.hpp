@@ -64,6 +64,13 @@ class random_settings {
         mend();
     }
 
+    // Sets more keys, and leaves out those that are refused beside them.
+    void set_also(const std::map<std::string, std::string> &more) {
+        for (const auto &[key, text] : more)
+            set(key, text);
+        mend();
+    }
+
     std::string kernel;                  // as --kernel has it
     std::vector<std::string> parameters; // "rows=3"
     std::map<std::string, std::string> keys;
