@@ -46,6 +46,11 @@ bool tla_dram_energy_suits(const tla_dram_energy *profile, const char *name, con
     const tla_phrase of = name_of_timing(timing);
     if (tla_dram_energy_is_for(profile, of.text)) return true;
     const tla_phrase others = profiles_for(of.text);
+    if (profile->timing[0] == '\0') {
+        tla_error_set(why, TLA_INVALID_ARGUMENT, "%s names no timing: write `timing: %s` if its constants hold for it",
+                      name, of.text);
+        return false;
+    }
     tla_error_set(why, TLA_INVALID_ARGUMENT, "%s holds for '%s', not for the timing '%s': %s%s", name, profile->timing,
                   of.text, others.text[0] ? "use " : "write a profile whose `timing` names it", others.text);
     return false;

@@ -62,6 +62,14 @@ BOOST_AUTO_TEST_CASE(check_prints_the_source_and_the_standing_of_every_constant_
     const command_result again = run_tlmalloc({"check", scratch.write("printed.yaml", run.out)});
     BOOST_CHECK_EQUAL(again.out, run.out);
     BOOST_CHECK(!contains(run_tlmalloc({"check", configs + "npu_small.yaml"}).out, "#"));
+    const std::string unknown = "\n# constants of host_memory.timing: unknown: no set has a source\n";
+    BOOST_CHECK(!contains(run.out, unknown));
+    for (const char *energy : {"hbm.energy=hbm4_ayna", "system.energy=published"}) {
+        const command_result with_host =
+            run_tlmalloc({"check", configs + "npu_small.yaml", "--set", "hbm.timing=hbm4", "--set", energy, "--set",
+                          "host_memory.timing=ddr5", "--set", "host_memory.capacity=1 MiB"});
+        BOOST_CHECK_MESSAGE(contains(with_host.out, unknown), with_host.out);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(check_prints_the_reference_of_all_keys) {

@@ -98,3 +98,56 @@ BOOST_AUTO_TEST_CASE(explain_shows_the_causes_beside_the_time) {
     }
     BOOST_CHECK_EQUAL(sum, number(json_object_get(report.get(), "energy"), "total_fj"));
 }
+
+// No source has constants for DDR5. Its bytes count at the constants of other parts.
+BOOST_AUTO_TEST_CASE(the_energy_of_commands_of_the_hosts_memory_is_unknown_and_their_counts_are_reported) {
+    const report r = run_with_energy("gemm", {"host_memory.capacity=64 MiB", "host_memory.timing=ddr5",
+                                              "mmu.unmapped=demand", "mmu.eviction=clock", "mmu.page_size=4 KiB",
+                                              "hbm.capacity_per_cube=64 KiB", "system.energy=published"});
+    energy_sums::check(r);
+    const json_t *const parts = json_object_get(r.list("energy"), "parts"), *const host = json_array_get(parts, 1),
+                        *const others = json_array_get(parts, 2);
+    BOOST_REQUIRE_EQUAL(json_array_size(parts), 3u);
+    BOOST_CHECK_EQUAL(text_of(host, "part"), "host");
+    BOOST_CHECK_EQUAL(text_of(host, "profile"), "none");
+    BOOST_CHECK_EQUAL(number(host, "total_fj"), 0);
+    BOOST_CHECK_GT(energy_sums::counts_of(host).at("activate"), 0);
+    BOOST_CHECK_EQUAL(json_array_size(json_object_get(host, "unknown")), 7u); // all but refreshes of one bank
+    std::size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(host, "constants"), i, row)
+        BOOST_CHECK_EQUAL(text_of(row, "standing"), "unknown");
+    BOOST_CHECK_GT(energy_sums::counts_of(others).at("host_read"), 0);
+    BOOST_CHECK_MESSAGE(contains(r.run.out, "\nhost memory: unknown: no constant has a source (none)\n"), r.run.out);
+    BOOST_CHECK_MESSAGE(contains(r.run.out, "; unknown, and not in the sum: router, host_memory_link, table_write, "
+                                            "engine_cycle)\n"),
+                        r.run.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_memory_without_banks_has_no_commands_and_no_part) {
+    const report r = run_with_energy("dma_read", {"host_memory.capacity=1 MiB"});
+    BOOST_CHECK_EQUAL(json_array_size(json_object_get(r.list("energy"), "parts")), 1u);
+}
+
+// 1 MW of background: 2^63 fJ take 9 ms.
+BOOST_AUTO_TEST_CASE(an_energy_of_2_to_the_63_femtojoules_is_not_reported_and_a_warning_states_it) {
+    scratch_directory scratch;
+    const std::string profile = scratch.write(
+        "mine.yaml", "timing: hbm4\nburst: 32 B\nall_closed: {power: 1000 W, standing: assumed, source: a test}\n"
+                     "one_open: {power: 1000 W, standing: assumed, source: a test}\n");
+    const auto run_for = [&](const std::string &time) {
+        report r = run(npu_small, {"--kernel", "gemm", "--set", "hbm.timing=hbm4", "--set", "hbm.energy=" + profile,
+                                   "--set", "hbm.pseudo_channels=256", "--set", "mmu.unmapped=demand", "--set",
+                                   "mmu.fault_latency=" + time});
+        BOOST_CHECK_EQUAL(r.run.status, 0);
+        return r;
+    };
+    const report most = run_for("8 ms"), more = run_for("10 ms");
+    energy_sums::check(most);
+    BOOST_CHECK_GT(number(most.list("energy"), "total_fj"), INT64_MAX / 8 * 7);
+    BOOST_CHECK_EQUAL(most.run.err, "");
+    BOOST_CHECK_EQUAL(more.run.err, "tlmalloc run: warning: the energy is 2^63 fJ or more, and is not reported: set "
+                                    "smaller constants\n");
+    BOOST_CHECK(!more.list("energy"));
+    BOOST_CHECK(!contains(more.run.out, "uJ"));
+}

@@ -56,6 +56,11 @@ BOOST_AUTO_TEST_CASE(an_energy_profile_that_cannot_be_used_is_found_where_it_is_
     BOOST_CHECK_EQUAL(parse("", {"hbm.timing=hbm4", "hbm.energy=" + mine}).findings.size(), 1u);
     BOOST_CHECK(contains(parse("", {"hbm.timing=hbm4", "hbm.energy=" + mine}).findings.at(0),
                          "must have the bursts of hbm.timing hbm4: 32 B, not 64 B"));
+    const string nameless = scratch.write("nameless.yaml", "read: {energy: 3 pJ, standing: assumed, source: me}\n");
+    const std::vector<string> of_nameless = parse("", {"hbm.timing=hbm4", "hbm.energy=" + nameless}).findings;
+    BOOST_REQUIRE_EQUAL(of_nameless.size(), 1u);
+    BOOST_CHECK(contains(of_nameless[0], "hbm.energy must hold for hbm.timing: " + nameless +
+                                             " names no timing: write `timing: hbm4` if its constants hold for it"));
     const std::vector<string> found = parse("", {"hbm.timing=hbm4", "hbm.energy=" + negative}).findings;
     BOOST_REQUIRE_EQUAL(found.size(), 2u);
     BOOST_CHECK(contains(found[0], "read.energy: found \"-3 pJ\", expected an energy that is not negative"));
