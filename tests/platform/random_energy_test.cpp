@@ -2,6 +2,7 @@
 // any. The constants are drawn too: most are known, few are as large as they may be.
 #include "platform/energy_sums.hpp"
 #include "platform/random_settings.hpp"
+#include "platform/wave_sums.hpp"
 #include "today.hpp"
 
 #include <boost/test/framework.hpp>
@@ -63,7 +64,7 @@ struct energetic_platform {
     bool has_energy() const { return drawn.keys.count("hbm.energy") || drawn.keys.count("system.energy"); }
 
     // Null if the kernel cannot be of that size.
-    report run(bool observed) const {
+    report run(bool observed, std::string *waveform = nullptr) const {
         std::vector<std::string> words{"/bin/sh",        "-c",        "ulimit -t 60; exec \"$0\" \"$@\"",
                                        TLMALLOC_COMMAND, "run",       random_settings::config(),
                                        "--kernel",       drawn.kernel};
@@ -84,6 +85,7 @@ struct energetic_platform {
         BOOST_REQUIRE_MESSAGE(result.run.status <= 2, "status " << result.run.status << ": " << result.run.err);
         if (result.run.status < 2)
             result.json.reset(json_load_file(files.path("report.json").c_str(), 0, nullptr), json_decref);
+        if (waveform && std::filesystem::exists(files.path("vcd"))) *waveform = read_text(files.path("vcd"));
         return result;
     }
 
@@ -117,13 +119,57 @@ void check_causes(const report &r) {
     }
 }
 
+const std::uint64_t us = 1'000'000; // ps
+
+// All windows of a figure together. Each is shown from its end on, for a us or until the waveform ends.
+std::uint64_t sum_of_windows(const report &r, const wave_sums::wave &wave, const std::string &figure) {
+    const std::uint64_t next_ps = (static_cast<std::uint64_t>(r.number("sim_time_ps")) / us + 1) * us;
+    const wave_sums::wave::signal *const shown = wave.find(figure);
+    BOOST_REQUIRE_MESSAGE(shown, figure);
+    const std::uint64_t area = shown->area + shown->last * (next_ps - wave.end_ps);
+    BOOST_CHECK_EQUAL(area % us, 0u);
+    return area / us;
+}
+
+// The most that open rows of all slices take in a us, in fJ. A window may count them as open for longer than they are;
+// the next one makes up for it, if the run does not end before.
+std::uint64_t most_of_open_rows(const report &r, const json_t *part) {
+    std::uint64_t uw = 0;
+    std::size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(part, "constants"), i, row) if (i >= TLA_DRAM_ALL_CLOSED) uw +=
+        static_cast<std::uint64_t>(number(row, "power_uw")) * (i == TLA_DRAM_NEXT_OPEN ? TLA_HBM_BANKS_MAX : 1);
+    const auto channels = number(json_object_get(json_object_get(r.json.get(), "config"), "hbm"), "pseudo_channels");
+    return uw * (us / 1000) * static_cast<std::uint64_t>(channels) * json_array_size(r.list("slices"));
+}
+
+// Windows show no more than there is: commands of each slice, and the energy of all.
+void check_windows(const report &r, const wave_sums::wave &wave) {
+    const json_t *const part = json_array_get(json_object_get(r.list("energy"), "parts"), 0);
+    const bool has_energy = text_of(part, "part") == "hbm";
+    std::uint64_t power_mw = 0;
+    std::size_t i;
+    json_t *row;
+    json_array_foreach(r.list("slices"), i, row) {
+        const std::string name = text_of(row, "name") + ".";
+        for (const std::string command : {"activates", "read_commands", "write_commands"})
+            BOOST_CHECK_LE(sum_of_windows(r, wave, name + command + "_per_us"),
+                           static_cast<std::uint64_t>(number(row, command.c_str())));
+        if (has_energy) power_mw += sum_of_windows(r, wave, name + "power");
+    }
+    if (has_energy)
+        BOOST_CHECK_LE(power_mw * us,
+                       static_cast<std::uint64_t>(number(part, "total_fj")) + most_of_open_rows(r, part));
+}
+
 // What a platform's run was: compared, of too much energy, or refused.
 enum class outcome { compared, too_much, refused };
 
 outcome check_platform(const energetic_platform &p) {
     const report plain = p.run(false);
     if (!plain.json) return outcome::refused;
-    const report observed = p.run(true);
+    std::string waveform;
+    const report observed = p.run(true, &waveform);
     BOOST_REQUIRE(observed.json);
     BOOST_CHECK_EQUAL(plain.number("sim_time_ps"), observed.number("sim_time_ps"));
     const json_t *const energy = plain.list("energy"), *const again = observed.list("energy");
@@ -134,6 +180,7 @@ outcome check_platform(const energetic_platform &p) {
     BOOST_CHECK_MESSAGE(json_equal(energy, again), "the energies differ");
     energy_sums::check(plain);
     check_causes(plain);
+    if (!waveform.empty()) check_windows(observed, wave_sums::wave(waveform));
     return outcome::compared;
 }
 
