@@ -115,6 +115,10 @@ inline void check_other_counts(const report &r, const json_t *part) {
         BOOST_CHECK_EQUAL(counts.at(constant + std::string("_write")), r.sum(rows, "bytes_written"));
     }
     BOOST_CHECK_EQUAL(counts.at("tlb_lookup"), r.sum("mmus", "hits") + r.sum("mmus", "misses"));
+    const bool has_firmware =
+        text_of(json_object_get(json_object_get(r.json.get(), "config"), "controller"), "engine") == "firmware";
+    BOOST_CHECK_EQUAL(has_firmware ? counts.at("engine_cycle") : counts.at("instruction"), 0);
+    BOOST_CHECK_LE(counts.at("engine_cycle"), r.sum("controllers", "busy_ps")); // a cycle takes at least a ps
 }
 
 // Energies are counts times constants; nothing for a report without energy.
