@@ -139,7 +139,10 @@ inline void check(const report &r) {
         const json_t *const keys = json_object_get(config, name == "hbm" ? "hbm" : "host_memory");
         const std::string timing_name = text_of(keys, "timing");
         tla_hbm_config timing{};
-        BOOST_REQUIRE_EQUAL(tla_timing_named(timing_name.c_str(), &timing), TLA_OK);
+        const bool is_file = contains(timing_name, "/");
+        BOOST_REQUIRE_EQUAL(is_file ? tla_timing_load(timing_name.c_str(), nullptr, 0, &timing, nullptr, nullptr)
+                                    : tla_timing_named(timing_name.c_str(), &timing),
+                            TLA_OK);
         check_dram_counts(r, part, name == "hbm" ? "slices" : "host_memory",
                           number(keys, name == "hbm" ? "pseudo_channels" : "channels"),
                           timing.refresh == TLA_HBM_REFRESH_PER_BANK);

@@ -129,6 +129,37 @@ BOOST_AUTO_TEST_CASE(the_hosts_memory_without_banks_has_no_commands_and_no_part)
     BOOST_CHECK_EQUAL(json_array_size(json_object_get(r.list("energy"), "parts")), 1u);
 }
 
+// Refreshes of single banks have a constant of their own, which the profile may lack. Two pseudo-channels on one bus
+// are two in times of rows.
+BOOST_AUTO_TEST_CASE(refreshes_of_banks_and_shared_buses_count_as_the_timing_says) {
+    scratch_directory scratch;
+    const std::string text = read_text(TLMALLOC_SOURCE_DIR "/configs/timing/hbm4.yaml"),
+                      file = scratch.path("hbm4.yaml");
+    const auto count_of = [](const report &r, const char *constant) {
+        return energy_sums::counts_of(json_array_get(json_object_get(r.list("energy"), "parts"), 0)).at(constant);
+    };
+    const auto changed = [](std::string from, const std::string &old, const std::string &now) {
+        BOOST_REQUIRE(contains(from, old));
+        return from.replace(from.find(old), old.size(), now);
+    };
+    const auto run_of = [&](const std::string &timing) {
+        write_text(file, timing);
+        report r = run_with_energy("gemm", {"hbm.timing=" + file});
+        energy_sums::check(r); // reads the file, too
+        return r;
+    };
+    const report whole = run_of(text), banks = run_of(changed(text, "refresh: all_bank", "refresh: per_bank")),
+                 shared = run_of(changed(changed(text, "map: m3", "map: bg1,co5,ba3,ro14,pc1"), "row_bus_sharers: 1",
+                                         "row_bus_sharers: 2"));
+    BOOST_CHECK_GT(count_of(whole, "refresh"), 0);
+    BOOST_CHECK_EQUAL(count_of(whole, "refresh_bank"), 0);
+    BOOST_CHECK_EQUAL(count_of(banks, "refresh"), 0);
+    BOOST_CHECK_GT(count_of(banks, "refresh_bank"), 4 * count_of(whole, "refresh"));
+    BOOST_CHECK_GT(count_of(shared, "refresh"), 0);
+    BOOST_CHECK_MESSAGE(contains(banks.run.out, "; unknown, and not in the sum: refresh_bank)\n"), banks.run.out);
+    BOOST_CHECK(!contains(whole.run.out, "unknown"));
+}
+
 // 1 MW of background: 2^63 fJ take 9 ms.
 BOOST_AUTO_TEST_CASE(an_energy_of_2_to_the_63_femtojoules_is_not_reported_and_a_warning_states_it) {
     scratch_directory scratch;
