@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct cause_share {
     tla_energy_cause cause;
@@ -42,6 +43,36 @@ static double percent(const energy_shares *shares, uint64_t fj) {
     return 100 * (double)fj / shares->total_fj;
 }
 
+/* Names of constants; another text is of a report that was changed. */
+static const char *word_of(const json_t *text) {
+    const char *const word = json_string_value(text);
+    return word && word[strspn(word, "abcdefghijklmnopqrstuvwxyz_")] == '\0' ? word : NULL;
+}
+
+/* Prints the unknown constants of a part that count, each after `before`; returns what stands before the next one. */
+static const char *print_unknown(FILE *out, const json_t *part, const char *before) {
+    const char *const of = word_of(json_object_get(part, "part"));
+    size_t i;
+    json_t *name;
+    json_array_foreach(json_object_get(part, "unknown"), i, name) {
+        const char *const word = word_of(name);
+        if (of == NULL || word == NULL) continue;
+        fprintf(out, "%s%s.%s", before, of, word);
+        before = ", ";
+    }
+    return before;
+}
+
+static void print_all_unknown(FILE *out, const json_t *report) {
+    const char *const first = "unknown, and in no sum: ", *before = first;
+    size_t i;
+    json_t *part;
+    json_array_foreach(json_object_get(json_object_get(report, "energy"), "parts"), i, part) {
+        before = print_unknown(out, part, before);
+    }
+    if (before != first) fputc('\n', out);
+}
+
 void explain_energy_print(FILE *out, const json_t *report) {
     const energy_shares shares = read_energy(report);
     if (shares.count == 0) return;
@@ -50,6 +81,7 @@ void explain_energy_print(FILE *out, const json_t *report) {
         fprintf(out, "%-34s %12.3f %8.2f\n", tla_energy_cause_name(shares.of[i].cause), (double)shares.of[i].fj * 1e-9,
                 percent(&shares, shares.of[i].fj));
     fprintf(out, "%-34s %12.3f\n", "all", shares.total_fj * 1e-9);
+    print_all_unknown(out, report);
 }
 
 json_t *explain_energy_json(const json_t *report) {

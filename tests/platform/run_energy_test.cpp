@@ -84,6 +84,7 @@ BOOST_AUTO_TEST_CASE(explain_shows_the_causes_beside_the_time) {
     const command_result result = run_tlmalloc({"explain", file, "--json", explained});
     BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
     BOOST_CHECK_MESSAGE(contains(result.out, "energy of the whole run"), result.out);
+    BOOST_CHECK(!contains(result.out, "unknown"));
     const std::unique_ptr<json_t, void (*)(json_t *)> json(json_load_file(explained.c_str(), 0, nullptr), json_decref);
     const std::unique_ptr<json_t, void (*)(json_t *)> report(json_load_file(file.c_str(), 0, nullptr), json_decref);
     const auto causes = causes_of(json_object_get(report.get(), "energy"));
@@ -97,6 +98,18 @@ BOOST_AUTO_TEST_CASE(explain_shows_the_causes_beside_the_time) {
         sum += before;
     }
     BOOST_CHECK_EQUAL(sum, number(json_object_get(report.get(), "energy"), "total_fj"));
+}
+
+BOOST_AUTO_TEST_CASE(explain_names_the_constants_that_are_unknown_and_count) {
+    scratch_directory scratch;
+    const std::string file = scratch.path("report.json");
+    const command_result told =
+        run_tlmalloc({"run", npu_small, "--kernel", "dma_read", "--set", "system.energy=published", "--json", file});
+    BOOST_REQUIRE_MESSAGE(told.status == 0, told.err);
+    const command_result result = run_tlmalloc({"explain", file});
+    BOOST_CHECK_MESSAGE(contains(result.out, "\nunknown, and in no sum: others.router, others.table_write, "
+                                             "others.engine_cycle\n"),
+                        result.out);
 }
 
 // No source has constants for DDR5. Its bytes count at the constants of other parts.
