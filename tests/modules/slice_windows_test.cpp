@@ -170,6 +170,45 @@ BOOST_AUTO_TEST_CASE(a_reset_neither_adds_to_its_window_nor_takes_from_it) {
     BOOST_CHECK_EQUAL(shown.at("power").back().second, b.background_mw());
 }
 
+// Bursts wait in the write buffer when the reset comes.
+BOOST_AUTO_TEST_CASE(after_a_reset_the_energy_is_that_of_a_slice_that_was_idle_until_then) {
+    bench b("hbm4", "hbm4_ayna");
+    hbm_slice idle{"idle", b.config};
+    initiator other{"other"};
+    other.out.bind(idle.in);
+    const auto fj_of = [&](const hbm_slice &slice) {
+        const tla_dram_activity activity = slice.activity();
+        tla_dram_energy_sum sum{};
+        BOOST_CHECK_EQUAL(tla_dram_energy_add_up(&*b.config.energy, &*b.config.timing, &activity, &sum, nullptr),
+                          TLA_OK);
+        std::uint64_t by_cause[TLA_ENERGY_CAUSE_COUNT] = {}, all = 0;
+        tla_dram_energy_charge(&*b.config.energy, &activity, &sum, by_cause);
+        for (const std::uint64_t fj : by_cause)
+            all += fj;
+        BOOST_CHECK_EQUAL(all, sum.total_fj);
+        return sum.total_fj;
+    };
+    std::mt19937 random(3);
+    b.cpu.body = [&] {
+        for (int i = 0; i < 20; i++) {
+            for (int k = 0; k < 40; k++) {
+                bytes data(64 << random() % 6);
+                sc_core::sc_time delay;
+                b.cpu.access(random() % 3 ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, random() % (1 << 14) * 64,
+                             data, delay);
+                sc_core::wait(delay);
+            }
+            BOOST_CHECK_GT(fj_of(*b.slice), fj_of(idle));
+            b.slice->reset();
+            BOOST_CHECK_EQUAL(fj_of(*b.slice), fj_of(idle));
+            sc_core::wait(from_ps(random() % us));
+            BOOST_CHECK_EQUAL(fj_of(*b.slice), fj_of(idle));
+        }
+    };
+    sc_core::sc_start();
+    BOOST_CHECK(b.cpu.finished);
+}
+
 // The slice runs ahead of the kernel as far as the quantum and the other process let it.
 BOOST_AUTO_TEST_CASE(windows_are_the_same_whatever_wakes_the_kernel_and_for_every_quantum) {
     struct result {
