@@ -54,6 +54,14 @@ static bool is_shape(const tla_config *c) {
     return strcmp(c->system.topology_file, "none") == 0;
 }
 
+static bool has_flits(const tla_config *c) {
+    return c->links.transport == TLA_TRANSPORT_PER_FLIT;
+}
+
+static bool has_overhead(const tla_config *c) {
+    return c->mmu.overhead_ps > 0;
+}
+
 static bool has_timelines(const tla_config *c) {
     return !c->hbm_timing.has_profile;
 }
@@ -330,6 +338,7 @@ const tla_key_condition tla_key_conditions[] = {
     SHAPE("cube."),
     SHAPE("io_chiplet."),
     SHAPE("links.routing"),
+    {"links.flit", has_flits, {"links.transport"}, "per_flit"},
     SHAPE("links.router_bandwidth"),
     SHAPE("links.pe_bandwidth"),
     SHAPE("links.hbm_bandwidth"),
@@ -436,6 +445,7 @@ const tla_key_condition tla_key_conditions[] = {
     {"mmu.fault_handler", waits_for_pages, {"mmu.unmapped"}, "demand"},
     {"mmu.fault_pool", waits_for_pages, {"mmu.unmapped"}, "demand"},
     {"mmu.fault_pool", delegates, {"mmu.fault_handler"}, "controller"},
+    {"mmu.overhead_at", has_overhead, {"mmu.overhead"}, "above 0 ns"},
     {"mmu.va_bits", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.ranges", walks, {"mmu.walk"}, "flat or memory"},
     {"mmu.tlb_seed", walks, {"mmu.walk"}, "flat or memory"},
@@ -457,6 +467,7 @@ const tla_key_condition tla_key_conditions[] = {
     {"va.cost.node_released", never_in_a_run, {KERNEL}, "a program of your own that frees its tensors in any order"},
 
     {"pe.gemm_rate", multiplies, {KERNEL}, "a kernel with tl_dot or composites"},
+    {"pe.vector_cycle", computes, {KERNEL}, "a kernel with arithmetic other than tl_dot"},
     {"pe.vector_rate", computes, {KERNEL}, "a kernel with arithmetic other than tl_dot"},
     {"pe.scheduler", has_composites, {KERNEL}, "a kernel with composites"},
     {"pe.tile_m", has_composites, {KERNEL}, "a kernel with composites"},

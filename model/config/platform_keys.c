@@ -37,7 +37,7 @@ const tla_schema_key tla_platform_keys[] = {
      "torus and mesh: SIPs in a row; 0: as square as possible"},
     {TEXT(system.topology_file, system.topology_file, NAME_OF_FILE), CHOICE, "none",
      "file, relative to this one, that lists all nodes and links. It replaces the shape: the two keys above, cube, "
-     "io_chiplet and links have no effect then, except links.flit and links.wire"},
+     "io_chiplet and links have no effect then, except links.transport, links.flit and links.wire"},
     {TEXT(system.energy, parts_energy.name, ENERGY_PROFILE), CHOICE, "none",
      "energy profile of all parts but the slices (hbm.energy): memories, links, MMUs and allocators. none: no energy "
      "is "
@@ -231,7 +231,11 @@ const tla_schema_key tla_platform_keys[] = {
     {SIZE_POWER(mmu.page_size, mmu.page_size, 4 * KIB, GIB), "KernBench ADR-0039: class default", "2 MiB",
      "page size of the PE MMUs"},
     {TIME(mmu.overhead, mmu.overhead_ps, MS), "KernBench topology (tlb_overhead_ns); ADR-0039 has 0", "0.5 ns",
-     "time added to every translated access"},
+     "time of the TLB, paid where mmu.overhead_at says"},
+    {NAMED(mmu.overhead_at, mmu.overhead_at, tla_overhead_place),
+     "tlmalloc's choice: every access has a TLB's time; call: KernBench ADR-0039 D2.1", "access",
+     "payer of mmu.overhead. access: every translated access; call: a load or store of a kernel, once, before it takes "
+     "a channel of the DMA, and nobody else"},
     {NAMED(mmu.unmapped, mmu.unmapped, tla_unmapped),
      "tlmalloc's choice; KernBench's PE_DMA takes the number for a physical address (pa_fallback)", "error",
      "reaction to an access to an unmapped virtual address: an error response (error), the same number as a physical "
@@ -369,6 +373,12 @@ const tla_schema_key tla_platform_keys[] = {
      "preferred paths. straight: along the mesh, from cube to cube at the first connection of a port, and into the "
      "last cube at the nearest connection. With free_ports ports are shortcuts inside a cube, too. shortest, as in "
      "KernBench: by length alone, with ports of no length; the names of nodes decide between equal lengths"},
+    {NAMED(links.transport, links.transport, tla_transport), "KernBench ADR-0033; once: its versions V3 and V4",
+     "per_flit",
+     "how data occupy links. per_flit: a flit after the other. once: the data of an access are one item, which "
+     "occupies "
+     "each link once, is at the next node after the latency alone, and pays the narrowest link of its path at the end. "
+     "Nodes do not store and forward then, and transfers of the DMA take no time of the TCM"},
     {SIZE(links.flit, topology.flit, 1, 64 * KIB), "KernBench ADR-0033", "256 B",
      "bytes that a link carries at a time"},
     {TIME(links.wire, topology.wire_ps_per_mm, US), "KernBench: ns_per_mm 0.01", "10 ps",
@@ -415,6 +425,8 @@ const tla_schema_key tla_platform_keys[] = {
     {RATE(pe.gemm_rate, pe.gemm_rate), "KernBench topology: peak_tflops_f16", "8 TFLOPS",
      "rate of the GEMM engine; a multiply-add counts as two operations"},
     {RATE(pe.vector_rate, pe.vector_rate), CHOICE, "1 TFLOPS", "rate of the vector engine"},
+    {TIME(pe.vector_cycle, pe.vector_cycle_ps, MS), CHOICE, "0 ns",
+     "the vector engine works in whole cycles of this length; 0: in any time"},
     {TIME(pe.scheduler, pe.scheduler_ps, MS), "KernBench topology: pe_scheduler overhead", "1 ns",
      "time of the scheduler for each tile of a composite"},
     {COUNT(pe.tile_m, pe.tile_m, 1, 65536), "KernBench: tile M, K, N = 32, 64, 32", "32",
@@ -451,7 +463,8 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(messages.costs, messages.costs, tla_slot_costs), "tlmalloc's choice: nothing is fitted", "memory",
      "cost of slots. memory: the time of their memory and of the path to it. For comparison with KernBench's published "
      "figures, kernbench (CSV A) and kernbench_hop (CSV B, with the hop to the bank) take its table for each write and "
-     "read of a whole piece. A tl_recv then waits until its credit has returned. Make slots as large as the messages"},
+     "read of a whole piece, and kernbench_free (before its tables) takes no time for them. A tl_recv then waits until "
+     "its credit has returned. Make slots as large as the messages"},
     {TIME(messages.overhead, messages.overhead_ps, MS), CHOICE "; 9.5 ns: fitted to KernBench's pe2pe with IPCQ",
      "0 ns",
      "time that a tl_send takes beside its dispatch, its path, its bytes and its slots; the sender spends it once for "

@@ -140,14 +140,21 @@ static bool is_at_end(const tla_flit *f) {
     return f->hop == (m->request ? m->way->links : m->way->links_back);
 }
 
+/* When a flit that is at its node leaves it. An item delays no other one: it pays the overhead beside them. */
+static uint64_t leave_node(const tla_fabric *fabric, const tla_flit *f, uint64_t at_ps) {
+    const message *const m = f->of;
+    node_state *const node = &fabric->nodes[f->node];
+    if (node->node.overhead_ps == 0) return at_ps;
+    if (fabric->transport == TLA_TRANSPORT_ONCE)
+        return m->opens || m->nbytes > 0 ? add_saturated(at_ps, node->node.overhead_ps) : at_ps;
+    const uint64_t overhead_ps = m->opens && f->number == 0 ? node->node.overhead_ps : 0;
+    return add_saturated(tla_timeline_serve(&node->worker, at_ps, overhead_ps), overhead_ps);
+}
+
 /* The flit is at its node, and leaves it when its turn has come. */
 static void pass(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
-    node_state *node = &fabric->nodes[f->node];
-    if (node->node.overhead_ps > 0) {
-        const uint64_t overhead_ps = m->opens && f->number == 0 ? node->node.overhead_ps : 0;
-        at_ps = add_saturated(tla_timeline_serve(&node->worker, at_ps, overhead_ps), overhead_ps);
-    }
+    at_ps = leave_node(fabric, f, at_ps);
     const uint32_t *const links = m->request ? m->way->link : tla_way_back(m->way);
     if (is_at_end(f)) {
         end_flit(fabric, f, at_ps);

@@ -76,3 +76,17 @@ tla_status tla_path_terms_of(const tla_path_hop *hops, size_t count, uint64_t fl
     free(times);
     return TLA_OK;
 }
+
+tla_status tla_path_terms_once(const tla_path_hop *hops, size_t count, uint64_t nbytes, tla_path_terms *terms) {
+    *terms = (tla_path_terms){0};
+    if (count == 0) return TLA_INVALID_ARGUMENT;
+    for (size_t i = 0; i < count; i++) {
+        terms->overhead_ps = add_saturated(terms->overhead_ps, hops[i].overhead_ps);
+        if (i + 1 == count) break;
+        if (hops[i].bandwidth == 0) return TLA_INVALID_ARGUMENT;
+        terms->wire_ps = add_saturated(terms->wire_ps, hops[i].latency_ps);
+        terms->drain_ps = later(terms->drain_ps, tla_transfer_ps(nbytes, hops[i].bandwidth));
+    }
+    terms->end_ps = add_saturated(add_saturated(terms->overhead_ps, terms->wire_ps), terms->drain_ps);
+    return TLA_OK;
+}

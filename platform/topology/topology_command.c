@@ -83,7 +83,7 @@ static tla_status find_path(const topology_options *o, const tla_topology *topol
 static tla_status print(const topology_options *o, const tla_config *config, const tla_topology *topology,
                         const topology_path *path, tla_error *error) {
     FILE *const out = output_table();
-    if (o->from) return topology_path_print(out, topology, path, config->topology.flit, o->nbytes, error);
+    if (o->from) return topology_path_print(out, config, topology, path, o->nbytes, error);
     if (o->yaml)
         tla_topology_print(topology, out); /* every command reports a stream with an error at its end */
     else

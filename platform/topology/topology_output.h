@@ -18,8 +18,8 @@ tla_status topology_path_find(const tla_topology *topology, uint32_t from, uint3
 void topology_path_clear(topology_path *path);
 
 /* Prints every term of the time of nbytes over the path without other traffic. TLA_NO_HOST_MEMORY, with a text. */
-tla_status topology_path_print(FILE *out, const tla_topology *topology, const topology_path *path, uint64_t flit,
-                               uint64_t nbytes, tla_error *error);
+tla_status topology_path_print(FILE *out, const tla_config *config, const tla_topology *topology,
+                               const topology_path *path, uint64_t nbytes, tla_error *error);
 
 /* Nodes and links by kind. */
 void topology_print_totals(FILE *out, const tla_config *config, const tla_topology *topology);

@@ -58,8 +58,8 @@ void topology_path_clear(topology_path *path) {
     *path = (topology_path){0};
 }
 
-static tla_status terms_of(const tla_topology *topology, const topology_path *path, uint64_t flit, uint64_t nbytes,
-                           tla_path_terms *terms) {
+static tla_status terms_of(const tla_config *config, const tla_topology *topology, const topology_path *path,
+                           uint64_t nbytes, tla_path_terms *terms) {
     const tla_topology_node *nodes = tla_topology_nodes(topology);
     const tla_topology_link *links = tla_topology_links(topology);
     tla_path_hop *hops = calloc(path->count + 1, sizeof *hops);
@@ -72,7 +72,9 @@ static tla_status terms_of(const tla_topology *topology, const topology_path *pa
                                  .latency_ps = last ? 0 : links[path->links[i]].latency_ps,
                                  .bandwidth = last ? 0 : links[path->links[i]].bandwidth};
     }
-    const tla_status status = tla_path_terms_of(hops, path->count + 1, flit, nbytes, terms);
+    const tla_status status = config->links.transport == TLA_TRANSPORT_ONCE
+                                  ? tla_path_terms_once(hops, path->count + 1, nbytes, terms)
+                                  : tla_path_terms_of(hops, path->count + 1, config->topology.flit, nbytes, terms);
     free(hops);
     return status;
 }
@@ -112,25 +114,39 @@ static void print_sum(FILE *out, const char *name, const char *sign, uint64_t ps
     fputc('\n', out);
 }
 
-tla_status topology_path_print(FILE *out, const tla_topology *topology, const topology_path *path, uint64_t flit,
-                               uint64_t nbytes, tla_error *error) {
-    const tla_topology_node *nodes = tla_topology_nodes(topology);
-    tla_path_terms terms;
-    if (terms_of(topology, path, flit, nbytes, &terms)) return no_memory(error);
-    const uint64_t flits = nbytes / flit + (nbytes % flit != 0), first = nbytes < flit ? nbytes : flit;
-    fprintf(out, "%s to %s: ", nodes[path->from].name, nodes[path->to].name);
-    if (nbytes)
-        fprintf(out, "%s in %" PRIu64 " flit%s, %" PRIu32 " links, without other traffic\n\n",
-                tla_number_print(TLA_VALUE_SIZE, nbytes).text, flits, flits == 1 ? "" : "s", path->count);
+/* "4 KiB in 16 flits, ": how the data travel. */
+static void print_data(FILE *out, uint64_t nbytes, uint64_t flit) {
+    const uint64_t flits = flit ? nbytes / flit + (nbytes % flit != 0) : 0;
+    if (nbytes == 0)
+        fputs("a message without data, ", out);
+    else if (flit == 0)
+        fprintf(out, "%s as one item, ", tla_number_print(TLA_VALUE_SIZE, nbytes).text);
     else
-        fprintf(out, "a message without data, %" PRIu32 " links, without other traffic\n\n", path->count);
+        fprintf(out, "%s in %" PRIu64 " flit%s, ", tla_number_print(TLA_VALUE_SIZE, nbytes).text, flits,
+                flits == 1 ? "" : "s");
+}
+
+tla_status topology_path_print(FILE *out, const tla_config *config, const tla_topology *topology,
+                               const topology_path *path, uint64_t nbytes, tla_error *error) {
+    const tla_topology_node *nodes = tla_topology_nodes(topology);
+    const uint64_t flit = config->links.transport == TLA_TRANSPORT_ONCE ? 0 : config->topology.flit;
+    const char *const first = nbytes == 0 ? "the message"
+                              : flit == 0 ? "the item, without its bytes"
+                                          : "the first flit";
+    tla_path_terms terms;
+    if (terms_of(config, topology, path, nbytes, &terms)) return no_memory(error);
+    fprintf(out, "%s to %s: ", nodes[path->from].name, nodes[path->to].name);
+    print_data(out, nbytes, flit);
+    fprintf(out, "%" PRIu32 " links, without other traffic\n\n", path->count);
     fprintf(out, "%-36s %14s %14s %14s   link\n", "ns", "overhead", "fill", "wire");
-    print_nodes(out, topology, path, first);
-    print_row(out, nbytes ? "the first flit" : "the message", terms.overhead_ps, terms.fill_ps, terms.wire_ps);
+    print_nodes(out, topology, path, nbytes < flit ? nbytes : flit);
+    print_row(out, first, terms.overhead_ps, terms.fill_ps, terms.wire_ps);
     fputs("\n\n", out);
-    print_sum(out, nbytes ? "the first flit" : "the message", " ", terms.overhead_ps + terms.fill_ps + terms.wire_ps);
+    print_sum(out, first, " ", terms.overhead_ps + terms.fill_ps + terms.wire_ps);
     if (terms.collected_ps) print_sum(out, "the other flits, where nodes store and forward", "+", terms.collected_ps);
-    if (terms.drain_ps) print_sum(out, "the other flits, after the first at the slowest link", "+", terms.drain_ps);
+    if (terms.drain_ps)
+        print_sum(out, flit ? "the other flits, after the first at the slowest link" : "the item, on the slowest link",
+                  "+", terms.drain_ps);
     if (terms.hidden_ps) print_sum(out, "hidden by the slowest link", "-", terms.hidden_ps);
     print_sum(out, "total", "=", terms.end_ps);
     return TLA_OK;

@@ -110,6 +110,24 @@ BOOST_AUTO_TEST_CASE(a_read_of_16_kib_is_limited_by_the_slice_and_ends_with_the_
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_tile_whose_side_overlaps_takes_no_time_of_the_tcm) {
+    pe_dma::config config = bare<pe_dma>();
+    config.overlaps = true;
+    bench overlapping(config);
+    overlapping.run([&] {
+        for (const auto way : {pe_dma::direction::read, pe_dma::direction::write}) {
+            const std::uint64_t before = overlapping.local->get_statistics().busy_ps;
+            sc_core::sc_time delay;
+            const std::uint64_t start_ps = local_ps(delay);
+            BOOST_CHECK_EQUAL(overlapping.dma.transfer(one_row(way, 0, 0, 256), delay), TLA_OK);
+            BOOST_CHECK_EQUAL(local_ps(delay) - start_ps, 8000u); // the slice's commit alone
+            BOOST_CHECK_EQUAL(overlapping.local->get_statistics().busy_ps, before);
+        }
+    });
+    BOOST_CHECK_EQUAL(overlapping.local->get_statistics().bytes_written, 256u);
+    BOOST_CHECK_EQUAL(overlapping.local->get_statistics().bytes_read, 256u);
+}
+
 BOOST_AUTO_TEST_CASE(with_one_chunk_outstanding_each_waits_for_the_one_before) {
     pe_dma::config config = bare<pe_dma>();
     config.outstanding = 1;

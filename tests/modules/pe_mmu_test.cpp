@@ -160,6 +160,20 @@ BOOST_AUTO_TEST_CASE(the_pieces_of_a_split_start_together_and_the_last_ends_it) 
     });
 }
 
+BOOST_AUTO_TEST_CASE(an_overhead_that_calls_pay_is_not_paid_by_accesses) {
+    pe_mmu::config config = small();
+    config.overhead_ps = 500;
+    config.overhead_at = TLA_OVERHEAD_AT_CALL;
+    bench b(config);
+    b.run([&] {
+        b.map({{0, 0, page}});
+        sc_core::sc_time delay;
+        bytes data(256);
+        BOOST_CHECK_EQUAL(b.cpu.read(0, data, delay), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay), 8000u);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(byte_enables_are_carried_over_a_split) {
     bench b;
     b.run([&] {

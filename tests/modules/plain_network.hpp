@@ -15,9 +15,10 @@ class network {
   public:
     // Node n is resource first_resource + n; a link is an input above the others.
     network(events &e, unsigned first_resource, std::vector<tla_fabric_node> nodes, std::vector<tla_fabric_link> links,
-            std::uint64_t flit, unsigned inputs)
-        : e_(e), first_(first_resource), inputs_(inputs), nodes_(std::move(nodes)), links_(std::move(links)),
-          flit_(flit), node_free_(nodes_.size()), link_free_(links_.size()) {}
+            std::uint64_t flit, unsigned inputs, bool once = false)
+        : e_(e), first_(first_resource), inputs_(inputs), once_(once), nodes_(std::move(nodes)),
+          links_(std::move(links)), flit_(once ? UINT64_MAX : flit), node_free_(nodes_.size()),
+          link_free_(links_.size()) {}
 
     // Between which nodes an access goes, and by which inputs request and answer come there. Targets are told apart.
     struct ends {
@@ -93,7 +94,7 @@ class network {
     void send(const std::shared_ptr<transaction> &t, stretch *s, const std::shared_ptr<batch> &together, bool forward,
               unsigned from, unsigned to, unsigned input, std::uint64_t nbytes, bool opens, picoseconds time,
               const arrived &there) {
-        const std::uint64_t flits = std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
+        const std::uint64_t flits = once_ ? 1 : std::max<std::uint64_t>(1, (nbytes + flit_ - 1) / flit_);
         const auto m = std::make_shared<message>(
             message{t, s, together, forward, opens, &way_of(from, to, forward), nbytes, flits, flits, there});
         e_.at(time, first_ + from, input, [=, this_ = this](picoseconds now) {
@@ -108,29 +109,40 @@ class network {
 
     void leave(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, unsigned hop, picoseconds now) {
         picoseconds start = now;
-        if (nodes_[node].overhead_ps > 0) {
+        if (once_) { // nodes delay items, and none waits there
+            start += m->opens || m->nbytes > 0 ? nodes_[node].overhead_ps : 0;
+        } else if (nodes_[node].overhead_ps > 0) {
             start = std::max(now, node_free_[node]) + (m->opens && flit == 0 ? nodes_[node].overhead_ps : 0);
             node_free_[node] = start;
         }
         if (hop == m->along->size()) {
-            if (--m->left == 0) m->there(start);
+            if (--m->left == 0) m->there(start + drain(*m));
             return;
         }
         const unsigned number = (*m->along)[hop];
         const tla_fabric_link &l = links_[number];
-        const std::uint64_t nbytes = std::min(flit_, m->nbytes - std::min(m->nbytes, flit * flit_));
-        const picoseconds end = std::max(start, link_free_[number]) + bytes_at(nbytes, l.bandwidth_bytes_per_s);
-        link_free_[number] = end;
+        const std::uint64_t nbytes = once_ ? m->nbytes : std::min(flit_, m->nbytes - std::min(m->nbytes, flit * flit_));
+        const picoseconds turn = std::max(start, link_free_[number]);
+        link_free_[number] = turn + bytes_at(nbytes, l.bandwidth_bytes_per_s);
+        const picoseconds end = once_ ? turn : link_free_[number]; // once: at the next node without its bytes
         if (hop + 1 == m->along->size() && nodes_[l.to].overhead_ps == 0) {
-            if (--m->left == 0) m->there(end + l.latency_ps);
+            if (--m->left == 0) m->there(end + l.latency_ps + drain(*m));
             return;
         }
         e_.at(end + l.latency_ps, first_ + l.to, inputs_ + number,
               [=, this_ = this, at = l.to](picoseconds then) { this_->come(m, flit, at, hop + 1, then); });
     }
 
+    // Once: the bytes on the narrowest link of the path, after everything else.
+    picoseconds drain(const message &m) const {
+        picoseconds longest = 0;
+        for (const unsigned number : *m.along)
+            longest = std::max(longest, bytes_at(m.nbytes, links_[number].bandwidth_bytes_per_s));
+        return once_ ? longest : 0;
+    }
+
     void come(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, unsigned hop, picoseconds now) {
-        if (hop == m->along->size() || m->nbytes == 0 || !nodes_[node].store_and_forward) {
+        if (once_ || hop == m->along->size() || m->nbytes == 0 || !nodes_[node].store_and_forward) {
             leave(m, flit, node, hop, now);
             return;
         }
@@ -150,6 +162,7 @@ class network {
 
     // Whether data are collected on the way there, or back.
     bool stores(unsigned from, unsigned to, bool there) {
+        if (once_) return false;
         const unsigned last = there ? to : from;
         const way &w = there ? way_of(from, to, true) : way_of(to, from, false);
         return std::any_of(w.begin(), w.end(), [&](unsigned number) {
@@ -236,6 +249,7 @@ class network {
 
     events &e_;
     const unsigned first_, inputs_;
+    const bool once_; // data are one item, which is not cut into flits
     const std::vector<tla_fabric_node> nodes_;
     const std::vector<tla_fabric_link> links_;
     const std::uint64_t flit_;

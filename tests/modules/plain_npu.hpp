@@ -78,9 +78,9 @@ class npu {
             for (const tlmalloc::shard &s : t.shards)
                 lies_[t.va.value + s.offset] = {s.pa.value, s.nbytes};
         make_pes();
-        network_ =
-            std::make_unique<network>(events_, first_node, topology_.nodes, topology_.links, topology_.flit,
-                                      static_cast<unsigned>(topology_.sources.size() + topology_.windows.size()));
+        network_ = std::make_unique<network>(events_, first_node, topology_.nodes, topology_.links, topology_.flit,
+                                             static_cast<unsigned>(topology_.sources.size() + topology_.windows.size()),
+                                             config.links.transport == TLA_TRANSPORT_ONCE);
     }
 
     // Calls done when the transfer has ended.
@@ -213,6 +213,10 @@ class npu {
     // The PE's own TCM.
     void local(unsigned index, bool write, std::uint64_t nbytes, picoseconds time, const arrived &done) {
         events_.at(time + config_.tcm.latency_ps, pes_[index].tcm[write].resource, 0, [=](picoseconds at) {
+            if (config_.links.transport == TLA_TRANSPORT_ONCE) { // the bytes pass while they travel
+                done(at);
+                return;
+            }
             const picoseconds duration =
                 bytes_at(nbytes, write ? config_.tcm.write_bandwidth : config_.tcm.read_bandwidth);
             done(pes_[index].tcm[write].serve(at, duration) + duration);
@@ -225,7 +229,8 @@ class npu {
             reach(pes_[index].access, c.of, write, c.va, c.nbytes, time, done);
             return;
         }
-        events_.at(time + config_.mmu.overhead_ps, pes_[index].mmu, 0, [=](picoseconds at) {
+        const picoseconds overhead = config_.mmu.overhead_at == TLA_OVERHEAD_AT_ACCESS ? config_.mmu.overhead_ps : 0;
+        events_.at(time + overhead, pes_[index].mmu, 0, [=](picoseconds at) {
             reach(pes_[index].access, c.of, write, translate(c.va, c.nbytes), c.nbytes, at, done);
         });
     }

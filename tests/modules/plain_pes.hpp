@@ -117,7 +117,7 @@ class pes {
     // When all PEs have been made.
     void make_network() {
         network_ = std::make_unique<network>(events_, resources_, topology_.nodes, topology_.links, topology_.flit,
-                                             sources() + static_cast<unsigned>(topology_.windows.size()));
+                                             sources() + static_cast<unsigned>(topology_.windows.size()), is_once());
         resources_ += static_cast<unsigned>(topology_.nodes.size());
     }
 
@@ -139,11 +139,21 @@ class pes {
 
     // --- memories and the ways to them ---
 
+    bool is_once() const { return config_.links.transport == TLA_TRANSPORT_ONCE; }
+
     void use(memory &m, bool write, unsigned input, std::uint64_t nbytes, picoseconds time, const arrived &done) {
         events_.at(time + m.latency, m.channel[write].resource, input, [=, &m](picoseconds at) {
             const picoseconds duration = bytes_at(nbytes, m.bandwidth[write]);
             done(m.channel[write].serve(at, duration) + duration);
         });
+    }
+
+    // The side of a chunk of the DMA that is in the TCM.
+    void use_tile(hardware &p, bool write, std::uint64_t nbytes, picoseconds time, const arrived &done) {
+        if (is_once()) // the bytes pass while they travel
+            events_.at(time + p.tcm.latency, p.tcm.channel[write].resource, of_dma, done);
+        else
+            use(p.tcm, write, of_dma, nbytes, time, done);
     }
 
     // An access of a message unit over the fabric, alone, to what `there` serves, and its answer.
@@ -187,7 +197,7 @@ class pes {
                 else
                     use(p.in_cube->bytes, false, 0, c.nbytes, in, out);
             },
-            [=, &p](picoseconds here) { use(p.tcm, true, of_dma, c.nbytes, here, done); });
+            [=, &p](picoseconds here) { use_tile(p, true, c.nbytes, here, done); });
     }
 
     // --- commands that allocate slots ---

@@ -433,3 +433,53 @@ BOOST_AUTO_TEST_CASE(an_operation_of_the_vector_engine_takes_its_dispatch_its_op
         BOOST_CHECK(b.data.read(hbm(0), 8) == floats({96, 96}));
     });
 }
+
+BOOST_AUTO_TEST_CASE(a_vector_engine_with_cycles_works_in_whole_ones) {
+    processing_element::config config = settings();
+    config.vector_rate = 1'000'000'000'000;
+    config.vector_cycle_ps = 300;
+    bench b(config);
+    first = [](tl_context *tl) {
+        tl_tile a{}, out{};
+        tl_alloc(tl, 8, 16, TL_F32, &a);
+        tl_alloc(tl, 8, 16, TL_F32, &out);
+        const std::uint64_t before = to_ps(sc_core::sc_time_stamp());
+        BOOST_CHECK_EQUAL(tl_mul(tl, &out, &a, &a), TLA_OK); // 128 ps: a cycle
+        const std::uint64_t between = to_ps(sc_core::sc_time_stamp());
+        BOOST_CHECK_EQUAL(between - before, 1000u + 2 * 1000 + 300 + 1000);
+        BOOST_CHECK_EQUAL(tl_softmax(tl, &out, &a), TLA_OK); // 640 ps: three
+        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp()) - between, 1000u + 1000 + 900 + 1000);
+        return TLA_OK;
+    };
+    b.run([&] { BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK); });
+}
+
+// mmu.overhead_at: call. Once a call, however many chunks it has, and in the time of the DMA.
+BOOST_AUTO_TEST_CASE(a_load_and_a_store_pay_their_translation_once) {
+    processing_element::config config = settings();
+    config.translation_ps = 700;
+    bench b(config);
+    std::uint64_t times[2] = {};
+    first = [&](tl_context *tl) {
+        tl_tile a{};
+        tl_alloc(tl, 8, 128, TL_F32, &a); // 16 chunks
+        tl_handle handle{};
+        const std::uint64_t before = to_ps(sc_core::sc_time_stamp());
+        BOOST_CHECK_EQUAL(tl_load(tl, &a, {hbm(0)}, 512), TLA_OK);
+        const std::uint64_t between = to_ps(sc_core::sc_time_stamp());
+        BOOST_CHECK_EQUAL(tl_load_async(tl, &a, {hbm(0)}, 512, &handle), TLA_OK);
+        BOOST_CHECK_EQUAL(to_ps(sc_core::sc_time_stamp()) - between, 1000u + 700);
+        BOOST_CHECK_EQUAL(tl_wait(tl, handle), TLA_OK);
+        times[0] = between - before;
+        times[1] = to_ps(sc_core::sc_time_stamp()) - between;
+        return TLA_OK;
+    };
+    b.run([&] {
+        b.data.write(hbm(0), bytes(4096));
+        BOOST_CHECK_EQUAL(b.cpu.command(0, launch(0)).status, TLA_OK);
+    });
+    // The call of tl_wait dispatches while the transfer is under way.
+    BOOST_CHECK_EQUAL(times[0], times[1]);
+    const processing_element::run &run = b.element.last_run();
+    BOOST_CHECK_EQUAL(run.dma_ps, (times[0] - 1000) + (times[1] - 1000 - 700 - 1000));
+}

@@ -27,6 +27,8 @@ class random_platform {
                                       "system.pes_per_cube=" + text(pes_),
                                       "links.flit=" + text(64u << between(0, 3)) + " B",
                                       "mmu.overhead=" + text(between(0, 2) * 500) + " ps",
+                                      std::string("mmu.overhead_at=") + (one_in(4) ? "call" : "access"),
+                                      std::string("links.transport=") + (one_in(3) ? "once" : "per_flit"),
                                       "dma.chunk=" + text(128u << between(0, 2)) + " B",
                                       std::string("hbm.timing=") + timings[between(0, 3)],
                                       "hbm.capacity_per_cube=24 GiB",

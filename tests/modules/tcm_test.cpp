@@ -65,6 +65,41 @@ BOOST_AUTO_TEST_CASE(reads_and_writes_overlap_but_two_reads_do_not) {
     BOOST_CHECK_EQUAL(s.bytes_written, 1024u);
 }
 
+BOOST_AUTO_TEST_CASE(an_access_that_overlaps_its_way_counts_and_takes_no_time_of_a_channel) {
+    tcm::config config = bare<tcm>();
+    config.latency_ps = 250;
+    bench b(config);
+    requester who{0, 1};
+    who.overlaps = true;
+    b.run([&] {
+        bytes data(1024, 0x5a);
+        tlm::tlm_generic_payload p;
+        p.set_command(tlm::TLM_WRITE_COMMAND);
+        p.set_address(64);
+        p.set_data_ptr(data.data());
+        p.set_data_length(1024);
+        p.set_streaming_width(1024);
+        p.set_extension(&who);
+        sc_core::sc_time delay;
+        b.cpu.out->b_transport(p, delay);
+        BOOST_CHECK_EQUAL(p.get_response_status(), tlm::TLM_OK_RESPONSE);
+        BOOST_CHECK_EQUAL(local_ps(delay), 250u);
+        p.clear_extension(&who);
+        BOOST_CHECK_EQUAL(b.done(tlm::TLM_WRITE_COMMAND, 1024, 9000), 9000u + 250 + 2000); // the channel was free
+        bytes kept(64);                                                                    // of what done() has left
+        p.set_command(tlm::TLM_READ_COMMAND);
+        p.set_address(1024);
+        p.set_data_ptr(kept.data());
+        p.set_data_length(64);
+        BOOST_CHECK_EQUAL(b.cpu.out->transport_dbg(p), 64u);
+        BOOST_CHECK(kept == bytes(64, 0x5a));
+    });
+    const tcm::statistics &s = b.memory.get_statistics();
+    BOOST_CHECK_EQUAL(s.busy_ps, 2000u);
+    BOOST_CHECK_EQUAL(s.writes, 2u);
+    BOOST_CHECK_EQUAL(s.bytes_written, 2048u);
+}
+
 BOOST_AUTO_TEST_CASE(a_tcm_without_bandwidth_cannot_be_built) {
     tcm::config config = bare<tcm>();
     config.read_bandwidth = 0;

@@ -191,6 +191,8 @@ inline std::map<std::string, showcase> special_showcases() {
         {"cube.connection_places", {"0 0 0 0", {}}},
         {"io_chiplet.phy_faces", {"cube0.E", {}}},
         {"links.routing", {"shortest", {}}},
+        {"links.transport", {"once", {}}},
+        {"mmu.overhead_at", {"call", {}}},
         {"links.pcie_bandwidth", {"1 GB/s", {}, "ring"}},
         {"dma.chunk", {"64 B", {}}},
         {"dma.outstanding", {"1", {}, "vector_add"}},

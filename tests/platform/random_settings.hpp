@@ -446,6 +446,9 @@ class random_settings {
         maybe("dma.chunk", {"8 B", "16 B", "64 B", "100 B", "128 B", "1000 B", "4 KiB"});
         maybe("dma.outstanding", {"1", "2", "3", "16"});
         maybe("host.dma_chunk", {"64 B", "100 B", "1000 B", "16 KiB"});
+        maybe("links.transport", {"once", "once"});
+        maybe("mmu.overhead_at", {"call"});
+        maybe("pe.vector_cycle", {"1 ns", "333 ps", "2 us"});
         maybe("links.flit", {"32 B", "64 B", "100 B", "1 KiB"});
         for (const char *tile : {"pe.tile_m", "pe.tile_k", "pe.tile_n"})
             maybe(tile, {"8", "11", "16", "64"});

@@ -102,6 +102,22 @@ BOOST_AUTO_TEST_CASE(a_path_is_printed_with_every_term) {
     BOOST_CHECK_MESSAGE(contains(small.out, "64 B in 1 flit, 2 links") &&
                             contains(small.out, "sip0.cube0.hbm_ctrl.pe0                           -          0.250"),
                         small.out);
+    const command_result once = run_tlmalloc({"topology", kernbench, "--set", "links.transport=once", "--path",
+                                              "sip0.cube0.pe1", "sip0.cube0.hbm_ctrl.pe0"});
+    BOOST_CHECK_EQUAL(
+        once.out,
+        "sip0.cube0.pe1 to sip0.cube0.hbm_ctrl.pe0: 16 KiB as one item, 3 links, without other traffic\n"
+        "\n"
+        "ns                                         overhead           fill           wire   link\n"
+        "sip0.cube0.pe1                                    -              -              -   256 GB/s, 0 mm\n"
+        "sip0.cube0.r0c1                               2.000              -          0.030   256 GB/s, 3 mm\n"
+        "sip0.cube0.r0c0                               2.000              -              -   256 GB/s, 0 mm\n"
+        "sip0.cube0.hbm_ctrl.pe0                           -              -              -\n"
+        "the item, without its bytes                   4.000              -          0.030\n"
+        "\n"
+        "the item, without its bytes                                                                 4.030\n"
+        "the item, on the slowest link                                                    +         64.000\n"
+        "total                                                                            =         68.030\n");
     const command_result still = run_tlmalloc({"topology", kernbench, "--path", "host", "host"});
     BOOST_CHECK_MESSAGE(contains(still.out, "0 links") && contains(still.out, "=              -\n"), still.out);
 }

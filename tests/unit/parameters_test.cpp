@@ -132,9 +132,10 @@ bool clear_padding(tla_config &c) {
     clear_gap(offsetof(tla_config, host_memory_timing) + sizeof c.host_memory_timing, offsetof(tla_config, controller));
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.hbm_energy, c.parts_energy, c.tcm, c.sram, c.m_cpu_memory,
                      c.host_memory, c.host_memory_timing, c.controller, c.mmu, c.pages, c.va, c.io_cpu, c.m_cpu,
-                     c.topology, c.dma, c.pe, c.messages, c.host, c.simulation, c.faults, c.workload, c.mmu.tlb_l1,
-                     c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.pe.collectives, c.messages.retry,
-                     c.host.retry, c.faults.plan, c.controller.memory, c.controller.move, c.controller.compaction);
+                     c.topology, c.links, c.dma, c.pe, c.messages, c.host, c.simulation, c.faults, c.workload,
+                     c.mmu.tlb_l1, c.mmu.tlb_l2, c.mmu.walkers, c.mmu.retry, c.pe.retry, c.pe.collectives,
+                     c.messages.retry, c.host.retry, c.faults.plan, c.controller.memory, c.controller.move,
+                     c.controller.compaction);
     for (tla_memory_part &part : c.controller.memory.of)
         clear_padding_of(part);
     // Nor what is behind an array.

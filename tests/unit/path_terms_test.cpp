@@ -85,6 +85,23 @@ BOOST_AUTO_TEST_CASE(a_node_that_stores_and_forwards_collects_everything_first) 
     BOOST_CHECK_EQUAL(terms_of({{5000, true, 0, 256 * GB}, {0, false, 0, 0}}, 16384).end_ps, 69000u);
 }
 
+// KernBench's V3 and V4: the bytes count once, on the slowest link, and nothing is hidden or collected.
+BOOST_AUTO_TEST_CASE(one_item_pays_the_slowest_link_of_its_path_once) {
+    const hops path{{7, false, 10, 256 * GB}, {5000, true, 20, 128 * GB}, {3, true, 5, 512 * GB}, {2, false, 0, 0}};
+    tla_path_terms t{};
+    BOOST_REQUIRE_EQUAL(tla_path_terms_once(path.data(), path.size(), 16384, &t), TLA_OK);
+    BOOST_CHECK_EQUAL(t.overhead_ps, 7u + 5000 + 3 + 2);
+    BOOST_CHECK_EQUAL(t.wire_ps, 35u);
+    BOOST_CHECK_EQUAL(t.drain_ps, 128'000u);
+    BOOST_CHECK_EQUAL(t.fill_ps + t.collected_ps + t.hidden_ps, 0u);
+    BOOST_CHECK_EQUAL(t.end_ps, t.overhead_ps + t.wire_ps + t.drain_ps);
+    BOOST_REQUIRE_EQUAL(tla_path_terms_once(path.data(), path.size(), 0, &t), TLA_OK);
+    BOOST_CHECK_EQUAL(t.end_ps, t.overhead_ps + t.wire_ps);
+    const hops without_bandwidth{{0, false, 0, 0}, {0, false, 0, 0}};
+    BOOST_CHECK_EQUAL(tla_path_terms_once(without_bandwidth.data(), 2, 64, &t), TLA_INVALID_ARGUMENT);
+    BOOST_CHECK_EQUAL(tla_path_terms_once(path.data(), 0, 64, &t), TLA_INVALID_ARGUMENT);
+}
+
 BOOST_AUTO_TEST_CASE(a_message_without_data_takes_overheads_and_wires) {
     const tla_path_terms t = terms_of({{7, false, 10, GB}, {5, true, 20, GB}, {3, false, 0, 0}}, 0);
     BOOST_CHECK_EQUAL(t.end_ps, 45u);

@@ -10,8 +10,8 @@ namespace plain {
 class once {
   public:
     once(std::vector<tla_fabric_node> nodes, std::vector<tla_fabric_link> links)
-        : nodes_(std::move(nodes)), links_(std::move(links)), paths_(nodes_, links_, 1), node_free_(nodes_.size()),
-          link_free_(links_.size()), busy_ps(links_.size()) {}
+        : nodes_(std::move(nodes)), links_(std::move(links)), paths_(nodes_, links_, 1), link_free_(links_.size()),
+          busy_ps(links_.size()) {}
 
     // When every flow ends, as plain::fabric::run.
     std::vector<picoseconds> run(const std::vector<flow> &flows) {
@@ -70,10 +70,7 @@ class once {
             p.opened[i.request] |= i.nbytes > 0;
         }
         const std::uint32_t last = i.request ? f.to : f.from, node = i.way.empty() ? last : links_[i.way[0]].from;
-        if (nodes_[node].overhead_ps > 0) {
-            now = std::max(now, node_free_[node]) + (i.opens ? nodes_[node].overhead_ps : 0);
-            node_free_[node] = now;
-        }
+        if (i.opens || i.nbytes > 0) now += nodes_[node].overhead_ps;
         if (i.way.empty()) {
             arrive(i, now + tla_transfer_ps(i.nbytes, i.narrowest));
             return;
@@ -112,7 +109,7 @@ class once {
     const std::vector<tla_fabric_node> nodes_;
     const std::vector<tla_fabric_link> links_;
     const fabric paths_;
-    std::vector<picoseconds> node_free_, link_free_;
+    std::vector<picoseconds> link_free_;
     std::vector<flow> flows_;
     std::vector<progress> state_;
     std::map<key, item> steps_;

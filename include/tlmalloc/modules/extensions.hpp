@@ -37,6 +37,8 @@ struct requester : tlm::tlm_extension<requester> {
     bool exclusive = false;
     bool waits = false;      // the call must wait: no other action may run in its thread (target_socket.hpp)
     bool translated = false; // the addresses are physical: MMUs forward them unchanged
+    // The bytes pass a TCM while they travel (links.transport once): the access takes nothing of its channels' time.
+    bool overlaps = false;
     tla_purpose purpose = TLA_PURPOSE_KERNEL; // for which memories count the access
     // For an access to page tables: the MMU that makes it, and the requester for whom the MMU works, if known. The
     // requester lives as long as the access. An MMU that receives its own access again could only wait for itself.
@@ -65,6 +67,7 @@ struct requester : tlm::tlm_extension<requester> {
         exclusive = from.exclusive;
         waits = from.waits;
         translated = from.translated;
+        overlaps = from.overlaps;
         purpose = from.purpose;
         walker = from.walker;
         walks_for = from.walks_for;

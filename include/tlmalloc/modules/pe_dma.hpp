@@ -32,6 +32,7 @@ class pe_dma : public instrumented, public resettable {
         explicit config(const tla_dma_parameters &parameters) : tla_dma_parameters(parameters) {}
 
         std::uint32_t initiator = 0; // own number in requester extensions
+        bool overlaps = false;       // the TCM's side of a transfer takes no time of the TCM (requester::overlaps)
     };
 
     enum class direction { read, write }; // read: virtual memory -> TCM
@@ -45,6 +46,7 @@ class pe_dma : public instrumented, public resettable {
         std::uint64_t rows, row_bytes, pitch; // a count, and bytes; with 0 rows or row_bytes nothing moves
         bool has_tile = true;
         std::uint8_t pattern = 0;
+        bool posted = false;            // a write ends when its bytes have arrived: nothing waits for answers
         bool physical = false;          // `va` is a physical address, which the MMU forwards unchanged
         message_token *token = nullptr; // travels with every chunk to memory; the caller owns it
         // For a write: called when the last byte of the tile has been read, with that time, which may lie in the
@@ -123,9 +125,9 @@ class pe_dma : public instrumented, public resettable {
     void count(direction way, bool ok, std::uint64_t start_ps, std::uint64_t end_ps, std::uint32_t nbytes);
 
     const config config_;
-    requester &who(const request &what) { return requesters_[what.physical][what.purpose]; }
+    requester &who(const request &what, bool to_memory) { return requesters_[to_memory][what.physical][what.purpose]; }
 
-    requester requesters_[2][TLA_PURPOSE_COUNT]; // of virtual addresses, and of physical ones
+    requester requesters_[2][2][TLA_PURPOSE_COUNT]; // to the TCM, to memory; of virtual addresses, of physical ones
     std::unique_ptr<mover> movers_[2];
     inland inland_;
     outlet to_memory_, to_tcm_;

@@ -111,10 +111,10 @@ struct page_notice {
 class dmi_record;
 class page_marks;
 
-// Every access through `in` costs a fixed overhead and is translated. The translation takes no further time (KernBench
-// ADR-0039), or uses a TLB and walkers (mmu.h decides). With TLA_WALK_MEMORY, walks read over `walk`, and the MMU
-// allocates tables over `allocator`. The `requester` extension names the address space; without it, the address space
-// is 0.
+// Every access through `in` costs a fixed overhead (unless its calls pay it, config::overhead_at) and is translated.
+// The translation takes no further time (KernBench ADR-0039), or uses a TLB and walkers (mmu.h decides). With
+// TLA_WALK_MEMORY, walks read over `walk`, and the MMU allocates tables over `allocator`. The `requester` extension
+// names the address space; without it, the address space is 0.
 //
 // An access with an unmapped byte gets TLM_ADDRESS_ERROR_RESPONSE, and an access that the mapping forbids gets
 // TLM_COMMAND_ERROR_RESPONSE. A failed walk gets TLM_GENERIC_ERROR_RESPONSE. With config::unmapped the MMU may instead
@@ -272,6 +272,10 @@ class pe_mmu : public instrumented,
     std::vector<transfer_extent> extents(const tlm::tlm_generic_payload &payload, const route &where,
                                          std::uint64_t at_ps);
     transfer_extent cut(const tla_mmu_access &transfer, std::uint64_t va, std::uint64_t nbytes, std::uint64_t at_ps);
+
+    std::uint64_t overhead_ps() const { // of an access
+        return config_.overhead_at == TLA_OVERHEAD_AT_ACCESS ? config_.overhead_ps : 0;
+    }
 
     const config config_;
     std::unique_ptr<tla_mmu, void (*)(tla_mmu *)> mmu_{nullptr, tla_mmu_destroy};

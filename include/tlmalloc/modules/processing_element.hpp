@@ -72,11 +72,12 @@ class processing_element : public instrumented, public resettable, private comma
 
         const tl_kernel *kernels = nullptr; // kernels that LAUNCH can name; the table outlives the module
         std::size_t kernel_count = 0;
-        unsigned allocator_port = 0;    // this PE's control port at the memory controller
-        std::uint32_t initiator = 0;    // the PE's number in requester extensions
-        std::uint64_t tcm_reserved = 0; // bytes of the TCM that are never allocated, for messages
-        bool tcm_segmented = false;     // the TCM has segment_cache or segmented as its front
-        bool tells_freed = false;       // warn of a tile that the kernel uses after its tl_free
+        unsigned allocator_port = 0;      // this PE's control port at the memory controller
+        std::uint32_t initiator = 0;      // the PE's number in requester extensions
+        std::uint64_t translation_ps = 0; // of a load or store, before the DMA (mmu.overhead_at: call)
+        std::uint64_t tcm_reserved = 0;   // bytes of the TCM that are never allocated, for messages
+        bool tcm_segmented = false;       // the TCM has segment_cache or segmented as its front
+        bool tells_freed = false;         // warn of a tile that the kernel uses after its tl_free
         place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of the cube in its SIP, TL_SIP: of the SIP in the
                                 // platform
         std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
@@ -205,6 +206,7 @@ class processing_element : public instrumented, public resettable, private comma
     tla_status move_by_address();
     void begin(); // one tl_* call: charges its dispatch time
     void end(std::uint64_t &sum, std::uint64_t since_ps, tla_time_kind rest);
+    void translate(); // a load or store
     void note(tla_time_kind kind, std::uint64_t begin_ps, std::uint64_t end_ps);
     std::vector<tla_time_part> *went() { return account_ ? &parts_ : nullptr; }
     transfer_queue &queue(pe_dma::direction way) { return *queues_[way == pe_dma::direction::write]; }

@@ -243,6 +243,11 @@ typedef struct tla_path_terms {
 tla_status tla_path_terms_of(const tla_path_hop *hops, size_t count, uint64_t flit, uint64_t nbytes,
                              tla_path_terms *terms);
 
+/* The same where data are one item (TLA_TRANSPORT_ONCE of fabric.h). It is at the next node after the overhead and the
+ * latency alone, and no node collects. drain_ps is its time on the slowest link, at the end of the path. Errors as
+ * above, but for flits. */
+tla_status tla_path_terms_once(const tla_path_hop *hops, size_t count, uint64_t nbytes, tla_path_terms *terms);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,8 @@ tcm::tcm(sc_core::sc_module_name name, const config &settings)
 
 std::uint64_t tcm::access(tlm::tlm_generic_payload &payload, std::uint64_t arrival_ps) {
     const bool write = payload.is_write();
+    const requester *const who = payload.get_extension<requester>();
+    if (who && who->overlaps) return move(payload, arrival_ps);
     const std::uint64_t busy = tla_transfer_ps(payload.get_data_length(), bandwidth(write));
     const std::uint64_t start_ps = tla_timeline_serve(write ? &write_ : &read_, arrival_ps, busy);
     busy_ps_ += busy;

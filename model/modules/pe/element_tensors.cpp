@@ -25,6 +25,7 @@ tla_status processing_element::move_tensor(pe_dma::direction way, tla_vaddr va, 
     transfer_list requests;
     tla_status status = collect(requests);
     const bool moves = !status;
+    if (moves && !requests.empty()) translate();
     if (moves) status = queue(way).move(requests, delay_, went());
     waits_for_dma_.set(local_ps(delay_), 0);
     end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);

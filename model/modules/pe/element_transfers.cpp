@@ -36,12 +36,20 @@ transfer_queue::requests requests_of(pe_dma::direction way, const tl_tile &tile,
 
 } // namespace
 
+// The time of a translation that a call pays itself (mmu.overhead_at: call).
+void processing_element::translate() {
+    const std::uint64_t since_ps = local_ps(delay_);
+    delay_ += from_ps(config_.translation_ps);
+    note(TLA_TIME_LOOKUP, since_ps, local_ps(delay_));
+}
+
 tla_status processing_element::transfer(pe_dma::direction way, const tl_tile &tile, tla_vaddr va, std::uint64_t pitch) {
     if (const tla_status status = check_tile(tile)) return status;
     if (const tla_status status = check_use(tile, way == pe_dma::direction::read, &queue(way))) return status;
     begin();
     const std::uint64_t since = local_ps(delay_);
     waits_for_dma_.set(since, 1);
+    translate();
     const tla_status status = queue(way).move(requests_of(way, tile, va, pitch), delay_, went());
     waits_for_dma_.set(local_ps(delay_), 0);
     end(run_.dma_ps, since, TLA_TIME_ENGINE_QUEUE);
@@ -127,13 +135,15 @@ tla_status processing_element::begin_transfer(pe_dma::direction way, const tl_ti
     if (const tla_status status = check_room()) return status;
     if (const tla_status status = check_use(tile, way == pe_dma::direction::read, &queue(way))) return status;
     begin();
+    const std::uint64_t since = local_ps(delay_);
+    translate();
     auto transfer = std::make_unique<asynchronous_transfer>(way, tile, va, pitch);
     transfer->queued_transfer.asked_ps = local_ps(delay_);
     transfer->queued_transfer.tells = account_ != nullptr;
     transfer->engine = &queue(way);
     queue(way).post(transfer->queued_transfer);
     std::uint64_t nothing = 0;
-    end(nothing, transfer->queued_transfer.asked_ps, TLA_TIME_OTHER);
+    end(nothing, since, TLA_TIME_OTHER);
     return add_operation(std::move(transfer), handle);
 }
 

@@ -66,13 +66,15 @@ least_time(const tla_config &c, interconnect &fabric, const std::vector<std::uin
     const std::uint32_t from = nodes.front(), to = nodes.back();
     const std::uint64_t burst_ps =
         c.hbm_timing.has_profile ? 0 : tla_transfer_ps(c.hbm.burst, c.hbm.pseudo_channel_bandwidth);
-    const std::uint64_t fixed_ps =
-        c.mmu.overhead_ps + fabric.way_between(from, to, 0).least_ps + c.hbm.latency_ps + burst_ps;
+    const std::uint64_t overhead_ps = c.mmu.overhead_at == TLA_OVERHEAD_AT_ACCESS ? c.mmu.overhead_ps : 0;
+    const std::uint64_t fixed_ps = overhead_ps + fabric.way_between(from, to, 0).least_ps + c.hbm.latency_ps + burst_ps;
     const tla_tcm_parameters tcm = c.tcm;
+    const bool overlaps = c.links.transport == TLA_TRANSPORT_ONCE;
     return [=, &fabric](const pe_dma::request &what, std::uint32_t nbytes) {
         const std::uint64_t bytes_per_s =
             what.way == pe_dma::direction::read ? tcm.write_bandwidth : tcm.read_bandwidth;
-        const std::uint64_t tcm_ps = what.has_tile ? tcm.latency_ps + tla_transfer_ps(nbytes, bytes_per_s) : 0;
+        const std::uint64_t tcm_ps =
+            what.has_tile && !overlaps ? tcm.latency_ps + tla_transfer_ps(nbytes, bytes_per_s) : 0;
         return fixed_ps + fabric.way_between(from, to, nbytes).least_ps + tcm_ps;
     };
 }

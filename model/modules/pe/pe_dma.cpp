@@ -32,13 +32,15 @@ transfer_extent around(std::uint64_t first, std::uint64_t nbytes, std::uint64_t 
 } // namespace
 
 pe_dma::pe_dma(sc_core::sc_module_name name, const config &settings) : instrumented(name, "pe_dma"), config_(settings) {
-    for (const bool physical : {false, true})
-        for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
-            requester &who = requesters_[physical][i];
-            who = {settings.asid, settings.initiator, physical};
-            who.translated = physical;
-            who.purpose = static_cast<tla_purpose>(i);
-        }
+    for (const bool to_memory : {false, true})
+        for (const bool physical : {false, true})
+            for (int i = 0; i < TLA_PURPOSE_COUNT; i++) {
+                requester &who = requesters_[to_memory][physical][i];
+                who = {settings.asid, settings.initiator, physical};
+                who.translated = physical;
+                who.overlaps = !to_memory && settings.overlaps;
+                who.purpose = static_cast<tla_purpose>(i);
+            }
     if (settings.chunk == 0 || settings.bandwidth == 0 || settings.outstanding == 0)
         refuse_config("chunk, bandwidth and outstanding must be above 0");
     for (direction way : {direction::read, direction::write})

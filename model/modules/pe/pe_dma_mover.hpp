@@ -68,7 +68,7 @@ class pe_dma::mover {
     // The same without a waiting thread: an action of the queue calls `over`; the end may lie ahead.
     void begin(const request &what, std::uint64_t at_ps, bool noted, ended_transfer over) {
         dma_transfer &mine = all_transfers_.emplace_back(
-            dma_transfer{this, what, noted, at_ps, new_transaction(done_ps_.size(), false)});
+            dma_transfer{this, what, noted, at_ps, new_transaction(done_ps_.size(), what.posted)});
         mine.over = std::move(over);
         post(mine, at_ps, turn::told);
     }
@@ -124,7 +124,7 @@ class pe_dma::mover {
     struct transfer_in_hand {
         transfer_in_hand(mover &owner, const request &what, std::uint64_t at_ps, bool noted)
             : mine(&owner.all_transfers_.emplace_back(
-                  dma_transfer{&owner, what, noted, at_ps, new_transaction(owner.done_ps_.size(), false)})) {}
+                  dma_transfer{&owner, what, noted, at_ps, new_transaction(owner.done_ps_.size(), what.posted)})) {}
         ~transfer_in_hand() {
             if (mine->done)
                 mine->owner->forget(*mine);
@@ -274,7 +274,7 @@ class pe_dma::mover {
         p.set_byte_enable_ptr(nullptr);
         p.set_dmi_allowed(false);
         p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-        p.set_extension(&dma_.who(c.of->what));
+        p.set_extension(&dma_.who(c.of->what, to_memory));
         if (dma_.config_.tell_extent) p.set_extension(to_memory ? &c.there : &c.here);
         if (to_memory && c.part.of) p.set_extension(&c.part);
         p.set_extension(to_memory ? c.of->what.token : nullptr);

@@ -320,7 +320,9 @@ tla_status processing_element::compute(Body body) {
 // the same time as the kernel.
 std::uint64_t processing_element::engine(array which, asks who, std::uint64_t operations, sc_core::sc_time &delay) {
     const bool gemm = which == array::gemm;
-    const std::uint64_t takes_ps = tla_transfer_ps(operations, gemm ? config_.gemm_rate : config_.vector_rate);
+    std::uint64_t takes_ps = tla_transfer_ps(operations, gemm ? config_.gemm_rate : config_.vector_rate);
+    if (const std::uint64_t cycle_ps = config_.vector_cycle_ps; !gemm && cycle_ps > 0)
+        takes_ps = (takes_ps / cycle_ps + (takes_ps % cycle_ps != 0)) * cycle_ps;
     std::optional<arrival_gate::passage> order;
     if (stage_units_ && stage_units_->has_composites()) {
         catch_up_with(delay);

@@ -134,12 +134,17 @@ interconnect::way interconnect::way_between(std::uint32_t from, std::uint32_t to
     std::vector<std::uint32_t> links;
     if (!find_links(from, to, links)) return {};
     way result{{from}, 0};
+    const bool once = config_.transport == TLA_TRANSPORT_ONCE;
+    std::uint64_t narrowest_ps = 0;
     for (const std::uint32_t number : links) {
         const tla_fabric_link &link = config_.links[number];
-        result.least_ps +=
-            link.latency_ps + tla_transfer_ps(std::min(nbytes, config_.flit), link.bandwidth_bytes_per_s);
+        const std::uint64_t all_ps = tla_transfer_ps(nbytes, link.bandwidth_bytes_per_s);
+        narrowest_ps = std::max(narrowest_ps, all_ps);
+        result.least_ps += link.latency_ps;
+        if (!once) result.least_ps += tla_transfer_ps(std::min(nbytes, config_.flit), link.bandwidth_bytes_per_s);
         result.nodes.push_back(link.to);
     }
+    if (once) result.least_ps += narrowest_ps;
     return result;
 }
 

@@ -83,6 +83,7 @@ pe_mmu::config mmu_config(const tla_config &c, const pe_location &where) {
 pe_dma::config dma_config(const tla_config &c, const pe_location &where) {
     pe_dma::config result(c.dma);
     result.initiator = initiator_number(c, where);
+    result.overlaps = c.links.transport == TLA_TRANSPORT_ONCE;
     return result;
 }
 
@@ -96,6 +97,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.places[TL_SIP] = {where.sip, c.system.sips};
     result.mesh_columns = c.system.cube_mesh_width;
     result.initiator = initiator_number(c, where);
+    if (c.mmu.overhead_at == TLA_OVERHEAD_AT_CALL) result.translation_ps = c.mmu.overhead_ps;
     result.tcm_reserved = c.controller.memory.of[TLA_TCM].reserved;
     result.tells_freed = c.controller.guard == TLA_GUARD_REPORT;
     result.tcm_segmented = c.host.segment_fronts >> TLA_TCM & 1;

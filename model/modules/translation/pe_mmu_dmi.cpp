@@ -34,7 +34,7 @@ bool pe_mmu::grant_dmi(unsigned, tlm::tlm_generic_payload &payload, tlm::tlm_dmi
     const tla_tlb_level_config &nearest = config_.tlb_l1.entries > 0 ? config_.tlb_l1 : config_.tlb_l2;
     const bool has_tlb = config_.walk != TLA_WALK_IDEAL && nearest.entries > 0;
     const std::uint64_t tlb_ps = has_tlb ? nearest.latency_ps : 0;
-    granted = translate_dmi(dmi, granted, view, config_.overhead_ps + tlb_ps);
+    granted = translate_dmi(dmi, granted, view, overhead_ps() + tlb_ps);
     const byte_range told{dmi.get_start_address(), dmi.get_end_address()};
     dmi_told_->add(told, told.first - view.to + view.from);
     if (!granted) return false;

@@ -78,7 +78,7 @@ void pe_mmu::steps::begin(in_order_request &request, unsigned port) {
     }
     mmu_.begun(); // until recycle()
     if (cut_at_pages(request, port)) return;
-    request.at_ps += mmu_.config_.overhead_ps;
+    request.at_ps += mmu_.overhead_ps();
     if (request.at_ps == time_queue::of_simulation().now_ps())
         arrive(request);
     else
