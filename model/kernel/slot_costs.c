@@ -9,7 +9,7 @@ const char *tla_slot_memory_name(tla_slot_memory memory) {
 }
 
 const char *tla_slot_costs_name(tla_slot_costs costs) {
-    static const char *const names[] = {"memory", "kernbench", "kernbench_hop"};
+    static const char *const names[] = {"memory", "kernbench", "kernbench_hop", "kernbench_free"};
     return (unsigned)costs < TLA_SLOT_COSTS_COUNT ? names[costs] : 0;
 }
 
@@ -27,9 +27,8 @@ uint64_t tla_slot_cost_ps(tla_slot_costs costs, tla_slot_memory memory, uint64_t
                                           [TLA_SLOTS_HBM] = {256 * GB_S, 6000, 256 * GB_S},
                                           [TLA_SLOTS_SRAM] = {512 * GB_S, 2000, 128 * GB_S}},
     };
-    if (costs == TLA_SLOT_COSTS_MEMORY || (unsigned)costs >= TLA_SLOT_COSTS_COUNT ||
-        (unsigned)memory >= TLA_SLOT_MEMORY_COUNT)
-        return 0;
+    if (costs != TLA_SLOT_COSTS_KERNBENCH && costs != TLA_SLOT_COSTS_KERNBENCH_HOP) return 0;
+    if ((unsigned)memory >= TLA_SLOT_MEMORY_COUNT) return 0;
     const uint64_t hop = tables[costs][memory].hop;
     return tables[costs][memory].setup_ps + tla_transfer_ps(nbytes, tables[costs][memory].bandwidth) +
            (hop ? tla_transfer_ps(nbytes, hop) : 0);

@@ -159,6 +159,7 @@ class messages : private pes {
             },
             dma::of_messages,
             [=, &p, &to](const dma::piece &c, picoseconds at, const arrived &done) {
+                c.of->posted = has_tables(); // who waits, waits for the arrival
                 chunk_to(p, to, t, c, at, done);
             });
     }
@@ -210,7 +211,7 @@ class messages : private pes {
             },
             dma::of_messages,
             [=, &p, &to](const dma::piece &c, picoseconds at, const arrived &done) {
-                use(p.tcm, false, of_dma, c.nbytes, at, [=, &p, &to](picoseconds here) {
+                use_tile(p, false, c.nbytes, at, [=, &p, &to](picoseconds here) {
                     read->second = std::max(read->second, here);
                     if (++read->first == c.of->issued && c.of->all_issued && last)
                         events_.at(read->second, p.unit, write_ends, [=, &p](picoseconds now) {

@@ -63,7 +63,7 @@ strings settings(draw &d, bool collective) {
     maybe("messages.memory", {"hbm", "sram", "sram"});
     maybe("messages.back_pressure", {"poll"});
     maybe("messages.poll_interval", {"1 ns", "3 ns", "777 ps", "20 ns", "1 us"});
-    if (d.one_in(5)) set("messages.costs", d.of({"kernbench", "kernbench_hop"}));
+    if (d.one_in(5)) set("messages.costs", d.of({"kernbench", "kernbench_hop", "kernbench_free"}));
     maybe("messages.overhead", {"9500 ps", "1 ns", "333 ps", "2 us"});
     if (d.one_in(3)) set("messages.read_slot", "false");
     if (odd)
@@ -79,6 +79,8 @@ strings settings(draw &d, bool collective) {
                             "cube.router_overhead", "links.ucie_overhead"})
         time(key, 9000);
     set("controller.cost.fixed", std::to_string(odd ? d.between(1, 90'000) : d.between(1, 9) * 1000) + " ps");
+    maybe("links.transport", {"once"});
+    maybe("mmu.overhead_at", {"call"});
     maybe("links.flit", {"64 B", "128 B", "512 B"});
     maybe("links.wire", {"0 ps", "7 ps", "50 ps"});
     maybe("hbm.burst", {"64 B", "128 B"});

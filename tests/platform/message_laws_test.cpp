@@ -52,7 +52,7 @@ words random_run(std::uint64_t seed) {
     maybe(60, "messages.memory", {"hbm", "sram"});
     maybe(50, "messages.back_pressure", {"poll"});
     maybe(30, "messages.poll_interval", {"1 ns", "3 ns", "1 us"});
-    maybe(20, "messages.costs", {"kernbench", "kernbench_hop"});
+    maybe(20, "messages.costs", {"kernbench", "kernbench_hop", "kernbench_free"});
     maybe(30, "messages.overhead", {"1 ns", "9500 ps", "1 us"});
     maybe(30, "messages.read_slot", {"false"});
     maybe(30, "hbm.burst", {"32 B", "256 B"});

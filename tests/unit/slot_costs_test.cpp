@@ -30,6 +30,8 @@ BOOST_AUTO_TEST_CASE(the_published_tables_differ_by_24_accesses_to_slots) {
 
 BOOST_AUTO_TEST_CASE(slots_of_memory_have_no_table_and_names_are_those_of_the_keys) {
     BOOST_CHECK_EQUAL(tla_slot_cost_ps(TLA_SLOT_COSTS_MEMORY, TLA_SLOTS_HBM, 4096), 0u);
+    for (const tla_slot_memory memory : {TLA_SLOTS_TCM, TLA_SLOTS_HBM, TLA_SLOTS_SRAM})
+        BOOST_CHECK_EQUAL(tla_slot_cost_ps(TLA_SLOT_COSTS_KERNBENCH_FREE, memory, 4096), 0u);
     BOOST_CHECK_EQUAL(tla_slot_cost_ps(TLA_SLOT_COSTS_COUNT, TLA_SLOTS_HBM, 4096), 0u);
     BOOST_CHECK_EQUAL(std::string(tla_slot_costs_name(TLA_SLOT_COSTS_KERNBENCH_HOP)), "kernbench_hop");
     BOOST_CHECK_EQUAL(std::string(tla_slot_memory_name(TLA_SLOTS_SRAM)), "sram");

@@ -110,18 +110,20 @@ const char *tla_slot_memory_name(tla_slot_memory memory);
 /* The cost of an access to a slot. Memory: the time of the memory and the route to it. KernBench: a set-up time and
  * bytes by a bandwidth from KernBench's tables, after the whole piece has arrived, and receivers wait for their
  * credits. With slots as large as the messages this is KernBench's model (CSV A; CSV B with the hop from the PE to its
- * bank). */
+ * bank; free, with slots that take no time, before commit 84a1325). */
 typedef enum tla_slot_costs {
     TLA_SLOT_COSTS_MEMORY,
     TLA_SLOT_COSTS_KERNBENCH,
     TLA_SLOT_COSTS_KERNBENCH_HOP,
+    TLA_SLOT_COSTS_KERNBENCH_FREE,
     TLA_SLOT_COSTS_COUNT
 } tla_slot_costs;
 
-/* "memory", "kernbench", "kernbench_hop"; NULL for an unknown value. */
+/* "memory", "kernbench", "kernbench_hop", "kernbench_free"; NULL for an unknown value. */
 const char *tla_slot_costs_name(tla_slot_costs costs);
 
-/* Returns the time of such an access by a table, in ps; 0 with TLA_SLOT_COSTS_MEMORY. */
+/* Returns the time of such an access by a table, in ps; 0 with TLA_SLOT_COSTS_MEMORY and
+ * TLA_SLOT_COSTS_KERNBENCH_FREE, which have none. */
 uint64_t tla_slot_cost_ps(tla_slot_costs costs, tla_slot_memory memory, uint64_t nbytes);
 
 #ifdef __cplusplus

@@ -267,6 +267,7 @@ void pe_ipcq::tell(message_token what, std::uint64_t at_ps, step ended) {
     request.row_bytes = request.pitch = config_.credit_bytes;
     request.has_tile = false;
     request.physical = true;
+    request.posted = has_tables(); // the kernel waits for the arrival
     request.purpose = TLA_PURPOSE_MESSAGE;
     const auto made = std::make_shared<errand>();
     made->parts.push_back(request);
