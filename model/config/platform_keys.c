@@ -463,8 +463,9 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(messages.costs, messages.costs, tla_slot_costs), "tlmalloc's choice: nothing is fitted", "memory",
      "cost of slots. memory: the time of their memory and of the path to it. For comparison with KernBench's published "
      "figures, kernbench (CSV A) and kernbench_hop (CSV B, with the hop to the bank) take its table for each write and "
-     "read of a whole piece, and kernbench_free (before its tables) takes no time for them. A tl_recv then waits until "
-     "its credit has returned. Make slots as large as the messages"},
+     "read of a whole piece; kernbench_free, before its tables, takes no time. A tl_recv then waits until its credit "
+     "has "
+     "returned. Make slots as large as the messages"},
     {TIME(messages.overhead, messages.overhead_ps, MS), CHOICE "; 9.5 ns: fitted to KernBench's pe2pe with IPCQ",
      "0 ns",
      "time that a tl_send takes beside its dispatch, its path, its bytes and its slots; the sender spends it once for "

@@ -55,6 +55,7 @@ experiment_workload composites();               // experiment_composite.cpp
 experiment_workload energies();                 // experiment_energy.cpp
 experiment_workload first_touches();            // experiment_first_touch.cpp
 experiment_workload mooncake_tables();          // experiment_mooncake.cpp
+experiment_workload messages();                 // experiment_message.cpp
 experiment_workload networks();                 // experiment_network.cpp
 experiment_workload oversubscription();         // experiment_oversubscription.cpp
 experiment_workload programs();                 // experiment_program.cpp

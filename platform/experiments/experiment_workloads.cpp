@@ -223,6 +223,7 @@ static std::vector<experiment_workload> &all_workloads() {
         allocator_traffic(),
         transfers(),
         all_reduces(),
+        messages(),
         compactions(),
         composites(),
         energies(),

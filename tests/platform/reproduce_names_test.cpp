@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(findings_in_an_experiment_stand_at_their_place) {
     check_refused("name: s\nworkload: streams\n",
                   ":2:11: error: workload: found \"streams\", expected one of stream, "
                   "gemm_tiles, map_ahead, map_visibility, allocator_traffic, "
-                  "transfers, all_reduce, compaction, composite, energy, engine, first_touch, mooncake_rows, "
+                  "transfers, all_reduce, message, compaction, composite, energy, engine, first_touch, mooncake_rows, "
                   "oversubscription, segments, "
                   "transformer_block, "
                   "transformer_beside_moves, "

@@ -12,15 +12,9 @@ const std::string experiments = TLMALLOC_SOURCE_DIR "/configs/experiments";
 
 // Experiments that take seconds: each has a case of its own here, in plan_or_allocate_test, in ranges_test or in
 // kernbench_on_hbm4_test, and runs once.
-const std::vector<std::string> dear{"allocator_felt",
-                                    "allocator_traffic",
-                                    "compaction_felt",
-                                    "kernbench_kernels_all_reduce",
-                                    "kernbench_on_hbm4",
-                                    "kernbench_parity",
-                                    "neummu_ladder",
-                                    "plan_or_allocate",
-                                    "ranges"};
+const std::vector<std::string> dear{"allocator_felt",    "allocator_traffic", "compaction_felt",
+                                    "kernbench_on_hbm4", "kernbench_parity",  "kernbench_transport_all_reduce",
+                                    "neummu_ladder",     "plan_or_allocate",  "ranges"};
 
 // What rows have, and what is far away says why.
 struct row_counts {
@@ -119,7 +113,9 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
                              "faults",
                              "faults_oversubscription",
                              "kernbench_kernels",
-                             "kernbench_shortest",
+                             "kernbench_transport",
+                             "kernbench_transport_messages",
+                             "kernbench_transport_routing",
                              "map_visibility",
                              "serving_goldens",
                              "serving_layer_types",
@@ -137,13 +133,14 @@ BOOST_AUTO_TEST_CASE(every_experiment_meets_its_bounds_and_reports_it_in_json) {
         BOOST_CHECK_MESSAGE(contains(counts.standings, standing), counts.standings);
     BOOST_CHECK(contains(run.out, "fitted input"));
     BOOST_CHECK(contains(run.out, "the published window ends at random"));
-    BOOST_CHECK(contains(run.out, "\nLong experiments, which run only when named: mooncake_allocator serving_hour "
+    BOOST_CHECK(contains(run.out, "\nLong experiments, which run only when named: kernbench_transport_root "
+                                  "mooncake_allocator serving_hour "
                                   "serving_platform xtrain_scaling_bridge\n"));
 }
 
 BOOST_AUTO_TEST_CASE(one_of_the_two_longest_experiments_meets_its_bounds_every_day) {
     for (const std::string &name :
-         some_of_today(std::vector<std::string>{"allocator_felt", "kernbench_kernels_all_reduce"}, 2))
+         some_of_today(std::vector<std::string>{"allocator_felt", "kernbench_transport_all_reduce"}, 2))
         check_alone(name, name == "allocator_felt" ? 4 : 1);
 }
 
