@@ -53,11 +53,12 @@ static void derive(tla_config *c) {
     c->host.memory = c->host_memory.capacity;
     c->host.moves = c->controller.move.mode != TLA_MOVE_OFF;
     c->host.delegates = c->mmu.unmapped == TLA_UNMAPPED_DEMAND && c->mmu.fault_handler == TLA_FAULT_HANDLER_CONTROLLER;
-    c->host.fronts = c->host.segment_fronts = 0;
+    c->host.fronts = c->host.parts = c->host.segment_fronts = 0;
     for (int kind = 0; kind < TLA_MEMORY_KIND_COUNT; kind++) {
         const tla_stack_config stack = tla_pe_memory_stack_config(&c->controller.memory, (tla_memory_kind)kind);
         const tla_front front = tla_stack_front(stack.policy);
         if (front != TLA_FRONT_NONE) c->host.fronts |= UINT32_C(1) << kind;
+        if (c->controller.partition.memory == (tla_divided_memory)(kind + 1)) c->host.parts |= UINT32_C(1) << kind;
         if (front == TLA_FRONT_SEGMENT_CACHE || front == TLA_FRONT_SEGMENTED)
             c->host.segment_fronts |= UINT32_C(1) << kind;
     }

@@ -1,6 +1,7 @@
 /* What a command to a memory controller does. */
 #include "block_bindings.h"
 #include "controller_state.h"
+#include "tlmalloc/command/control_port.h"
 
 /* ---- where a command leads ---- */
 
@@ -98,10 +99,14 @@ static uint64_t room_of(const execution *e) {
 
 /* Explains to the sender how a request that failed for lack of memory could succeed. */
 static void tell_shortage(execution *e, const tla_stack_request *request) {
-    const tla_stack *stack = tla_pe_memory_stack(e->controller->memory, e->outcome->memory);
+    const tla_memory_kind memory = e->outcome->memory;
+    const tla_stack *stack = tla_pe_memory_stack(e->controller->memory, memory);
     e->answer->value = 0;
     if (e->answer->status != TLA_EXHAUSTED && e->answer->status != TLA_FRAGMENTED) return;
-    if (room_of(e) >= tla_stack_takes(stack, request)) e->answer->value = tla_stack_trim_serves(stack, request);
+    if (room_of(e) >= tla_stack_takes(stack, request))
+        e->answer->value = tla_stack_trim_serves(stack, request);
+    else if (e->command->opcode == TLA_OP_ALLOC && tla_object_smaller_l1_serves(e->objects, memory, request))
+        e->answer->value = TLA_SMALLER_L1;
     e->answer->nbytes = tla_stack_takes(stack, request);
 }
 

@@ -112,6 +112,11 @@ void tla_object_sweep(tla_object_store *store);
 bool tla_object_lacks(tla_object_store *store, tla_memory_kind kind, bool in_l1, const tla_stack_request *request,
                       size_t n);
 
+/* Whether an allocation in L2 that has just failed would succeed if L1 had fewer permille of both parts. L1 keeps its
+ * blocks and the bytes that staging needs. False also where only the policy knows. */
+bool tla_object_smaller_l1_serves(const tla_object_store *store, tla_memory_kind kind,
+                                  const tla_stack_request *request);
+
 /* Whether one block has more bytes than L1; counts it. */
 bool tla_object_exceeds_l1(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request);
 

@@ -28,8 +28,15 @@ static uint64_t needs(const tla_object_store *store, tla_memory_kind kind, const
     return request->nbytes ? tla_pe_memory_granted(store->memory, kind, (tla_block){0, request->nbytes}) : 0;
 }
 
+/* A block that no part would ever hold is refused by the stack, which has a status of its own for it. */
+static bool fits_never(const tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request) {
+    tla_error error;
+    return tla_stack_explain(tla_pe_memory_stack(store->memory, kind), "", request, &error) == TLA_OUT_OF_RANGE;
+}
+
 bool tla_object_exceeds_l1(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request) {
-    const bool exceeds = kind == store->divided && needs(store, kind, request) > store->parts.l1;
+    const bool exceeds =
+        kind == store->divided && needs(store, kind, request) > store->parts.l1 && !fits_never(store, kind, request);
     if (exceeds) store->stats[kind].shortages++;
     return exceeds;
 }
@@ -38,13 +45,41 @@ bool tla_object_lacks(tla_object_store *store, tla_memory_kind kind, bool in_l1,
                       size_t n) {
     if (kind != store->divided) return false;
     const uint64_t nbytes = needs(store, kind, request);
-    const bool lacks = nbytes > 0 && tla_object_room(store, kind, in_l1) / nbytes < n;
+    const bool lacks =
+        nbytes > 0 && tla_object_room(store, kind, in_l1) / nbytes < n && !fits_never(store, kind, request);
     store->stats[kind].shortages += lacks;
     return lacks;
 }
 
 tla_status tla_object_admit(tla_object_store *store, tla_memory_kind kind, const tla_stack_request *request, size_t n) {
     return tla_object_lacks(store, kind, false, request, n) ? TLA_EXHAUSTED : TLA_OK;
+}
+
+/* L1 of so many permille, as tla_partition_of computes it. */
+static uint64_t l1_of(const tla_partition *parts, uint32_t permille) {
+    const uint64_t nbytes = parts->l1 + parts->l2;
+    return nbytes / 1000 * permille + nbytes % 1000 * permille / 1000;
+}
+
+/* The size of a free block in which every policy surely finds so many bytes. */
+static uint64_t surely_serves(const tla_object_store *store, tla_memory_kind kind, uint64_t nbytes) {
+    const tla_stack_config stack = tla_pe_memory_stack_config(tla_pe_memory_get_config(store->memory), kind);
+    return tla_stack_placement(stack.policy) == TLA_TLSF ? nbytes + nbytes / 8 : nbytes; /* it searches a class up */
+}
+
+bool tla_object_smaller_l1_serves(const tla_object_store *store, tla_memory_kind kind,
+                                  const tla_stack_request *request) {
+    if (kind != store->divided) return false;
+    const tla_partition *parts = &store->parts;
+    const uint64_t nbytes = needs(store, kind, request), room = tla_object_room(store, kind, false),
+                   held = store->stats[kind].l1_used, least = held > parts->least ? held : parts->least;
+    if (nbytes <= room || nbytes > UINT64_MAX / 2) return false;
+    if (tla_pe_memory_get_stats(store->memory, kind).proven_largest < surely_serves(store, kind, nbytes)) return false;
+    uint32_t permille = 1;
+    while (permille < 1000 && (l1_of(parts, permille) == 0 || l1_of(parts, permille) < least))
+        permille++;
+    const uint64_t l1 = l1_of(parts, permille), bytes = parts->l1 + parts->l2 - used_in_l2(store);
+    return l1 < parts->l1 && bytes >= l1 && bytes - l1 >= nbytes;
 }
 
 void tla_object_stage(tla_object_block *block) {

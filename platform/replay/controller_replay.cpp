@@ -33,9 +33,9 @@ class trace_player : public sc_core::sc_module {
 
     // `first` is the address of the memory's first byte.
     trace_player(sc_core::sc_module_name name, const alloc_trace &trace, const memory_controller &controller,
-                 tla_memory_kind memory, bool segmented, tla_paddr first, double speed, replay_result &result,
-                 tla_error &error)
-        : sc_module(name), trace_(trace), controller_(controller), memory_(memory), segmented_(segmented),
+                 tla_memory_kind memory, const memory_limits &limits, tla_paddr first, double speed,
+                 replay_result &result, tla_error &error)
+        : sc_module(name), trace_(trace), controller_(controller), memory_(memory), limits_(limits),
           first_(first.value), speed_(speed), result_(result), error_(error) {
         TLMALLOC_HAS_PROCESS(trace_player);
         SC_THREAD(play);
@@ -94,8 +94,7 @@ class trace_player : public sc_core::sc_module {
             highest_ = std::max(highest_, granted.offset + granted.nbytes);
             return TLA_OK;
         }
-        if (answer != TLA_EXHAUSTED && answer != TLA_FRAGMENTED && !fits_never(done))
-            return refused(index, "allocation", answer);
+        if (!is_shortage(done)) return refused(index, "allocation", answer);
         if (tla_error *why = replay_result_failure(&result_, index, done.nodes_visited)) explain(command, done, *why);
         return TLA_OK;
     }
@@ -129,8 +128,7 @@ class trace_player : public sc_core::sc_module {
 
     void explain(const tla_command &command, const tla_completion &done, tla_error &why) const {
         const std::string what = std::string(tla_memory_kind_title(memory_)) + place_of(memory_);
-        tla_error_set(&why, done.status, "%s",
-                      shortage(what, done, command.nbytes, 0, segment_key_of(memory_, segmented_)).c_str());
+        tla_error_set(&why, done.status, "%s", shortage(what, done, command.nbytes, 0, limits_).c_str());
         why.requested = command.nbytes;
         why.total_free = done.total_free;
         why.largest_free = done.largest_free;
@@ -139,7 +137,7 @@ class trace_player : public sc_core::sc_module {
     const alloc_trace &trace_;
     const memory_controller &controller_;
     const tla_memory_kind memory_;
-    const bool segmented_;
+    const memory_limits limits_;
     const std::uint64_t first_;
     const double speed_;
     replay_result &result_;
@@ -218,8 +216,9 @@ tla_status simulate(const alloc_trace &trace, const tla_config &config, const st
     const memories behind(config, memory, controller);
     if (snapshot)
         if (const tla_status status = controller.restore(memory, *snapshot, &error)) return status;
-    const bool segmented = config.host.segment_fronts >> memory & 1;
-    trace_player player("player", trace, controller, memory, segmented, first, speed, result, error);
+    const memory_limits limits =
+        limits_of(memory, config.host.segment_fronts >> memory & 1, config.host.parts >> memory & 1);
+    trace_player player("player", trace, controller, memory, limits, first, speed, result, error);
     player.out.bind(controller.control);
     player.data.bind(controller.in);
     std::unique_ptr<waveform> wave;

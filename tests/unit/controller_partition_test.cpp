@@ -1,5 +1,7 @@
 // tla_controller: a memory in two parts, L1 for the blocks of objects and L2 for the others.
 #include "object_store_bench.hpp"
+#include "stacks.hpp"
+#include "tlmalloc/command/control_port.h"
 #include "tlmalloc/memory/controller.h"
 
 #include <cmath>
@@ -158,7 +160,7 @@ BOOST_AUTO_TEST_CASE(objects_live_in_l1_and_other_blocks_in_l2) { // 64 and 192 
     BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 192 * unit).status, TLA_OK);
     BOOST_CHECK_EQUAL(s.outcome.completion.total_free, 0u);
     BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 1).status, TLA_EXHAUSTED);
-    BOOST_CHECK_EQUAL(s.outcome.completion.value, 0u);
+    BOOST_CHECK_EQUAL(s.outcome.completion.value, TLA_SMALLER_L1);
     BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC_BATCH, 1, 1).status, TLA_EXHAUSTED);
     BOOST_CHECK_EQUAL(s.stats().l1_used, 0u);
     for (std::uint64_t key = 0; key < 64; key++)
@@ -377,4 +379,88 @@ BOOST_AUTO_TEST_CASE(random_commands_and_borders_have_the_results_of_the_rule) {
     BOOST_CHECK_GT(seen[1][TLA_BUSY], 20u);
     BOOST_CHECK_GT(seen[3][TLA_BUSY], 20u);
     BOOST_CHECK_GT(seen[3][TLA_INVALID_ARGUMENT], 20u);
+}
+
+BOOST_AUTO_TEST_CASE(a_smaller_l1_is_named_only_if_it_can_serve_the_alloc) { // L1 has 64 of 256 units, staging needs 21
+    sender s(divided({TLA_DIVIDED_HBM, 250, unit, 8, 1}));
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 235 * unit).value, 0u);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 234 * unit).value, TLA_SMALLER_L1); // with 84 permille, 21.504 units
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 192 * unit).status, TLA_OK);
+    for (std::uint64_t key = 0; key < 63; key++)
+        s.keep(key);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 1).value, 0u); // 247 permille are 63.2 units
+    BOOST_CHECK_EQUAL(s.of_key(TLA_OP_REMOVE, 5).status, TLA_OK);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 1).value, TLA_SMALLER_L1);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, unit + 1).value, 0u); // the free bytes are in two pieces
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_EVICT, 65 * unit).value, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_that_no_segment_will_hold_is_refused_as_such_whatever_room_its_part_has) {
+    tla_controller_config c = divided({TLA_DIVIDED_HBM, 500, 0, 8, 1});
+    c.memory.of[TLA_HBM].policy = tla_stack_policy_of(TLA_FRONT_SEGMENTED, TLA_FIRST_FIT);
+    c.memory.of[TLA_HBM].front = {};
+    c.memory.of[TLA_HBM].front.segment = 16 * unit;
+    c.memory.of[TLA_HBM].front.initial = slots * unit;
+    sender s(c);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 17 * unit).status, TLA_OUT_OF_RANGE); // as long as L2 has room
+    for (unsigned i = 0; i < 8; i++)
+        BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 16 * unit).status, TLA_OK);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 16 * unit).status, TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(s.outcome.completion.value, TLA_SMALLER_L1);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC, 17 * unit).status, TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(s.outcome.completion.value, 0u);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_ALLOC_BATCH, 17 * unit, 1).status, TLA_OUT_OF_RANGE);
+    s.keep(1);
+    BOOST_CHECK_EQUAL(s.border(8 * unit), TLA_OK);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_EVICT, 17 * unit).status, TLA_OUT_OF_RANGE);
+    BOOST_CHECK_EQUAL(s.take(TLA_OP_EVICT, 9 * unit).status, TLA_EXHAUSTED);
+    BOOST_CHECK_EQUAL(s.stats().cache.entries, 1u);
+}
+
+// Wherever a refusal names a smaller L1, the same ALLOC succeeds with the largest border of whole permille that serves.
+BOOST_AUTO_TEST_CASE(the_smaller_l1_that_a_refusal_names_serves_the_alloc_on_every_stack) {
+    seeded_random random(77);
+    unsigned all = 0;
+    for (const tla_stack_policy policy : stacks::all_policies())
+        BOOST_TEST_CONTEXT(stacks::name_of(policy)) {
+            tla_controller_config c = divided({TLA_DIVIDED_HBM, 500, random.between(0, unit), 2, 1});
+            c.memory.of[TLA_HBM].policy = policy;
+            c.memory.of[TLA_HBM].front.segment = 20 * unit;
+            c.memory.alignment = std::uint64_t{1} << random.between(0, 12);
+            sender s(c);
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> live;
+            unsigned named = 0;
+            for (unsigned i = 0; i < 3000; i++) {
+                std::uint64_t at_ps = 0;
+                s.now += 1'000'000;
+                while (!tla_controller_commit(s.controller, s.now, &at_ps, &s.outcome)) {
+                }
+                if (!live.empty() && random.one_in(3)) {
+                    std::swap(live[random.between(0, live.size() - 1)], live.back());
+                    BOOST_REQUIRE_EQUAL(s.free(live.back().first, live.back().second).status, TLA_OK);
+                    live.pop_back();
+                    continue;
+                }
+                const std::uint64_t nbytes = random.between(1, std::uint64_t{1} << random.between(8, 18));
+                const tla_opcode opcode = random.one_in(4) ? TLA_OP_EVICT : TLA_OP_ALLOC;
+                tla_completion done = s.take(opcode, nbytes);
+                if (done.status == TLA_OK && random.one_in(3)) s.put(i, {done.value});
+                if (done.status == TLA_EXHAUSTED && done.value == TLA_SMALLER_L1) {
+                    named++;
+                    const std::uint64_t l1 = tla_controller_get_l1(s.controller);
+                    done.status = TLA_BUSY;
+                    for (std::uint32_t permille = 500; permille > 0 && done.status; permille--)
+                        if (!s.border((slots * unit) / 1000 * permille + (slots * unit) % 1000 * permille / 1000))
+                            done = s.take(opcode, nbytes);
+                    BOOST_REQUIRE_EQUAL(done.status, TLA_OK);
+                    BOOST_REQUIRE_EQUAL(s.free(done.value, nbytes).status, TLA_OK);
+                    s.border(l1); // refused where blocks have more bytes than a front promised
+                    continue;
+                }
+                if (!done.status) live.emplace_back(done.value, nbytes);
+            }
+            all += named;
+            BOOST_TEST_MESSAGE(stacks::name_of(policy) << ": " << named);
+        }
+    BOOST_CHECK_GT(all, 1000u);
 }

@@ -83,6 +83,7 @@ const std::vector<member> without_key{
     MEMBER_OF(host, hbm_reserved),
     MEMBER_OF(host, tcm_reserved),
     MEMBER_OF(host, fronts),
+    MEMBER_OF(host, parts),
     MEMBER_OF(host, segment_fronts),
     MEMBER_OF(host, lockstep),
     MEMBER_OF(host, hbm_slice),

@@ -270,7 +270,7 @@ typedef struct tla_completion {
     tla_location failed_at; /* location of the first failure of a forwarded command */
     /* The main result:
      * - ALLOC, EVICT, VA_ALLOC: the address, physical or virtual. Failed ALLOC or EVICT: bytes that a TRIM of the
-     *   memory releases, if the request then succeeds, else 0
+     *   memory releases, if the request then succeeds, else 0. ALLOC: or TLA_SMALLER_L1 (control_port.h)
      * - MOVE: the new physical address. Failed MOVE: as a failed ALLOC
      * - FREE, REF, UNREF: remaining references; PIN, UNPIN: pins
      * - ALLOC_BATCH, GET: as for the first block

@@ -91,10 +91,10 @@ tla_status processing_element::check_size(const tl_tile &wanted) {
 
 tla_status processing_element::refuse_alloc(const tl_tile &wanted, const tla_completion &completion) {
     const std::string what = std::string(call_) + " of " + shape_and_type(wanted) + ": TCM";
-    if (completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED || fits_never(completion))
+    if (is_shortage(completion))
         return problem(completion.status, "%s",
                        shortage(what, completion, bytes_of(wanted), config_.tcm_reserved,
-                                segment_key_of(TLA_TCM, config_.tcm_segmented))
+                                limits_of(TLA_TCM, config_.tcm_segmented, config_.tcm_divided))
                            .c_str());
     return problem(completion.status, "%s: %s", what.c_str(), refusal_text(completion.status));
 }

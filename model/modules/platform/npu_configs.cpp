@@ -101,6 +101,7 @@ processing_element::config element_config(const tla_config &c, const pe_location
     result.tcm_reserved = c.controller.memory.of[TLA_TCM].reserved;
     result.tells_freed = c.controller.guard == TLA_GUARD_REPORT;
     result.tcm_segmented = c.host.segment_fronts >> TLA_TCM & 1;
+    result.tcm_divided = c.host.parts >> TLA_TCM & 1;
     return result;
 }
 

@@ -116,9 +116,9 @@ tla_status runtime::explain_block(tla_error *error, const std::string &what, tla
     const std::uint64_t reserved = memory == TLA_HBM   ? settings_.hbm_reserved
                                    : memory == TLA_TCM ? settings_.tcm_reserved
                                                        : 0;
-    const bool segmented = settings_.segment_fronts >> memory & 1;
+    const bool segmented = settings_.segment_fronts >> memory & 1, divided = settings_.parts >> memory & 1;
     return explain(error, what + place_of(memory, where), completion, nbytes, reserved,
-                   segment_key_of(memory, segmented));
+                   limits_of(memory, segmented, divided));
 }
 
 // If several shards do not fit, the error has the total shortage.

@@ -2,6 +2,7 @@
 #include "runtime_text.hpp"
 
 #include "cache/shortage.h"
+#include "tlmalloc/command/control_port.h"
 
 #include <algorithm>
 
@@ -49,42 +50,55 @@ bool fits_never(const tla_completion &completion) {
     return completion.status == TLA_OUT_OF_RANGE && completion.opcode == TLA_OP_ALLOC;
 }
 
+bool lacks_node(const tla_completion &completion) {
+    return completion.status == TLA_LIMIT && of_controller(completion.opcode);
+}
+
+bool is_shortage(const tla_completion &completion) {
+    return completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED || fits_never(completion) ||
+           (lacks_node(completion) && completion.opcode == TLA_OP_ALLOC);
+}
+
 std::string shortage(const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
-                     std::uint64_t reserved, const segment_key &segmented) {
+                     std::uint64_t reserved, const memory_limits &limits) {
+    if (lacks_node(completion))
+        return what + ": the free list has no node for another block: controller.list_reserve or "
+                      "controller.engine_nodes limits its nodes";
     if (fits_never(completion))
         return what + " overflow: requested " + std::to_string(nbytes) +
-               " bytes, more than a segment will ever have: " + "increase " + segmented.text;
+               " bytes, more than a segment will ever have: " + "increase " + limits.segment_key;
     const bool of_alloc = completion.opcode == TLA_OP_ALLOC || completion.opcode == TLA_OP_EVICT;
-    const std::uint64_t trimmed = of_alloc ? completion.value : 0;
+    const bool of_l2 = completion.opcode == TLA_OP_ALLOC && completion.value == TLA_SMALLER_L1;
+    const std::uint64_t trimmed = of_alloc && !of_l2 ? completion.value : 0;
     const std::uint64_t takes = of_alloc ? std::max(completion.nbytes, nbytes) : nbytes;
-    const bool smaller_helps = !segmented.text.empty() && takes > nbytes && completion.largest_free >= nbytes;
+    const bool smaller_helps = !limits.segment_key.empty() && takes > nbytes && completion.largest_free >= nbytes;
     const auto number = [](std::uint64_t n) { return std::to_string(n); };
     return what + " overflow: requested " + number(nbytes) + " bytes" +
            (takes > nbytes && takes != UINT64_MAX ? " (a block of " + number(takes) + ")" : "") + ", " +
            number(completion.total_free) + " free" +
            (trimmed ? " (" + number(trimmed) + " of them after a TRIM)" : "") + ", largest free block " +
            number(completion.largest_free) + ": " +
-           tla_shortage_say(completion.status, takes, completion.total_free, completion.largest_free, reserved, trimmed)
+           tla_shortage_say(completion.status, takes, completion.total_free, completion.largest_free,
+                            limits.divided ? 0 : reserved, trimmed) // less reserve is not all for L2
                .text +
-           (smaller_helps ? "; or reduce " + segmented.text + ", because no segment of this size is free" : "");
+           (smaller_helps ? "; or reduce " + limits.segment_key + ", because no segment of this size is free" : "") +
+           (of_l2 && limits.divided ? "; L2 limits it: reduce controller.partition_l1" : "");
 }
 
 #define IDS " (correlation %u, request %u)"
 
 tla_status explain(tla_error *error, const std::string &what, const tla_completion &completion, std::uint64_t nbytes,
-                   std::uint64_t reserved, const segment_key &segmented) {
+                   std::uint64_t reserved, const memory_limits &limits) {
     const unsigned correlation = completion.correlation_id, request = completion.request_id;
     const bool out_of_memory =
         completion.status == TLA_EXHAUSTED || completion.status == TLA_FRAGMENTED || fits_never(completion);
-    if (completion.status == TLA_LIMIT && of_controller(completion.opcode))
-        return tla_error_set(error, TLA_LIMIT,
-                             "%s: the free list has no node for another block: controller.list_reserve or "
-                             "controller.engine_nodes limits its nodes" IDS,
-                             what.c_str(), correlation, request);
+    if (lacks_node(completion))
+        return tla_error_set(error, TLA_LIMIT, "%s" IDS, shortage(what, completion, nbytes, reserved, limits).c_str(),
+                             correlation, request);
     if (!out_of_memory || nbytes == 0)
         return tla_error_set(error, completion.status, "%s: %s" IDS, what.c_str(), refusal_text(completion.status),
                              correlation, request);
-    tla_error_set(error, completion.status, "%s" IDS, shortage(what, completion, nbytes, reserved, segmented).c_str(),
+    tla_error_set(error, completion.status, "%s" IDS, shortage(what, completion, nbytes, reserved, limits).c_str(),
                   correlation, request);
     if (error) {
         error->requested = nbytes;
