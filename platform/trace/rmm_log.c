@@ -23,32 +23,36 @@ typedef struct rmm_log {
 
 /* ---- columns ---- */
 
-/* The place of a name in a line of fields, or -1. */
-static int find_name(const char *begin, const char *end, const char *name) {
+/* The first place of a name in a line of fields, or -1; *count is how often the line has it. */
+static int find_name(const char *begin, const char *end, const char *name, int *count) {
     const size_t length = strlen(name);
-    int column = 0;
+    int column = 0, first = -1;
+    *count = 0;
     for (const char *p = begin; p < end; column++) {
         const char *comma = memchr(p, ',', (size_t)(end - p));
         const char *const field_end = comma ? comma : end;
-        if ((size_t)(field_end - p) == length && memcmp(p, name, length) == 0) return column;
+        if ((size_t)(field_end - p) == length && memcmp(p, name, length) == 0 && ++*count == 1) first = column;
         p = comma ? comma + 1 : end;
     }
-    return -1;
+    return first;
 }
 
 bool rmm_log_begins(const char *first, size_t length) {
     const char *end = memchr(first, '\n', length);
     if (!end) end = first + length;
     if (end > first && end[-1] == '\r') end--;
-    return find_name(first, end, names[ACTION]) >= 0 && find_name(first, end, names[POINTER]) >= 0;
+    int count;
+    return find_name(first, end, names[ACTION], &count) >= 0 && find_name(first, end, names[POINTER], &count) >= 0;
 }
 
 static tla_status find_columns(rmm_log *log, tla_error *error) {
     for (int i = 0; i < RMM_COLUMNS; i++) {
-        log->column[i] = find_name(log->table.line.begin, log->table.line.end, names[i]);
-        if (log->column[i] >= 0 || i >= REQUIRED_COLUMNS) continue;
+        int count;
+        log->column[i] = find_name(log->table.line.begin, log->table.line.end, names[i], &count);
+        if (count == 1 || (count == 0 && i >= REQUIRED_COLUMNS)) continue;
         char expected[64];
-        snprintf(expected, sizeof expected, "the columns of an RMM log: %s is missing", names[i]);
+        snprintf(expected, sizeof expected, "the columns of an RMM log: %s %s", names[i],
+                 count ? "appears twice" : "is missing");
         return table_found(&log->table, log->table.line, expected, error);
     }
     return TLA_OK;

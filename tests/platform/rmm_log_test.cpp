@@ -139,6 +139,13 @@ BOOST_AUTO_TEST_CASE(a_log_that_makes_no_sense_is_rejected_with_its_place) {
     BOOST_CHECK_EQUAL(failure_of("Thread,Time,Action,Pointer,Size\n"),
                       "t:1:1: found 'Thread,Time,Action,Pointer,Size', expected the columns of an RMM log: Stream is "
                       "missing");
+    BOOST_CHECK_EQUAL(
+        failure_of("Action,Size,Pointer,Size,Stream\nallocate,8,0x100,16,0\n"),
+        "t:1:1: found 'Action,Size,Pointer,Size,Stream', expected the columns of an RMM log: Size appears "
+        "twice");
+    BOOST_CHECK_EQUAL(failure_of("Time,Action,Size,Pointer,Stream,Time\n"),
+                      "t:1:1: found 'Time,Action,Size,Pointer,Stream,Time', expected the columns of an RMM log: Time "
+                      "appears twice");
     const auto check = [](const std::string &line, const std::string &expected) {
         BOOST_CHECK_EQUAL(failure_of(header + "1,10:00:00.000001,allocate,0x100,8,0\n" + line + "\n"), expected);
     };
