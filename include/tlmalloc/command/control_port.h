@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* The value of a failed ALLOC in a memory in two parts: L2 has no room for the block, and the ALLOC would succeed with
- * an L1 of fewer permille of the memory, which still has room for its blocks and for the bytes that staging needs. */
+ * an L1 of fewer permille of the memory. That L1 has room for its blocks, and for the bytes that staging needs. */
 #define TLA_SMALLER_L1 UINT64_MAX
 
 enum { TLA_PORT_BYTES = 4096, TLA_PORT_COMPLETION = 0xF00, TLA_PORT_STATE = 0xF40, TLA_PORT_L1 = 0xF48 };

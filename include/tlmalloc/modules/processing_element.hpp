@@ -77,13 +77,8 @@ class processing_element : public instrumented, public resettable, private comma
         std::uint64_t translation_ps = 0; // of a load or store, before the DMA (mmu.overhead_at: call)
         std::uint64_t tcm_reserved = 0;   // bytes of the TCM that are never allocated, for messages
         bool tcm_segmented = false;       // the TCM has segment_cache or segmented as its front
+        bool tcm_divided = false;         // the TCM is in two parts
         bool tells_freed = false;         // warn of a tile that the kernel uses after its tl_free
-        unsigned allocator_port = 0;    // this PE's control port at the memory controller
-        std::uint32_t initiator = 0;    // the PE's number in requester extensions
-        std::uint64_t tcm_reserved = 0; // bytes of the TCM that are never allocated, for messages
-        bool tcm_segmented = false;     // the TCM has segment_cache or segmented as its front
-        bool tcm_divided = false;       // the TCM is in two parts
-        bool tells_freed = false;       // warn of a tile that the kernel uses after its tl_free
         place places[TL_ALL]{}; // TL_PE: in its cube, TL_CUBE: of the cube in its SIP, TL_SIP: of the SIP in the
                                 // platform
         std::uint32_t mesh_columns = 1; // cubes in a row of the SIP's mesh
