@@ -103,6 +103,37 @@ BOOST_AUTO_TEST_CASE(data_take_a_flit_a_hop_and_the_slowest_link_and_the_rest_ta
     });
 }
 
+// The nearest way back is another one: answers do not take it, and DMI does not promise it.
+BOOST_AUTO_TEST_CASE(dmi_has_the_latency_of_answers_that_return_as_their_requests_came) {
+    interconnect::config config = bare<interconnect>();
+    config.nodes.resize(3);
+    config.links = {{0, 1, 10'000, 64'000'000'000, 1}, {1, 0, 10'000, 64'000'000'000, 1},
+                    {1, 2, 10'000, 64'000'000'000, 1}, {2, 1, 10'000, 64'000'000'000, 1},
+                    {0, 2, 1'000, 64'000'000'000, 5},  {2, 0, 1'000, 64'000'000'000, 1}};
+    config.sources = {0};
+    config.targets = {2};
+    config.windows = {{0, 0x4000, 0, true}};
+    interconnect fabric{"fabric", config};
+    hbm_slice memory{"memory", memory_config(0x4000)};
+    initiator one{"one"};
+    one.out.bind(fabric.in);
+    fabric.out.bind(memory.in);
+    one.body = [&] {
+        bytes byte(1);
+        sc_core::sc_time delay;
+        BOOST_CHECK_EQUAL(one.read(0, byte, delay), tlm::TLM_OK_RESPONSE);
+        const std::uint64_t on_links = 2 * tla_transfer_ps(1, 64'000'000'000);
+        BOOST_CHECK_EQUAL(local_ps(delay), 40'000 + on_links + memory_ps);
+        tlm::tlm_generic_payload payload;
+        payload.set_command(tlm::TLM_READ_COMMAND);
+        payload.set_address(0);
+        tlm::tlm_dmi dmi;
+        BOOST_CHECK(one.out->get_direct_mem_ptr(payload, dmi));
+        BOOST_CHECK_EQUAL(to_ps(dmi.get_read_latency()), 40'000 + memory_ps);
+    };
+    simulate({&one});
+}
+
 BOOST_AUTO_TEST_CASE(two_initiators_share_a_link) {
     bench b;
     const std::uint64_t path = 10'000, flit = 4000, on_link = 64'000; // of four flits

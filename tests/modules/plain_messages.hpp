@@ -480,7 +480,9 @@ class messages : private pes {
         const std::uint64_t nbytes = c.data.nbytes();
         access(p, false, nbytes, time, [=, &p](picoseconds first) {
             access(p, false, nbytes, first, [=, &p](picoseconds second) {
-                const picoseconds sum = second + bytes_at(nbytes / 4, config_.pe.vector_rate);
+                const picoseconds cycle = std::max<picoseconds>(config_.pe.vector_cycle_ps, 1);
+                const picoseconds least = bytes_at(nbytes / 4, config_.pe.vector_rate);
+                const picoseconds sum = second + (least + cycle - 1) / cycle * cycle;
                 access(p, true, nbytes, sum, [=, &p](picoseconds end) { return_from(p, end); });
             });
         });

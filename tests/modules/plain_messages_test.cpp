@@ -81,6 +81,7 @@ strings settings(draw &d, bool collective) {
     set("controller.cost.fixed", std::to_string(odd ? d.between(1, 90'000) : d.between(1, 9) * 1000) + " ps");
     maybe("links.transport", {"once"});
     maybe("mmu.overhead_at", {"call"});
+    if (collective) maybe("pe.vector_cycle", {"1 ns", "333 ps"});
     maybe("links.flit", {"64 B", "128 B", "512 B"});
     maybe("links.wire", {"0 ps", "7 ps", "50 ps"});
     maybe("hbm.burst", {"64 B", "128 B"});

@@ -184,12 +184,17 @@ const std::vector<std::uint32_t> &interconnect::links_between(std::uint32_t from
     std::vector<std::uint32_t> &links = found->second;
     if (is_new) find_links(from, to, links);
     if (!is_new || write) return links;
-    for (std::uint32_t &link : links)
-        for (std::uint32_t i = 0; i < config_.links.size(); i++)
-            if (config_.links[i].from == config_.links[link].to && config_.links[i].to == config_.links[link].from) {
-                link = i;
-                break;
-            }
+    for (std::uint32_t &link : links) {
+        const tla_fabric_link &there = config_.links[link];
+        const auto partner = std::find_if(config_.links.begin(), config_.links.end(), [&](const tla_fabric_link &l) {
+            return l.from == there.to && l.to == there.from;
+        });
+        if (partner == config_.links.end()) {
+            find_links(to, from, links);
+            break;
+        }
+        link = static_cast<std::uint32_t>(partner - config_.links.begin());
+    }
     return links;
 }
 
@@ -353,11 +358,14 @@ bool interconnect::grant_dmi(unsigned source, tlm::tlm_generic_payload &payload,
     const std::uint32_t from = config_.sources[source];
     const std::uint32_t to = w ? config_.targets[w->target] : from;
     std::uint64_t there = 0, back = 0;
-    std::uint32_t links = 0;
+    std::uint32_t count = 0;
     if (in_reset()) return refuse_dmi(dmi);
-    if (!w || tla_fabric_path(fabric_.get(), from, to, &there, &links) ||
-        tla_fabric_path(fabric_.get(), to, from, &back, &links))
-        return refuse_dmi(dmi, {address, address});
+    if (!w || tla_fabric_path(fabric_.get(), from, to, &there, &count)) return refuse_dmi(dmi, {address, address});
+    const std::vector<std::uint32_t> &answers = links_between(from, to, false);
+    if (answers.empty() && from != to) return refuse_dmi(dmi, {address, address}); // there is no way back
+    if (!answers.empty()) back = config_.nodes[to].overhead_ps;
+    for (const std::uint32_t link : answers)
+        back += config_.links[link].latency_ps + config_.nodes[config_.links[link].to].overhead_ps;
     if (w->relative) payload.set_address(address - w->base);
     const bool granted = out[static_cast<int>(w->target)]->get_direct_mem_ptr(payload, dmi);
     payload.set_address(address);
