@@ -86,14 +86,16 @@ static void next_refresh(tla_hbm *hbm, struct pseudo_channel *pc) {
     refind(pc);
 }
 
-static void issue_for_refresh(tla_hbm *hbm, struct pseudo_channel *pc, const struct candidate *chosen) {
+static void issue_for_refresh(tla_hbm *hbm, struct pseudo_channel *pc) {
     const tla_hbm_config *c = &hbm->config;
-    const uint64_t at = chosen->at;
-    struct bank *bank = &pc->banks[chosen->bank];
-    tell(hbm, pc, (tla_hbm_command)chosen->command, at, chosen->bank, 0);
-    switch (chosen->command) {
+    const uint64_t at = pc->row.at;
+    const uint32_t index = pc->row.bank;
+    const tla_hbm_command command = (tla_hbm_command)pc->row.command;
+    struct bank *bank = &pc->banks[index];
+    tell(hbm, pc, command, at, index, 0);
+    switch (command) {
     case TLA_HBM_PRE:
-        close_bank(pc, chosen->bank, at, c->rp);
+        close_bank(pc, index, at, c->rp);
         hbm->stats.precharges++;
         pc->pre_ok = at + c->ppd;
         break;
@@ -121,27 +123,26 @@ static void issue_for_refresh(tla_hbm *hbm, struct pseudo_channel *pc, const str
 
 void tla_hbm_issue_row(tla_hbm *hbm, struct pseudo_channel *pc) {
     const tla_hbm_config *c = &hbm->config;
-    const struct candidate chosen = pc->row;
-    const uint64_t at = chosen.at;
-    struct bank *bank = &pc->banks[chosen.bank];
+    const uint64_t at = pc->row.at;
+    const uint32_t index = pc->row.bank;
     pc->now = at;
     if (row_is_act(pc)) {
         take_row_bus(hbm, pc, at, c->act_cycles);
-        activate(hbm, pc, at, chosen.bank);
-        if (pc->column.valid) consider_column(hbm, pc, chosen.bank, pc->direction);
+        activate(hbm, pc, at, index);
+        if (pc->column.valid) consider_column(hbm, pc, index, pc->direction);
         return;
     }
     take_row_bus(hbm, pc, at, c->pre_cycles);
-    if (chosen.age == 0) {
-        issue_for_refresh(hbm, pc, &chosen);
+    if (pc->row.age == 0) {
+        issue_for_refresh(hbm, pc);
         return;
     }
-    close_bank(pc, chosen.bank, at, c->rp);
+    close_bank(pc, index, at, c->rp);
     hbm->stats.precharges++;
-    bank->closed_by_conflict = true;
+    pc->banks[index].closed_by_conflict = true;
     pc->pre_ok = at + c->ppd;
-    if (pc->column.bank == chosen.bank) pc->column.valid = false; /* its hits wait for the row again */
-    tell(hbm, pc, TLA_HBM_PRE, at, chosen.bank, 0);
+    if (pc->column.bank == index) pc->column.valid = false; /* its hits wait for the row again */
+    tell(hbm, pc, TLA_HBM_PRE, at, index, 0);
 }
 
 void tla_hbm_issue_second_act(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at) {

@@ -2,7 +2,8 @@
  *
  * Two candidates are kept, the next column command and the next row command, each the one that is legal first, of
  * several the one whose burst is oldest (first-ready first-come). A candidate stays valid until something happens that
- * can change it; a new one only has to be compared. */
+ * can change it; a new one only has to be compared. Candidates and requests are written and read in place, member by
+ * member: to copy one that has just been written takes the processor longer than all that is computed for it. */
 #include "candidates.h"
 
 static const struct candidate no_candidate = {.at = NEVER, .age = NEVER, .bank = NO_BANK, .valid = true};
@@ -24,10 +25,9 @@ static void find_column(const tla_hbm *hbm, struct pseudo_channel *pc) {
         here &= ~barred | (used & pc->opened_banks[op]);
         there &= ~barred | used;
     }
-    struct candidate best = no_candidate;
-    consider_columns(hbm, pc, op, here, &best);
-    if (there != 0) consider_columns(hbm, pc, other, there, &best);
-    pc->column = best;
+    pc->column = no_candidate;
+    consider_columns(hbm, pc, op, here, &pc->column);
+    if (there != 0) consider_columns(hbm, pc, other, there, &pc->column);
 }
 
 static struct candidate find_refresh(const tla_hbm *hbm, struct pseudo_channel *pc) {
@@ -61,18 +61,17 @@ static struct candidate find_refresh(const tla_hbm *hbm, struct pseudo_channel *
 static void find_row(const tla_hbm *hbm, struct pseudo_channel *pc) {
     uint64_t banks = pc->queued_banks[pc->direction];
     pc->refresh_at = NEVER;
-    struct candidate best = no_candidate;
+    pc->row = no_candidate;
     if (pc->refreshing) {
         banks &= ~refreshing_banks(hbm, pc);
-        best = find_refresh(hbm, pc);
+        pc->row = find_refresh(hbm, pc);
     }
     const uint64_t floor = row_floor(hbm, pc);
     for (uint64_t m = banks_that_want_rows(hbm, pc, banks); m != 0; m &= m - 1) {
         const uint32_t bank = (uint32_t)__builtin_ctzll(m);
-        consider(&best, row_time(hbm, pc, bank, floor), &pc->requests[pc->banks[bank].queues[pc->direction].head],
+        consider(&pc->row, row_time(hbm, pc, bank, floor), &pc->requests[pc->banks[bank].queues[pc->direction].head],
                  pc->direction);
     }
-    pc->row = best;
 }
 
 static void update(const tla_hbm *hbm, struct pseudo_channel *pc) {
@@ -112,29 +111,31 @@ void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint6
     struct bank *bank = &pc->banks[index];
     pc->now = at;
 
-    struct request incoming = {.tag = asked->tag,
-                               .age = ++hbm->accepted,
-                               .line = line,
-                               .transfer = transfer,
-                               .row = decode(hbm->decoder.row, hbm->decoder.row_pieces, line),
-                               .next = NO_REQUEST,
-                               .bank = (uint8_t)index,
-                               .row_state = ROW_HIT,
-                               .purpose = (uint8_t)asked->purpose};
+    const uint64_t age = ++hbm->accepted;
+    const uint32_t row = decode(hbm->decoder.row, hbm->decoder.row_pieces, line);
     if (op == TLA_HBM_READ) {
         for (uint16_t w = bank->queues[TLA_HBM_WRITE].head; w != NO_REQUEST; w = pc->requests[w].next) {
             if (pc->requests[w].line != line) continue;
             hbm->stats.forwarded++;
-            tla_hbm_finish(hbm, &incoming, op, at + 1);
+            tla_hbm_finish(hbm, &(struct request){.tag = asked->tag, .transfer = transfer}, op, at + 1);
             return;
         }
     }
 
     struct bank_queue *queue = &bank->queues[op];
     const uint16_t slot = pc->free_request;
-    pc->free_request = pc->requests[slot].next;
-    incoming.previous = queue->tail;
-    pc->requests[slot] = incoming;
+    struct request *incoming = &pc->requests[slot];
+    pc->free_request = incoming->next;
+    incoming->tag = asked->tag;
+    incoming->age = age;
+    incoming->line = line;
+    incoming->transfer = transfer;
+    incoming->row = row;
+    incoming->next = NO_REQUEST;
+    incoming->previous = queue->tail;
+    incoming->bank = (uint8_t)index;
+    incoming->row_state = ROW_HIT;
+    incoming->purpose = (uint8_t)asked->purpose;
     if (queue->tail == NO_REQUEST)
         queue->head = slot;
     else
@@ -144,7 +145,7 @@ void tla_hbm_enqueue(tla_hbm *hbm, struct pseudo_channel *pc, uint64_t at, uint6
     const bool had_queue = (pc->queued_banks[op] & bit) != 0;
     pc->queued_banks[op] |= bit;
     pc->queued[op]++;
-    const bool new_hit = queue->hit == NO_REQUEST && incoming.row == bank->open_row;
+    const bool new_hit = queue->hit == NO_REQUEST && row == bank->open_row;
     if (new_hit) {
         queue->hit = slot;
         pc->hit_banks[op] |= bit;
