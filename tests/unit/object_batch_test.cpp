@@ -1,8 +1,10 @@
 // Batches of blocks: all or nothing, over placements, fronts, guarded memory and lists that are followed.
 #include "object_store_bench.hpp"
+#include "stacks.hpp"
 #include "tlmalloc/stack/stack.h"
 
 #include <algorithm>
+#include <map>
 
 namespace {
 
@@ -223,6 +225,55 @@ BOOST_AUTO_TEST_CASE(random_batches_over_slots_are_single_calls_done_together) {
 }
 BOOST_AUTO_TEST_CASE(random_batches_over_a_caching_pool_are_single_calls_done_together) {
     check_batches(tla_stack_policy_of(TLA_FRONT_CACHING_POOL, TLA_FIRST_FIT), 20000);
+}
+
+// Where a policy carves a batch differently from single calls: its blocks are apart, and it is whole or not there.
+BOOST_AUTO_TEST_CASE(random_batches_on_every_stack_are_whole_and_apart) {
+    seeded_random random(44);
+    for (const tla_stack_policy policy : stacks::all_policies())
+        BOOST_TEST_CONTEXT(stacks::name_of(policy)) {
+            tla_pe_memory_config config = object_memory(policy);
+            config.of[TLA_HBM].front.segment = config.of[TLA_TCM].front.segment = 20 << 10;
+            object_bench b(config);
+            std::map<std::uint64_t, std::uint64_t> live; // granted bytes by address
+            std::vector<tla_placed_block> all;
+            for (unsigned i = 0; i < 1500; i++) {
+                const std::size_t n = random.between(1, 12);
+                const std::uint64_t used = b.used();
+                if (all.size() < n || random.one_in(2)) {
+                    const tla_stack_request request{random.between(1, 4096), 0, TLA_FORMAT_UNDEFINED};
+                    std::vector<tla_placed_block> blocks(n);
+                    const tla_status status = tla_object_alloc_batch(b.store, TLA_HBM, &request, n, TLA_BATCH_CARVED,
+                                                                     nobody, blocks.data(), nullptr);
+                    if (status) BOOST_REQUIRE_EQUAL(b.used(), used);
+                    for (std::size_t k = 0; k < n && !status; k++) {
+                        const tla_site at = b.site(blocks[k].pa.value);
+                        const std::uint64_t granted =
+                            tla_pe_memory_granted(b.memory, TLA_HBM, {at.offset, request.nbytes});
+                        BOOST_REQUIRE_GE(granted, request.nbytes);
+                        BOOST_REQUIRE_LE(at.offset + granted, 1u << 20);
+                        const auto next = live.lower_bound(blocks[k].pa.value);
+                        BOOST_REQUIRE(next == live.end() || blocks[k].pa.value + granted <= next->first);
+                        if (next != live.begin())
+                            BOOST_REQUIRE_LE(std::prev(next)->first + std::prev(next)->second, blocks[k].pa.value);
+                        live[blocks[k].pa.value] = granted;
+                        all.push_back(blocks[k]);
+                    }
+                } else {
+                    for (std::size_t k = 0; k < n; k++)
+                        std::swap(all[k], all[random.between(k, all.size() - 1)]);
+                    const std::vector<tla_placed_block> blocks(all.begin(), all.begin() + std::ptrdiff_t(n));
+                    all.erase(all.begin(), all.begin() + std::ptrdiff_t(n));
+                    BOOST_REQUIRE_EQUAL(give(b, blocks).status, TLA_OK);
+                    for (const tla_placed_block &block : blocks)
+                        live.erase(block.pa.value);
+                }
+                std::uint64_t sum = 0;
+                for (const auto &[pa, granted] : live)
+                    sum += granted;
+                BOOST_REQUIRE_EQUAL(b.used(), sum);
+            }
+        }
 }
 
 BOOST_AUTO_TEST_CASE(an_observer_of_a_memory_sees_the_blocks_of_its_batches) {
