@@ -131,6 +131,7 @@ bool clear_padding(tla_config &c) {
     clear_gap(offsetof(tla_config, hbm_energy) + sizeof c.hbm_energy, offsetof(tla_config, parts_energy));
     clear_gap(offsetof(tla_config, parts_energy) + sizeof c.parts_energy, offsetof(tla_config, tcm));
     clear_gap(offsetof(tla_config, host_memory_timing) + sizeof c.host_memory_timing, offsetof(tla_config, controller));
+    clear_gap(offsetof(tla_config, links) + sizeof c.links, offsetof(tla_config, dma));
     clear_padding_of(c.system, c.hbm, c.hbm_timing, c.hbm_energy, c.parts_energy, c.tcm, c.sram, c.m_cpu_memory,
                      c.host_memory, c.host_memory_timing, c.controller, c.mmu, c.pages, c.va, c.io_cpu, c.m_cpu,
                      c.topology, c.links, c.dma, c.pe, c.messages, c.host, c.simulation, c.faults, c.workload,
@@ -253,6 +254,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     filled.host_memory_timing = empty.host_memory_timing;
     filled.hbm_energy = empty.hbm_energy;
     filled.parts_energy = empty.parts_energy;
+    filled.links = empty.links;
     std::memcpy(filled.cost_profile, empty.cost_profile, sizeof empty.cost_profile);
     filled.pages = empty.pages;
     filled.faults = empty.faults;
