@@ -126,10 +126,19 @@ uint64_t fabric_drain_ps(const tla_fabric *fabric, const tla_way *way, bool requ
     return tla_transfer_ps(nbytes, request ? way->narrowest : way->narrowest_back);
 }
 
+/* When an item that has reached its end is complete. The end takes the items of a way one after the other, so that
+ * neither a short write nor the request of a read overtakes a long write. */
+static uint64_t complete_ps(const tla_fabric *fabric, const message *m, uint64_t at_ps) {
+    if (fabric->transport != TLA_TRANSPORT_ONCE) return at_ps;
+    uint64_t *const before_ps = &m->way->complete_ps[!m->request];
+    const uint64_t drain_ps = fabric_drain_ps(fabric, m->way, m->request, m->nbytes);
+    return *before_ps = add_saturated(later(*before_ps, at_ps), drain_ps);
+}
+
 static void end_flit(tla_fabric *fabric, tla_flit *f, uint64_t at_ps) {
     message *const m = f->of;
     drop_flit(fabric, f);
-    m->at_ps = later(m->at_ps, add_saturated(at_ps, fabric_drain_ps(fabric, m->way, m->request, m->nbytes)));
+    m->at_ps = later(m->at_ps, complete_ps(fabric, m, at_ps));
     if (--m->flits_left == 0) end_message(fabric, m);
 }
 

@@ -291,9 +291,12 @@ static tla_status make_way(tla_routes *routes, uint32_t from, uint32_t to, tla_w
     if (status) return status;
     const uint32_t count = tla_routes_list(routes, there, NULL);
     const uint32_t count_back = returns ? count : tla_routes_list(routes, back, NULL);
-    tla_way *way = *made = malloc(sizeof *way + ((size_t)count + count_back) * sizeof way->link[0]);
+    const size_t nbytes = sizeof(tla_way) + ((size_t)count + count_back) * sizeof(uint32_t);
+    const size_t behind = (nbytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+    tla_way *way = *made = calloc(1, behind + 2 * sizeof *way->complete_ps);
     if (!way) return TLA_NO_HOST_MEMORY;
     *way = (tla_way){.from = from, .to = to, .links = count, .links_back = count_back};
+    way->complete_ps = (uint64_t *)((char *)way + behind);
     tla_routes_list(routes, there, way->link);
     if (!returns)
         tla_routes_list(routes, back, way->link + count);

@@ -33,6 +33,8 @@ typedef struct tla_way {
     uint32_t from, to;
     uint32_t links, links_back;         /* how many */
     uint64_t narrowest, narrowest_back; /* the least bandwidth of them; UINT64_MAX without links */
+    uint64_t *complete_ps;              /* when the data of requests, and of answers, that came first are complete
+                                           (TLA_TRANSPORT_ONCE) */
     uint32_t link[];                    /* those there, then those back */
 } tla_way;
 

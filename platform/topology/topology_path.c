@@ -94,7 +94,8 @@ static void print_row(FILE *out, const char *name, uint64_t overhead_ps, uint64_
     print_ns(out, wire_ps);
 }
 
-static void print_nodes(FILE *out, const tla_topology *topology, const topology_path *path, uint64_t first_flit) {
+static void print_nodes(FILE *out, const tla_topology *topology, const topology_path *path, bool collects,
+                        uint64_t first_flit) {
     const tla_topology_node *nodes = tla_topology_nodes(topology);
     for (uint32_t i = 0; i < path->count; i++) {
         const tla_topology_link *link = &tla_topology_links(topology)[path->links[i]];
@@ -102,7 +103,7 @@ static void print_nodes(FILE *out, const tla_topology *topology, const topology_
                   tla_transfer_ps(first_flit, link->bandwidth), link->latency_ps);
         fprintf(out, "   %s, %s%s\n", tla_number_print(TLA_VALUE_BANDWIDTH, link->bandwidth).text,
                 tla_number_print(TLA_VALUE_LENGTH, link->length_um).text,
-                nodes[link->from].store_and_forward ? "; stores and forwards" : "");
+                collects && nodes[link->from].store_and_forward ? "; stores and forwards" : "");
     }
     print_row(out, nodes[path->to].name, nodes[path->to].overhead_ps, 0, 0);
     fputc('\n', out);
@@ -139,7 +140,7 @@ tla_status topology_path_print(FILE *out, const tla_config *config, const tla_to
     print_data(out, nbytes, flit);
     fprintf(out, "%" PRIu32 " links, without other traffic\n\n", path->count);
     fprintf(out, "%-36s %14s %14s %14s   link\n", "ns", "overhead", "fill", "wire");
-    print_nodes(out, topology, path, nbytes < flit ? nbytes : flit);
+    print_nodes(out, topology, path, flit > 0, nbytes < flit ? nbytes : flit);
     print_row(out, first, terms.overhead_ps, terms.fill_ps, terms.wire_ps);
     fputs("\n\n", out);
     print_sum(out, first, " ", terms.overhead_ps + terms.fill_ps + terms.wire_ps);

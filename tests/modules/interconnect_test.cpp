@@ -3,6 +3,7 @@
 #include "at_once.hpp"
 #include "bare.hpp"
 #include "data_target.hpp"
+#include "tests/unit/seeded_random.hpp"
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/interconnect.hpp"
 
@@ -40,7 +41,7 @@ hbm_slice::config memory_config(std::uint64_t capacity) {
 }
 
 struct bench {
-    bench() {
+    explicit bench(const interconnect::config &config = star()) : fabric("fabric", config) {
         one.out.bind(fabric.in);
         two.out.bind(fabric.in);
         fabric.out.bind(first.in);
@@ -51,13 +52,62 @@ struct bench {
         one.body = std::move(body);
         simulate({&one, &two});
     }
-    interconnect fabric{"fabric", star()};
+    interconnect fabric;
     hbm_slice first{"first", memory_config(0x4000)}, second{"second", memory_config(0x8000)},
         island{"island", memory_config(0x1000)};
     initiator one{"one"}, two{"two"};
 };
 
 const std::uint64_t memory_ps = 1; // one burst of the memories above, rounded up
+
+// The narrow link of the first initiator is in front of one that the second initiator occupies for long.
+interconnect::config narrow_first(tla_transport transport) {
+    interconnect::config config = star();
+    config.transport = transport;
+    config.links[0].bandwidth_bytes_per_s = 1'000'000'000;
+    return config;
+}
+
+// Accesses of one initiator to few bytes, many of them in flight, beside long writes of another one: the memory and
+// all reads are as if each access had ended before the next began.
+void check_order(tla_transport transport) {
+    bench b(narrow_first(transport));
+    constexpr std::uint64_t window = 40;
+    seeded_random random(20'261'128);
+    bytes expected(window);
+    b.run([&] {
+        b.one.write(0x10000, expected);
+        for (unsigned round = 0; round < 200; round++) {
+            std::vector<std::function<void()>> calls;
+            std::uint64_t start_ps = 0;
+            for (unsigned i = 0; i < 10; i++, start_ps += random.between(0, 9) * 500) {
+                const std::uint64_t first = random.between(0, window - 1), length = random.between(1, window - first);
+                const bool is_write = random.one_in(2);
+                const auto at = expected.begin() + static_cast<std::ptrdiff_t>(first);
+                if (is_write) std::fill_n(at, length, static_cast<std::uint8_t>(random.between(0, 255)));
+                const bytes data(at, at + static_cast<std::ptrdiff_t>(length));
+                calls.emplace_back([&b, is_write, first, data, start_ps] {
+                    sc_core::sc_time delay = from_ps(start_ps);
+                    bytes found = data;
+                    if (is_write)
+                        b.one.write(0x10000 + first, data, delay);
+                    else
+                        b.one.read(0x10000 + first, found, delay);
+                    BOOST_CHECK(found == data);
+                    sc_core::wait(delay);
+                });
+            }
+            for (std::uint64_t i = random.between(0, 3); i > 0; i--)
+                calls.emplace_back([&b, start = random.between(0, 30'000), length = random.between(1, 2000)] {
+                    sc_core::sc_time delay = from_ps(start);
+                    b.two.write(0x11000, bytes(length), delay);
+                    sc_core::wait(delay);
+                });
+            at_once(calls);
+            BOOST_REQUIRE_MESSAGE(b.one.read(0x10000, window) == expected, "other bytes after round " << round);
+        }
+    });
+}
 
 } // namespace
 
@@ -163,6 +213,38 @@ BOOST_AUTO_TEST_CASE(initiators_with_links_of_their_own_do_not_wait_for_each_oth
             BOOST_CHECK_EQUAL(local_ps(delay), 10'000 + 4000 + 64'000 + memory_ps);
         };
     simulate({&b.one, &b.two});
+}
+
+BOOST_AUTO_TEST_CASE(a_short_write_stays_behind_a_long_one_of_its_bytes_where_data_occupy_links_once) {
+    bench b(narrow_first(TLA_TRANSPORT_ONCE));
+    std::uint64_t ends[4] = {};
+    const auto write = [&](initiator &from, unsigned number, std::uint64_t address, const bytes &data) {
+        return [&ends, &from, number, address, data] {
+            sc_core::sc_time delay = from_ps(number == 0 ? 0 : 1000);
+            from.write(address, data, delay);
+            ends[number] = local_ps(delay);
+        };
+    };
+    b.run([&] {
+        at_once({write(b.two, 0, 0x11000, bytes(1024)), write(b.one, 1, 0x10000, bytes(32, 1)),
+                 write(b.one, 2, 0x10008, bytes(1, 2)), write(b.one, 3, 0x10100, bytes(1, 3))});
+        bytes expected(32, 1);
+        expected[8] = 2;
+        BOOST_CHECK(b.one.read(0x10000, 32) == expected);
+    });
+    // The memory's link carries the 1024 B until 66 ns. The 32 B begin then, and take 3 ns and 32 ns of the narrow
+    // link.
+    BOOST_CHECK_EQUAL(ends[1], 66'000 + 3000 + 32'000 + memory_ps + 5000);
+    BOOST_CHECK_GE(ends[2], ends[1]);
+    BOOST_CHECK_GE(ends[3], ends[1]); // on the same path, though of other bytes
+}
+
+BOOST_AUTO_TEST_CASE(accesses_of_an_initiator_to_the_same_bytes_keep_their_order_flit_by_flit) {
+    check_order(TLA_TRANSPORT_PER_FLIT);
+}
+
+BOOST_AUTO_TEST_CASE(accesses_of_an_initiator_to_the_same_bytes_keep_their_order_where_data_occupy_links_once) {
+    check_order(TLA_TRANSPORT_ONCE);
 }
 
 BOOST_AUTO_TEST_CASE(messages_follow_each_other_as_the_slowest_link_or_node_lets_them) {

@@ -36,8 +36,8 @@ struct moved {
     std::uint64_t address, nbytes;
     bool operator<(const moved &o) const { return key() < o.key(); }
     bool operator==(const moved &o) const { return key() == o.key(); }
-    std::tuple<unsigned, picoseconds, bool, std::uint64_t, std::uint64_t, picoseconds> key() const {
-        return {pe, start, write, address, nbytes, end};
+    std::tuple<picoseconds, unsigned, bool, std::uint64_t, std::uint64_t, picoseconds> key() const {
+        return {start, pe, write, address, nbytes, end};
     }
 };
 

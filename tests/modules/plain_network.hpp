@@ -116,7 +116,7 @@ class network {
             node_free_[node] = start;
         }
         if (hop == m->along->size()) {
-            if (--m->left == 0) m->there(start + drain(*m));
+            if (--m->left == 0) m->there(complete(*m, start));
             return;
         }
         const unsigned number = (*m->along)[hop];
@@ -126,19 +126,21 @@ class network {
         link_free_[number] = turn + bytes_at(nbytes, l.bandwidth_bytes_per_s);
         const picoseconds end = once_ ? turn : link_free_[number]; // once: at the next node without its bytes
         if (hop + 1 == m->along->size() && nodes_[l.to].overhead_ps == 0) {
-            if (--m->left == 0) m->there(end + l.latency_ps + drain(*m));
+            if (--m->left == 0) m->there(complete(*m, end + l.latency_ps));
             return;
         }
         e_.at(end + l.latency_ps, first_ + l.to, inputs_ + number,
               [=, this_ = this, at = l.to](picoseconds then) { this_->come(m, flit, at, hop + 1, then); });
     }
 
-    // Once: the bytes on the narrowest link of the path, after everything else.
-    picoseconds drain(const message &m) const {
+    // Once: the bytes on the narrowest link of the path, after everything else, and after what came first.
+    picoseconds complete(const message &m, picoseconds there) {
+        if (!once_) return there;
         picoseconds longest = 0;
         for (const unsigned number : *m.along)
             longest = std::max(longest, bytes_at(m.nbytes, links_[number].bandwidth_bytes_per_s));
-        return once_ ? longest : 0;
+        picoseconds &before = complete_[m.along];
+        return before = std::max(before, there) + longest;
     }
 
     void come(const std::shared_ptr<message> &m, std::uint64_t flit, unsigned node, unsigned hop, picoseconds now) {
@@ -256,6 +258,7 @@ class network {
     std::vector<picoseconds> node_free_, link_free_;
     std::map<unsigned, std::vector<unsigned>> next_;
     std::map<std::tuple<unsigned, unsigned, bool>, way> ways_;
+    std::map<const way *, picoseconds> complete_; // once: of a path, its latest item
 };
 
 } // namespace plain

@@ -118,6 +118,9 @@ BOOST_AUTO_TEST_CASE(a_path_is_printed_with_every_term) {
         "the item, without its bytes                                                                 4.030\n"
         "the item, on the slowest link                                                    +         64.000\n"
         "total                                                                            =         68.030\n");
+    const command_result collected = run_tlmalloc(
+        {"topology", kernbench, "--set", "links.transport=once", "--path", "sip0.pcie_ep", "sip0.cube0.hbm_ctrl.pe0"});
+    BOOST_CHECK_MESSAGE(!contains(collected.out, "stores and forwards"), collected.out);
     const command_result still = run_tlmalloc({"topology", kernbench, "--path", "host", "host"});
     BOOST_CHECK_MESSAGE(contains(still.out, "0 links") && contains(still.out, "=              -\n"), still.out);
 }

@@ -72,7 +72,9 @@ class once {
         const std::uint32_t last = i.request ? f.to : f.from, node = i.way.empty() ? last : links_[i.way[0]].from;
         if (i.opens || i.nbytes > 0) now += nodes_[node].overhead_ps;
         if (i.way.empty()) {
-            arrive(i, now + tla_transfer_ps(i.nbytes, i.narrowest));
+            picoseconds &before = complete_[{f.from, f.to, i.request}]; // what came first
+            before = std::max(before, now) + tla_transfer_ps(i.nbytes, i.narrowest);
+            arrive(i, before);
             return;
         }
         const std::uint32_t link = i.way[0];
@@ -113,6 +115,7 @@ class once {
     std::vector<flow> flows_;
     std::vector<progress> state_;
     std::map<key, item> steps_;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, picoseconds> complete_; // of a path: its latest item
     std::uint64_t order_ = 0;
 
   public:

@@ -96,8 +96,9 @@ typedef enum tla_transport {
     TLA_TRANSPORT_ONCE      /* The data of an access are one item. The item waits until a link is free, occupies the
                                link for bytes / bandwidth, and is at the next node after the latency alone. Every item
                                pays the overhead of every node; it waits for no other one there. The end of the path
-                               holds it for bytes / the least bandwidth of the path, once, before it is complete. No
-                               node collects. (KernBench V3 and V4: commits d75da43, 90874ab.) */
+                               holds it for bytes / the least bandwidth of the path, once, before it is complete; it
+                               holds the items of one path one after the other. No node collects. (KernBench V3 and V4:
+                               commits d75da43, 90874ab.) */
 } tla_transport;
 enum { TLA_TRANSPORT_COUNT = TLA_TRANSPORT_ONCE + 1 };
 
