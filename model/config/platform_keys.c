@@ -376,9 +376,8 @@ const tla_schema_key tla_platform_keys[] = {
     {NAMED(links.transport, links.transport, tla_transport), "KernBench ADR-0033; once: its versions V3 and V4",
      "per_flit",
      "how data occupy links. per_flit: a flit after the other. once: the data of an access are one item, which "
-     "occupies "
-     "each link once, is at the next node after the latency alone, and pays the narrowest link of its path at the end. "
-     "Nodes do not store and forward then, and transfers of the DMA take no time of the TCM"},
+     "occupies each link once, is at the next node after the latency alone, and pays the narrowest link of its path at "
+     "the end. Nodes do not store and forward then, and transfers of the DMA take no time of the TCM"},
     {SIZE(links.flit, topology.flit, 1, 64 * KIB), "KernBench ADR-0033", "256 B",
      "bytes that a link carries at a time"},
     {TIME(links.wire, topology.wire_ps_per_mm, US), "KernBench: ns_per_mm 0.01", "10 ps",

@@ -145,7 +145,7 @@ typedef struct tla_fabric_access {
     struct tla_fabric_group *group;
 } tla_fabric_access;
 
-/* Accesses travel flit by flit, in the order of arrival. */
+/* Accesses travel flit by flit, or as one item (tla_transport), in the order of arrival. */
 
 typedef struct tla_flit tla_flit;
 

@@ -21,7 +21,7 @@
 namespace tlmalloc {
 
 // Initiators bind to `in` in the order of config::sources; `out` binds to targets in the order of config::targets.
-// Write data crosses the links on the way to the target, read data on the way back. The data moves flit by flit
+// Write data crosses the links on the way to the target, read data on the way back. The data moves by config::transport
 // (fabric.h), in the order of arrival. An address outside all windows, or an access that leaves its window, gets
 // TLM_ADDRESS_ERROR_RESPONSE in no time. DMI is the target's grant, cut to the window, with the latency of both ways
 // added. After a reset (resettable.hpp) all links and nodes are free.
