@@ -9,7 +9,7 @@
 
 namespace tlmalloc::plugin {
 
-class host_mappings : private command_handler {
+class host_mappings final : private command_handler {
   public:
     control_window control{"mappings", "plugin", TLA_TARGET_PE_MMU, 1, *this};
     int (*changed)(void *, std::uint32_t, const tlmc_mapping *, std::size_t) = nullptr;
