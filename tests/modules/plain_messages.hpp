@@ -135,7 +135,7 @@ class messages : private pes {
     // Its address is physical: the MMU lets it pass.
     void chunk_to(pe &from, pe &to, const token_ptr &t, const dma::piece &c, picoseconds time, const arrived &done) {
         network_->access(
-            c.of, {to.window, from.node, to.node, from.source, sources() + to.window}, true, c.nbytes, time,
+            c.of, {to.window, from.node, to.node, from.dma_input, sources() + to.window}, true, c.nbytes, time,
             [=, &to](picoseconds in, const arrived &out) {
                 events_.at(in, to.unit, comes,
                            [=, &to](picoseconds now) { arrive(to, t, c.va - to.message_window, c.nbytes, now, out); });

@@ -41,7 +41,7 @@ class pes {
         unsigned outlet = 0, accesses = 0; // of the fabric, to the control window
     };
     struct hardware {                                                 // of a PE
-        unsigned number = 0, node = 0, source = 0, own_source = 0;    // own: of the message unit
+        unsigned number = 0, node = 0, unit_input = 0, dma_input = 0; // inputs of the fabric
         unsigned window = 0, hbm_window = 0;                          // of messages, of the slice
         std::uint64_t message_window = 0, hbm_base = 0, slots_at = 0; // their addresses
         memory tcm;
@@ -102,9 +102,9 @@ class pes {
         p.message_window = pa.value;
         p.window = window_at(pa.value);
         p.node = node_at(p.window);
-        while (topology_.sources[p.source] != p.node)
-            p.source++;
-        p.own_source = p.source + 1; // used with slots outside the TCM alone
+        while (topology_.sources[p.unit_input] != p.node)
+            p.unit_input++;
+        p.dma_input = p.unit_input + 1; // by their sockets' names, pe0.ipcq.memory and pe0.mmu.out
         p.mmu = first_mmu + number;
         const auto channel = [&](unsigned way) {
             return std::make_unique<dma>(events_, first_dma + 2 * number + way, config_.dma.chunk,
@@ -162,7 +162,7 @@ class pes {
         const auto t = std::make_shared<transaction>();
         t->issued = 1;
         t->all_issued = true;
-        network_->access(t, {window, from.node, node_at(window), from.own_source, sources() + window}, write, nbytes,
+        network_->access(t, {window, from.node, node_at(window), from.unit_input, sources() + window}, write, nbytes,
                          time, served, done);
     }
 
@@ -190,7 +190,7 @@ class pes {
         const bool hbm = config_.messages.memory == TLA_SLOTS_HBM;
         const unsigned window = hbm ? p.hbm_window : p.in_cube->data_window;
         network_->access(
-            c.of, {window, p.node, node_at(window), p.source, sources() + window}, false, c.nbytes, time,
+            c.of, {window, p.node, node_at(window), p.dma_input, sources() + window}, false, c.nbytes, time,
             [=, &p](picoseconds in, const arrived &out) {
                 if (hbm)
                     p.slice.access(events_, false, c.va - p.hbm_base, c.nbytes, in, out, of_fabric);

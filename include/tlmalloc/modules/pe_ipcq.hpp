@@ -294,6 +294,7 @@ class pe_ipcq : public instrumented, public resettable, private untimed_target, 
         bool has_slots = false;
         tla_paddr slots{};
         std::uint64_t arrived_ps[TLA_MESSAGE_SLOTS_MAX]{}; // of the pieces in the slots
+        bool is_there[TLA_MESSAGE_SLOTS_MAX]{};            // since turn::piece_is_there of that time
         std::uint64_t sent_ps[TLA_MESSAGE_SLOTS_MAX]{};
         tl_dtype dtype[TLA_MESSAGE_SLOTS_MAX]{};
         std::deque<receiving_ptr> receivings; // begun and not done

@@ -50,7 +50,7 @@ void pe_ipcq::go_on(incoming &from, std::uint64_t at_ps) {
 
 // Returns whether the next piece has arrived. If the kernel waits for this message only, its wait begins or ends here.
 bool pe_ipcq::has_piece(incoming &from, std::uint64_t at_ps, tla_message_piece &piece) {
-    const bool is_there = front_of(from, piece) && from.arrived_ps[piece.slot] <= at_ps;
+    const bool is_there = front_of(from, piece) && from.is_there[piece.slot];
     const receiving &now = *from.receivings.front();
     if (!now.waited_for) return is_there;
     const message_ledger::wait wait = waiting(now.call, now.peer, bytes_of(now.tile), false);
@@ -215,6 +215,7 @@ void pe_ipcq::piece_was_read(incoming &from, const tla_message_piece &piece, tla
         return;
     }
     kernel_stack::has_moved();
+    from.is_there[piece.slot] = false;
     slots_taken_.add(at_ps, -1);
     received_bytes_.add(at_ps, static_cast<std::int64_t>(piece.nbytes));
     message_token credit = token_to(from.peer, message_token::kind::credit);

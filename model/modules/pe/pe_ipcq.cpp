@@ -187,7 +187,7 @@ std::uint64_t pe_ipcq::take_bytes(const message_token &token, std::uint64_t nbyt
         SC_REPORT_WARNING("/tlmalloc/pe_ipcq/piece", (std::string(name()) + ": " + why.text).c_str());
         return at_ps;
     }
-    const std::uint32_t slot = token.piece.slot, peer = token.from;
+    const std::uint32_t slot = token.piece.slot;
     if (is_first) slots_taken_.add(at_ps, 1);
     to->dtype[slot] = token.dtype;
     to->sent_ps[slot] = token.sent_ps;
@@ -195,9 +195,11 @@ std::uint64_t pe_ipcq::take_bytes(const message_token &token, std::uint64_t nbyt
     arrived_ps = is_first ? at_ps : std::max(arrived_ps, at_ps);
     if (to->queue.at[slot].arrived < token.piece.nbytes) return at_ps;
     arrived_ps += tla_slot_cost_ps(config_.costs, config_.memory, token.piece.nbytes);
-    post(arrived_ps, turn::piece_is_there, [this, peer](std::uint64_t now_ps) {
-        const auto from = incoming_.find(peer);
-        if (from != incoming_.end()) go_on(from->second, now_ps);
+    post(arrived_ps, turn::piece_is_there, [this, token](std::uint64_t now_ps) {
+        incoming *const from = home_of(token);
+        if (!from) return;
+        from->is_there[token.piece.slot] = true;
+        go_on(*from, now_ps);
     });
     return std::max(at_ps, arrived_ps);
 }
