@@ -35,6 +35,7 @@ typedef struct tla_config {
     struct {
         bool size_64k, size_2m, size_1g; /* mmu.pages_64k, mmu.pages_2m, mmu.pages_1g */
     } pages;
+    bool tcm_present; /* tcm.present of a module that stands alone (config/keys.h); true in a platform */
     tla_va_parameters va;
     tla_command_processor_parameters io_cpu, m_cpu;
     tla_topology_shape topology; /* system.*, cube.*, io_chiplet.*, links.* */
@@ -48,11 +49,13 @@ typedef struct tla_config {
     tla_workload_parameters workload;
 } tla_config;
 
-/* One finding in a configuration. line and column count from 1; 0 = not in a file (an override). */
+/* One finding in a configuration. Numbers count from 1; 0 = not in a file (line, column), or not about an override. */
 typedef struct tla_config_finding {
     const char *file; /* the file's name in the call, or "--set" */
     size_t line, column;
     const char *text; /* the mistake, in one line */
+    const char *key;  /* the key it is about, valid without end; NULL: an unknown key, or no single key */
+    size_t override;  /* its number among the overrides (or settings, config/keys.h) of the call */
 } tla_config_finding;
 
 typedef void (*tla_config_report)(void *context, const tla_config_finding *finding);

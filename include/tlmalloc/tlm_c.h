@@ -50,10 +50,12 @@ typedef struct tlmc_controller tlmc_controller;
  *
  *     any key of configurations (configs/README.md)  hbm.capacity_per_cube = 64 MiB
  *     hbm.base, tcm.base                             plain addresses: both or none (0x80000000 or 2 GiB)
+ *     hbm.capacity                                   size of the slice
  *     tcm.present                                    true (default) or false: an HBM slice alone
  *
- * With a base, controller.addresses is plain even if it is not set. If two lines set one key, the last line counts. The
- * slice has hbm.capacity_per_cube / system.pes_per_cube bytes, and the location is SIP 0, cube 0, PE 0.
+ * With a base, controller.addresses is plain even if it is not set. If two lines set one key, the last line counts.
+ * Without hbm.capacity the slice has hbm.capacity_per_cube / system.pes_per_cube bytes. The location is SIP 0, cube 0,
+ * PE 0.
  *
  * Returns NULL after an error. The text of tlmc_error() then has the line, the key, the found and the expected value.
  * Errors are another version, an unknown key, or an invalid value. A name must be unused, and consist of printable

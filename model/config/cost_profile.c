@@ -64,7 +64,7 @@ static const char *name_at(uint64_t index) {
 /* Returns whether an explicit price overrides the profile: a price in a file does not, if an override names the
  * profile. */
 static bool is_written(const tla_origin *price, const tla_origin *profile) {
-    return price->at.file && (price->override || !profile->override);
+    return price->at.file && (price->number || !profile->number);
 }
 
 void tla_loader_resolve_prices(tla_loader *l) {

@@ -7,25 +7,51 @@ bool tla_loader_is_full(const tla_loader *l) {
     return l->findings > TLA_FINDINGS_MAX;
 }
 
-void tla_loader_find(tla_loader *l, tla_place at, const char *format, ...) {
-    char text[1024];
+enum { TEXT_MAX = 1024 };
+
+/* Counts and reports a finding whose text is in the buffer. */
+static void find(tla_loader *l, tla_config_finding finding, char text[TEXT_MAX]) {
     if (tla_loader_is_full(l)) return;
+    finding.text = text;
+    if (++l->findings > TLA_FINDINGS_MAX) {
+        snprintf(text, TEXT_MAX, "more than %d errors: the rest of the file is not read", TLA_FINDINGS_MAX);
+        finding.key = NULL;
+        finding.override = 0;
+    }
+    if (l->report) l->report(l->context, &finding);
+}
+
+void tla_loader_find(tla_loader *l, tla_place at, const char *format, ...) {
+    char text[TEXT_MAX];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (++l->findings > TLA_FINDINGS_MAX)
-        snprintf(text, sizeof text, "more than %d errors: the rest of the file is not read", TLA_FINDINGS_MAX);
-    if (l->report) l->report(l->context, &(tla_config_finding){at.file, at.line, at.column, text});
+    find(l, (tla_config_finding){.file = at.file, .line = at.line, .column = at.column}, text);
 }
 
-void tla_loader_find_at(tla_loader *l, const tla_origin *origin, const char *text) {
-    if (!origin || !origin->at.file)
-        tla_loader_find(l, (tla_place){"defaults", 0, 0}, "%s", text);
-    else if (origin->override)
-        tla_loader_find(l, origin->at, "%s: %s", tla_quote(origin->override).text, text);
-    else
-        tla_loader_find(l, origin->at, "%s", text);
+/* What is said about a value that was written; its text goes into the buffer. */
+static tla_config_finding about(const tla_origin *o, const char *what, char text[TEXT_MAX]) {
+    snprintf(text, TEXT_MAX, "%s%s%s", o->override ? tla_quote(o->override).text : "", o->override ? ": " : "", what);
+    return (tla_config_finding){.file = o->at.file,
+                                .line = o->at.line,
+                                .column = o->at.column,
+                                .text = text,
+                                .key = o->key,
+                                .override = o->number};
+}
+
+void tla_loader_find_at(tla_loader *l, const tla_origin *origin, const char *what) {
+    static const tla_origin nowhere = {.at = {"defaults", 0, 0}};
+    char text[TEXT_MAX];
+    const tla_config_finding finding = about(origin && origin->at.file ? origin : &nowhere, what, text);
+    find(l, finding, text);
+}
+
+void tla_loader_warn_at(const tla_loader *l, const tla_origin *origin, const char *what) {
+    char text[TEXT_MAX];
+    const tla_config_finding warning = about(origin, what, text);
+    l->judge->warn(l->context, &warning);
 }
 
 /* ", expected a, b or c" for a schema whose keys are few, and have no sections; else "". */

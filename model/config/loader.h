@@ -4,6 +4,7 @@
 
 #include "schema.h"
 #include "tlmalloc/config.h"
+#include "tlmalloc/config/keys.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,7 +20,9 @@ typedef struct tla_sections {
 /* Where the value of a key comes from. */
 typedef struct tla_origin {
     tla_place at;         /* file NULL: not written, the default */
-    const char *override; /* "key=value"; NULL when it stands in the file */
+    const char *key;      /* as the schema has it; NULL: not written */
+    size_t number;        /* of the override or setting in the call, from 1; 0: the key stands in the file */
+    const char *override; /* its text, "key=value"; NULL for a setting */
     bool bad;             /* it has had a finding: rules that read it are not checked */
 } tla_origin;
 
@@ -43,11 +46,14 @@ enum { TLA_FINDINGS_MAX = 100 };
 /* Whether there were more. */
 bool tla_loader_is_full(const tla_loader *loader);
 
-/* Reports a finding. */
+/* Reports a finding that is not about a single key. */
 void tla_loader_find(tla_loader *loader, tla_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A finding about a value, where it was written; origin NULL: nowhere. */
+/* A finding about a value, where it was written; origin NULL: nowhere. An override stands in front of the text. */
 void tla_loader_find_at(tla_loader *loader, const tla_origin *origin, const char *text);
+
+/* Passes on the same text and place as a warning, which is not a finding. */
+void tla_loader_warn_at(const tla_loader *loader, const tla_origin *origin, const char *text);
 
 /* "unknown key ...", with what may have been meant. */
 tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
@@ -55,6 +61,9 @@ tla_phrase tla_loader_unknown_key(const tla_loader *loader, const char *path);
 /* Where a file is that a value names: one that a file names stands beside it, one that the command line names is found
  * from where that was given. Cut where it is too long. */
 tla_phrase tla_loader_path_beside(const char *text, const tla_origin *origin);
+
+/* A row of a schema, as programs see it. */
+tla_config_key tla_schema_describe(const tla_schema_key *row);
 
 /* Walks a YAML text and stores its values. */
 void tla_loader_read_yaml(tla_loader *loader, const char *text, size_t length);
@@ -66,6 +75,10 @@ tla_status tla_loader_parse(const tla_schema *schema, const char *text, size_t l
 tla_status tla_loader_load(const tla_schema *schema, const char *path, const char *const *overrides,
                            size_t override_count, const tla_config_judge *judge, void *config, tla_config_report report,
                            void *context);
+
+/* As tla_loader_load, with settings in place of overrides; path NULL: defaults alone. */
+tla_status tla_loader_load_settings(const tla_schema *schema, const char *path, const tla_config_setting *settings,
+                                    size_t setting_count, void *config, tla_config_report report, void *context);
 
 #ifdef __cplusplus
 }

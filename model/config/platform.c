@@ -6,6 +6,7 @@
 #include "topology/floorplan.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- members that follow from several keys ---- */
@@ -84,6 +85,31 @@ bool tla_platform_key_follows(const char *key, const char *leader) {
            strcmp(key, "controller.cost.profile") != 0;
 }
 
+/* The two keys of a module that stands alone. A slice that has a size of its own is one of a cube with such slices:
+ * what is wrong with hbm.capacity_per_cube then is found where the slice's size is written. */
+static void resolve_slice(tla_loader *l) {
+    tla_config *config = l->config;
+    if (l->schema->count == tla_platform_key_count) {
+        config->tcm_present = true;
+        return;
+    }
+    const tla_origin *slice = &l->origins[tla_schema_find(l->schema, "hbm.capacity")];
+    tla_origin *cube = &l->origins[tla_schema_find(l->schema, "hbm.capacity_per_cube")];
+    if (!slice->at.file) return;
+    if (cube->at.file)
+        tla_loader_find_at(l, slice, "found hbm.capacity and hbm.capacity_per_cube, expected one of them");
+    else if (!slice->bad && config->hbm.capacity > TLA_HBM_WINDOW_BYTES / config->system.pes_per_cube)
+        tla_loader_find_at(l, slice,
+                           tla_phrase_of("hbm.capacity %s times system.pes_per_cube, %" PRIu32 ", must be at most %s: "
+                                         "set system.pes_per_cube to 1",
+                                         tla_size_text(config->hbm.capacity).text, config->system.pes_per_cube,
+                                         tla_size_text(TLA_HBM_WINDOW_BYTES).text)
+                               .text);
+    else if (!slice->bad)
+        config->system.hbm_per_cube = config->hbm.capacity * config->system.pes_per_cube;
+    *cube = *slice;
+}
+
 /* Checks that a topology file suits the configuration: reads it, and drops the result. */
 static void check_topology_file(tla_loader *l) {
     tla_config *config = l->config;
@@ -139,13 +165,16 @@ static void warn_of_idle_keys(tla_loader *l) {
         const tla_origin *o = &l->origins[i];
         const tla_schema_key *key = &l->schema->keys[i];
         tla_error why;
-        if (!o->at.file || (!o->override && is_default(key, l->config))) continue;
+        if (!o->at.file || (!o->number && is_default(key, l->config))) continue;
         if (tla_config_has_effect(l->config, key->key, &why)) continue;
-        const tla_phrase quoted = o->override ? tla_quote(o->override) : (tla_phrase){""};
-        tla_error text;
-        tla_error_set(&text, TLA_INVALID_ARGUMENT, "%s%s%s", quoted.text, o->override ? ": " : "", why.text);
-        l->judge->warn(l->context, &(tla_config_finding){o->at.file, o->at.line, o->at.column, text.text});
+        tla_loader_warn_at(l, o, why.text);
     }
+}
+
+/* A TCM that is not there has been checked like any other: its keys keep their rules. */
+static void drop_tcm(tla_config *config) {
+    tla_memory_part *tcm = &config->controller.memory.of[TLA_TCM];
+    tcm->bytes = tcm->reserved = 0;
 }
 
 static void check_platform(tla_loader *l) {
@@ -154,6 +183,7 @@ static void check_platform(tla_loader *l) {
     const bool judged = l->judge && !l->incomplete && !kernel->bad;
     const bool refused = judged && !l->judge->accepts(l->judge->context, &((tla_config *)l->config)->workload, &why);
     resolve_va_page_size(l);
+    resolve_slice(l);
     if (!l->incomplete) {
         tla_loader_resolve_timing(l, "hbm.timing", &((tla_config *)l->config)->hbm_timing);
         tla_loader_resolve_timing(l, "host_memory.timing", &((tla_config *)l->config)->host_memory_timing);
@@ -167,6 +197,7 @@ static void check_platform(tla_loader *l) {
         check_rule(l, &tla_controller_rules[i]);
     for (size_t i = 0; i < tla_platform_rule_count && !l->incomplete; i++)
         check_rule(l, &tla_platform_rules[i]);
+    if (!((tla_config *)l->config)->tcm_present) drop_tcm(l->config);
     if (refused) tla_loader_find_at(l, kernel, tla_phrase_of("workload.kernel: %s", why.text).text);
     if (l->judge && l->judge->warn && l->findings == 0 && !l->no_memory) warn_of_idle_keys(l);
 }
@@ -176,6 +207,12 @@ static void check_platform(tla_loader *l) {
 tla_schema tla_platform_schema(void) {
     return (tla_schema){tla_platform_keys, tla_platform_key_count, sizeof(tla_config), "hbm.burst=256 B",
                         check_platform};
+}
+
+tla_schema tla_module_schema(void) {
+    tla_schema schema = tla_platform_schema();
+    schema.count = tla_module_key_count;
+    return schema;
 }
 
 tla_status tla_config_parse(const char *text, size_t length, const char *name, const char *const *overrides,
@@ -211,7 +248,7 @@ bool tla_config_equal(const tla_config *one, const tla_config *other) {
     const tla_hbm_energy *a = &one->hbm_energy, *b = &other->hbm_energy;
     const tla_system_energy *c = &one->parts_energy, *d = &other->parts_energy;
     return strcmp(one->system.topology_path, other->system.topology_path) == 0 &&
-           are_equal(&one->hbm_timing, &other->hbm_timing) &&
+           one->tcm_present == other->tcm_present && are_equal(&one->hbm_timing, &other->hbm_timing) &&
            are_equal(&one->host_memory_timing, &other->host_memory_timing) && a->has_profile == b->has_profile &&
            memcmp(&a->profile, &b->profile, sizeof a->profile) == 0 && c->has_profile == d->has_profile &&
            memcmp(&c->profile, &d->profile, sizeof c->profile) == 0;
@@ -229,6 +266,7 @@ static tla_config defaults(void) {
     memset(&config, 0, sizeof config);
     const tla_schema schema = tla_platform_schema();
     tla_schema_set_defaults(&schema, &config);
+    config.tcm_present = true;
     derive(&config);
     return config;
 }

@@ -10,13 +10,16 @@
 extern "C" {
 #endif
 
-/* platform_keys.c: every key, of tla_config. */
+/* platform_keys.c: every key, of tla_config; those of a module that stands alone only follow those of a platform. */
 extern const tla_schema_key tla_platform_keys[];
-extern const size_t tla_platform_key_count;
+extern const size_t tla_platform_key_count, tla_module_key_count;
 
 /* Returns the keys, with the steps that concern several keys: the timing profile, derived members, the rules, and the
  * judge. */
 tla_schema tla_platform_schema(void);
+
+/* The same for a module that stands alone. */
+tla_schema tla_module_schema(void);
 
 /* Whether a key that is not written may have another value because of `leader`: the VA manager's pages because of the
  * MMU's, prices because of the profile and of the clock. */

@@ -532,5 +532,11 @@ const tla_schema_key tla_platform_keys[] = {
     {COUNT(workload.seed, workload.seed, 0, UINT64_MAX), CHOICE, "1", "seed of the workload's random numbers"},
     {COUNT(workload.asid, workload.asid, 0, 65535), "KernBench has none", "0",
      "address space of the workload; below mmu.asids"},
+
+    /* of a module that stands alone */
+    {SIZE(hbm.capacity, hbm.capacity, 4 * KIB, TLA_HBM_WINDOW_BYTES), "hbm.capacity_per_cube / system.pes_per_cube",
+     "6 GiB", "HBM of the slice, in place of hbm.capacity_per_cube"},
+    {BOOLEAN(tcm.present, tcm_present), "tlmalloc's choice: as in a PE", "true", "false: the controller has no TCM"},
 };
-const size_t tla_platform_key_count = sizeof tla_platform_keys / sizeof tla_platform_keys[0];
+const size_t tla_module_key_count = sizeof tla_platform_keys / sizeof tla_platform_keys[0];
+const size_t tla_platform_key_count = sizeof tla_platform_keys / sizeof tla_platform_keys[0] - 2;

@@ -1,4 +1,5 @@
 /* Printing: the resolved configuration, and the reference of all keys. */
+#include "loader.h"
 #include "platform.h"
 #include "timing.h"
 
@@ -38,36 +39,36 @@ tla_status tla_config_print(const tla_config *config, FILE *out) {
     return ferror(out) ? TLA_IO : TLA_OK;
 }
 
-static void print_range(const tla_schema_key *key, FILE *out) {
-    if (tla_schema_is_number(key))
-        fputs(tla_schema_range(key).text, out);
-    else
-        fputs(tla_value_expected(&key->form).text, out);
-}
+typedef struct reference {
+    FILE *out;
+    const char *previous; /* key; NULL: none yet */
+    size_t section;       /* length of the section of `previous`, its dot included */
+} reference;
 
-/* A table for the keys of a schema, or for those of each section under a heading. */
-static tla_status print_reference(const tla_schema *schema, FILE *out) {
-    size_t section = 0; /* length of the last key's section, its dot included */
-    for (size_t i = 0; i < schema->count; i++) {
-        const tla_schema_key *key = &schema->keys[i];
-        if (i == 0 || strncmp(key->key, schema->keys[i - 1].key, section) != 0) {
-            const char *dot = strchr(key->key, '.');
-            section = dot ? (size_t)(dot + 1 - key->key) : 0;
-            if (section) fprintf(out, "%s## %.*s\n\n", i ? "\n" : "", (int)section - 1, key->key);
-            fputs("| key | unit and range | default | source of the default | meaning |\n|---|---|---|---|---|\n", out);
-        }
-        fprintf(out, "| `%s` | ", key->key);
-        print_range(key, out);
-        fprintf(out, " | %s | %s | %s |\n", key->default_text, key->source, key->meaning);
+/* A row of the reference; the first key of a section begins a table under its heading. */
+static void print_row(void *context, const tla_config_key *key) {
+    reference *r = context;
+    if (!r->previous || strncmp(key->name, r->previous, r->section) != 0) {
+        const char *dot = strchr(key->name, '.');
+        r->section = dot ? (size_t)(dot + 1 - key->name) : 0;
+        if (r->section) fprintf(r->out, "%s## %.*s\n\n", r->previous ? "\n" : "", (int)r->section - 1, key->name);
+        fputs("| key | unit and range | default | source of the default | meaning |\n|---|---|---|---|---|\n", r->out);
     }
-    return ferror(out) ? TLA_IO : TLA_OK;
+    fprintf(r->out, "| `%s` | %s | %s | %s | %s |\n", key->name, key->range.text, key->default_text, key->source,
+            key->meaning);
+    r->previous = key->name;
 }
 
 tla_status tla_config_print_reference(FILE *out) {
-    const tla_schema schema = tla_platform_schema();
-    return print_reference(&schema, out);
+    tla_config_each_key(TLA_KEYS_OF_PLATFORM, print_row, &(reference){.out = out});
+    return ferror(out) ? TLA_IO : TLA_OK;
 }
 
 tla_status tla_timing_print_reference(FILE *out) {
-    return print_reference(&tla_timing_schema, out);
+    reference r = {.out = out};
+    for (size_t i = 0; i < tla_timing_schema.count; i++) {
+        const tla_config_key key = tla_schema_describe(&tla_timing_schema.keys[i]);
+        print_row(&r, &key);
+    }
+    return ferror(out) ? TLA_IO : TLA_OK;
 }

@@ -237,6 +237,10 @@ static tla_status parse_quantity(tla_value_type type, const char *text, uint64_t
     return TLA_OK;
 }
 
+const char *tla_number_unit(tla_value_type type) {
+    return type == TLA_VALUE_COUNT ? "" : quantities[type].base;
+}
+
 tla_status tla_number_parse(tla_value_type type, const char *text, uint64_t *number, tla_error *error) {
     return type == TLA_VALUE_COUNT ? parse_count(text, number, error) : parse_quantity(type, text, number, error);
 }

@@ -57,6 +57,9 @@ tla_phrase tla_value_print(const tla_value_form *form, const tla_value *value);
 /* The same for a number of this type. */
 tla_phrase tla_number_print(tla_value_type type, uint64_t number);
 
+/* The unit of which a number of this type counts whole ones, "bytes"; "" for a count. */
+const char *tla_number_unit(tla_value_type type);
+
 /* Reads a value; TLA_SYNTAX with "found ..., expected ..." and *value untouched. */
 tla_status tla_value_parse(const tla_value_form *form, const char *text, tla_value *value, tla_error *error);
 

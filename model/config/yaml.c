@@ -139,10 +139,23 @@ static tla_written written(const reader *r, const yaml_event_t *scalar) {
     return (tla_written){(const char *)scalar->data.scalar.value, place_of(r, scalar->start_mark)};
 }
 
-/* A value of another kind than its key wants, which is passed over. */
+/* A finding about a key of the schema. */
+static void find_of(reader *r, const tla_schema_key *key, tla_place at, const char *what) {
+    char text[2 * sizeof(tla_error)];
+    snprintf(text, sizeof text, "%s: %s", key->key, what);
+    tla_loader_find_at(r->loader, &(tla_origin){.at = at, .key = key->key}, text);
+}
+
+/* A value of another kind than its key wants, which is passed over. The key may be one of the file's own. */
 static bool refuse_value(reader *r, const char *key, const yaml_event_t *event, const char *expected) {
-    tla_loader_find(r->loader, place_of(r, event->start_mark), "%s: found %s, expected %s", key, found(event).text,
-                    expected);
+    const tla_place at = place_of(r, event->start_mark);
+    const size_t known = tla_schema_find(r->loader->schema, key);
+    char what[3 * sizeof(tla_phrase)];
+    snprintf(what, sizeof what, "found %s, expected %s", found(event).text, expected);
+    if (known < r->loader->schema->count)
+        find_of(r, &r->loader->schema->keys[known], at, what);
+    else
+        tla_loader_find(r->loader, at, "%s: %s", key, what);
     return skip(r, event->type);
 }
 
@@ -195,6 +208,11 @@ static bool walk_row(reader *r, size_t key, tla_place at) {
     return go_on;
 }
 
+/* A sequence without rows or texts. */
+static void find_none(reader *r, const tla_schema_key *key, tla_place at) {
+    find_of(r, key, at, tla_phrase_of("found none, expected %s", tla_value_expected(&key->form).text).text);
+}
+
 /* The rows of a sequence that has begun. */
 static bool walk_rows(reader *r, size_t key, tla_place at) {
     const tla_schema_key *k = &r->loader->schema->keys[key];
@@ -210,7 +228,7 @@ static bool walk_rows(reader *r, size_t key, tla_place at) {
             go_on = refuse_value(r, k->key, &event,
                                  tla_phrase_of("a mapping with keys such as %s", k->rows->keys[0].key).text);
         else if (count == 0)
-            tla_loader_find(r->loader, at, "%s: found none, expected %s", k->key, tla_value_expected(&k->form).text);
+            find_none(r, k, at);
         yaml_event_delete(&event);
         if (end || !go_on) return go_on;
     }
@@ -230,7 +248,7 @@ static bool walk_list(reader *r, size_t key, tla_place key_at, tla_place at) {
         } else if (!end) {
             go_on = refuse_value(r, k->key, &event, "one value");
         } else if (count == 0) {
-            tla_loader_find(r->loader, at, "%s: found none, expected %s", k->key, tla_value_expected(&k->form).text);
+            find_none(r, k, at);
         }
         yaml_event_delete(&event);
         if (end || !go_on) return go_on;
@@ -249,7 +267,7 @@ static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event
     tla_origin *o = &r->loader->origins[key];
     tla_place at = place_of(r, event->start_mark);
     if (is_null(r, event)) return true;
-    *o = (tla_origin){.at = at};
+    *o = (tla_origin){.at = at, .key = k->key};
     if (k->form.type == TLA_VALUE_PAIRS && event->type == YAML_MAPPING_START_EVENT) return walk_pairs(r, key);
     if (k->form.type == TLA_VALUE_ROWS && event->type == YAML_SEQUENCE_START_EVENT) return walk_rows(r, key, at);
     if (k->form.type == TLA_VALUE_LIST && event->type == YAML_SEQUENCE_START_EVENT)
@@ -264,7 +282,7 @@ static bool walk_value(reader *r, size_t key, tla_place key_at, const yaml_event
     if (any) {
         k->take(r->loader, key, &(tla_written){k->key, key_at}, &value);
     } else if (tla_schema_store(k, r->loader->config, value.text, &error) != TLA_OK) {
-        tla_loader_find(r->loader, at, "%s: %s", k->key, error.text);
+        find_of(r, k, at, error.text);
         o->bad = true;
     }
     return true;
@@ -289,7 +307,10 @@ static bool walk_pair(reader *r, const char *path, tla_place key_at) {
     }
     tla_place *first = key < schema->count ? &r->loader->origins[key].at : place_of_section(r, path, section);
     if (first->line) {
-        tla_loader_find(r->loader, key_at, "%s: found the key again, expected it once (line %zu)", path, first->line);
+        tla_origin again = {.at = key_at, .key = key < schema->count ? schema->keys[key].key : NULL};
+        tla_loader_find_at(
+            r->loader, &again,
+            tla_phrase_of("%s: found the key again, expected it once (line %zu)", path, first->line).text);
         return skip_next(r);
     }
     yaml_event_t event;

@@ -366,17 +366,11 @@ class reader {
     struct context {
         reader *self;
         const std::vector<setting> *settings;
-        const std::vector<std::string> *overrides;
     };
 
     static void report_platform(void *opaque, const tla_config_finding *finding) {
         const auto &c = *static_cast<context *>(opaque);
-        for (std::size_t i = 0; i < c.overrides->size(); i++) {
-            const std::string quoted = tla_quote((*c.overrides)[i].c_str()).text;
-            if (std::strcmp(finding->file, "--set") == 0 &&
-                std::strncmp(finding->text, quoted.c_str(), quoted.size()) == 0)
-                return c.self->find((*c.settings)[i].value.at, finding->text);
-        }
+        if (finding->override) return c.self->find((*c.settings)[finding->override - 1].value.at, finding->text);
         c.self->find({finding->file, finding->line, finding->column}, finding->text);
     }
 
@@ -410,7 +404,7 @@ class reader {
             texts.push_back(override.c_str());
         const std::string platform = beside(file_.texts[file_platform].value);
         if (!platform.empty()) output_protect(platform.c_str());
-        context c{this, &settings, &overrides};
+        context c{this, &settings};
         const tla_status status = tla_config_load(platform.empty() ? nullptr : platform.c_str(), texts.data(),
                                                   texts.size(), &config, report_platform, &c);
         if (status == TLA_NO_HOST_MEMORY) loader_->no_memory = true;

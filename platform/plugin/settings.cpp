@@ -2,10 +2,9 @@
 #include "plugin/settings.hpp"
 
 #include "base/phrase.h"
-#include "tlmalloc/config.h"
+#include "tlmalloc/config/keys.h"
 #include "tlmalloc/modules/npu.hpp"
 
-#include <cstring>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -22,7 +21,6 @@ std::string trimmed(const std::string &text) {
 struct setting {
     std::size_t line;
     std::string key, value;
-    std::string text() const { return key + "=" + value; }
 };
 
 std::string quoted(const std::string &text) {
@@ -65,24 +63,14 @@ class settings_text {
         return said ? "line " + std::to_string(said->line) + ": " : "";
     }
 
-    // The same of a finding in a configuration, which begins with the override that it is about.
-    std::string place_of(const tla_config_finding &finding) const {
-        if (std::strcmp(finding.file, "--set") != 0) return "";
-        for (std::size_t i = all_.size(); i > 0; i--)
-            if (std::string(finding.text).rfind(quoted(all_[i - 1].text()) + ": ", 0) == 0)
-                return "line " + std::to_string(all_[i - 1].line) + ": ";
-        return "";
-    }
-
   private:
     std::vector<setting> all_;
 };
 
-// The keys that configurations lack, or that have another form there, or that a missing TCM changes.
+// The keys that have another form in configurations.
 struct own_keys {
     std::optional<std::uint64_t> base[TLA_MEMORY_KIND_COUNT];
     std::string layout; // empty: follows from the bases
-    bool has_tcm = true;
 };
 
 // An address as hosts write it, or a size as configurations do.
@@ -112,35 +100,33 @@ bool read_own_key(const setting &said, own_keys &own, std::string &why) {
         why = read_address(said, own.base[TLA_TCM]);
     else if (key == "controller.addresses" && (value == "plain" || value == "kernbench"))
         own.layout = value;
-    else if (key != "tcm.present")
-        return false;
-    else if (value == "true" || value == "false")
-        own.has_tcm = value == "true";
     else
-        why = found(said.line, key + " = " + quoted(value), "true or false");
+        return false;
     return true;
 }
 
-std::string parse(const settings_text &text, const std::vector<std::string> &overrides, tla_config &config) {
+std::string parse(const std::vector<setting> &keys, tla_config &config) {
     struct told {
-        const settings_text &text;
+        const std::vector<setting> &keys;
         std::string all;
-    } why{text, ""};
-    std::vector<const char *> texts;
-    for (const std::string &one : overrides)
-        texts.push_back(one.c_str());
-    const tla_status status = tla_config_load(
-        nullptr, texts.data(), texts.size(), &config,
+    } why{keys, ""};
+    std::vector<tla_config_setting> settings;
+    for (const setting &said : keys)
+        settings.push_back({said.key.c_str(), said.value.c_str()});
+    const tla_status status = tla_config_load_settings(
+        TLA_KEYS_OF_MODULE, nullptr, settings.data(), settings.size(), &config,
         [](void *context, const tla_config_finding *finding) {
             auto &into = *static_cast<told *>(context);
-            into.all += (into.all.empty() ? "" : "; ") + into.text.place_of(*finding) + finding->text;
+            if (!into.all.empty()) into.all += "; ";
+            if (finding->override) into.all += "line " + std::to_string(into.keys[finding->override - 1].line) + ": ";
+            into.all += finding->text;
         },
         &why);
     return status && why.all.empty() ? tla_status_text(status) : why.all;
 }
 
 // Checks bases and the layout, as far as the keys determine them: the controller checks the rest.
-std::string check_bases(const settings_text &text, const own_keys &own) {
+std::string check_bases(const settings_text &text, const own_keys &own, bool has_tcm) {
     const bool hbm = own.base[TLA_HBM].has_value(), tcm = own.base[TLA_TCM].has_value();
     if (own.layout == "plain" && !hbm)
         return text.place_of("controller.addresses") + "controller.addresses = plain needs hbm.base";
@@ -150,7 +136,7 @@ std::string check_bases(const settings_text &text, const own_keys &own) {
                " with controller.addresses = kernbench, expected plain or no base";
     }
     if (tcm && !hbm) return text.place_of("tcm.base") + "found tcm.base without hbm.base, expected both or none";
-    if (hbm && own.has_tcm && !tcm)
+    if (hbm && has_tcm && !tcm)
         return text.place_of("hbm.base") + "found hbm.base without tcm.base, expected both, or tcm.present = false";
     return "";
 }
@@ -170,7 +156,7 @@ std::string check_memory(const settings_text &text, const tla_pe_memory_config &
 // A controller of a configuration's first PE.
 std::string assemble(const settings_text &text, const tla_config &config, const own_keys &own,
                      plugin_settings &settings) {
-    settings.has_tcm = own.has_tcm;
+    settings.has_tcm = config.tcm_present;
     const pe_location first{};
     settings.slice = slice_config(config, first);
     settings.local = tcm_config(config);
@@ -178,8 +164,7 @@ std::string assemble(const settings_text &text, const tla_config &config, const 
     settings.controller.maps_port = 0; // the host's MMU is there
     settings.controller.maps_target = TLA_TARGET_PE_MMU;
     tla_pe_memory_config &memory = settings.controller.memory;
-    if (!own.has_tcm) memory.of[TLA_TCM].bytes = memory.of[TLA_TCM].reserved = 0;
-    const std::string why = check_bases(text, own);
+    const std::string why = check_bases(text, own, config.tcm_present);
     if (!why.empty()) return why;
     if (own.base[TLA_HBM]) memory.layout = TLA_LAYOUT_PLAIN;
     for (const tla_memory_kind kind : {TLA_HBM, TLA_TCM})
@@ -192,14 +177,14 @@ std::string assemble(const settings_text &text, const tla_config &config, const 
 std::string read_settings(const std::string &text, plugin_settings &settings) {
     settings_text lines;
     std::string why = lines.read(text);
-    std::vector<std::string> overrides;
+    std::vector<setting> keys;
     own_keys own;
     for (const setting &said : lines.all()) {
         if (!why.empty()) return why;
-        if (!read_own_key(said, own, why)) overrides.push_back(said.text());
+        if (!read_own_key(said, own, why)) keys.push_back(said);
     }
     tla_config config{};
-    if (why.empty()) why = parse(lines, overrides, config);
+    if (why.empty()) why = parse(keys, config);
     return why.empty() ? assemble(lines, config, own, settings) : why;
 }
 

@@ -34,8 +34,9 @@ const std::vector<member> without_key{
     // the place in the topology, and what follows from it
     MEMBER_OF(hbm, capacity),
     MEMBER_OF(system, topology_path),
-    {offsetof(tla_config, topology), 4 * sizeof(std::uint32_t)},    // sips, cubes, PEs
-    {at_memory + offsetof(memory, sip), 3 * sizeof(std::uint32_t)}, // sip, die, pe
+    {offsetof(tla_config, tcm_present), sizeof(tla_config::tcm_present)}, // of a module that stands alone
+    {offsetof(tla_config, topology), 4 * sizeof(std::uint32_t)},          // sips, cubes, PEs
+    {at_memory + offsetof(memory, sip), 3 * sizeof(std::uint32_t)},       // sip, die, pe
     PART(TLA_HBM, bytes),
     PART(TLA_TCM, bytes),
     PART(TLA_SRAM, bytes),
@@ -126,7 +127,7 @@ bool clear_padding(tla_config &c) {
     const auto clear_gap = [&](std::size_t begin, std::size_t end) { // and between two parts
         std::memset(reinterpret_cast<char *>(&c) + begin, 0, end - begin);
     };
-    clear_gap(offsetof(tla_config, pages) + sizeof c.pages, offsetof(tla_config, va));
+    clear_gap(offsetof(tla_config, tcm_present) + sizeof c.tcm_present, offsetof(tla_config, va));
     clear_gap(offsetof(tla_config, hbm_timing) + sizeof c.hbm_timing, offsetof(tla_config, hbm_energy));
     clear_gap(offsetof(tla_config, hbm_energy) + sizeof c.hbm_energy, offsetof(tla_config, parts_energy));
     clear_gap(offsetof(tla_config, parts_energy) + sizeof c.parts_energy, offsetof(tla_config, tcm));
@@ -257,6 +258,7 @@ BOOST_AUTO_TEST_CASE(the_structs_of_modules_begin_as_an_empty_configuration_has_
     filled.links = empty.links;
     std::memcpy(filled.cost_profile, empty.cost_profile, sizeof empty.cost_profile);
     filled.pages = empty.pages;
+    filled.tcm_present = empty.tcm_present;
     filled.faults = empty.faults;
     filled.workload = empty.workload;
     tla_hbm_defaults(&filled.hbm);
