@@ -1,11 +1,7 @@
-# Our memory controller in a VCML system: platform/examples/vcml. VCML and MWR name the sources of VCML and of its
-# library; else they are those of ../shared/thirdparty. What the example prints is what its page shows.
+# Our memory controller in a system of an installed VCML: platform/examples/vcml. What the example prints is what its page
+# shows.
 . tests/integrations/common
-find_sources VCML vcml.tar.xz vcml
-vcml=$sources
-find_sources MWR mwr.tar.xz mwr
-install_tlmalloc
-build_example vcml -DVCML_SOURCE="$vcml" -DMWR_SOURCE="$sources"
+build_example vcml
 example=platform/examples/vcml
 SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$built/vcml_system" >"$work/vcml/out" 2>"$work/vcml/err" || {
     cat "$work/vcml/out" "$work/vcml/err"

@@ -253,7 +253,7 @@ int sc_main(int argc, char **argv) {
         std::cerr << "usage: controller_before_dramsys MEMORY.JSON\n";
         return 2;
     }
-    const auto config = DRAMSys::Config::from_path(argv[1], DRAMSYS_RESOURCE_DIR);
+    const auto config = DRAMSys::Config::from_path(argv[1]);
     const memory_kind of = kind_of(config);
     DRAMSys::DRAMSys dramsys("dramsys", config);
     tlmalloc::lt_at_bridge bridge("bridge", bridge_config(of));
