@@ -14,12 +14,15 @@ if(TARGET tlmalloc::systemc)
 endif()
 
 # tlmalloc_state_standard(LIBRARY): states the standard of the file LIBRARY on tlmalloc::systemc, or C++17 where it is
-# unknown (a library that is yet to be built); and in tlmalloc_SYSTEMC_CPLUSPLUS, for pkg-config.
+# unknown (a library that is yet to be built); and in tlmalloc_SYSTEMC_CPLUSPLUS, for pkg-config. tlmalloc_SYSTEMC_SYMBOL is
+# the symbol, or empty where it is unknown.
 function(tlmalloc_state_standard library)
   set(cplusplus 201703L)
+  set(symbol "")
   if(EXISTS "${library}")
     file(STRINGS "${library}" symbols REGEX "sc_api_version_[0-9_]+cxx[0-9]+L")
-    if(symbols MATCHES "_cxx([0-9]+L)")
+    if(symbols MATCHES "sc_api_version_[0-9_]+cxx([0-9]+L)")
+      set(symbol ${CMAKE_MATCH_0})
       set(cplusplus ${CMAKE_MATCH_1})
     endif()
   endif()
@@ -28,6 +31,7 @@ function(tlmalloc_state_standard library)
     INTERFACE_COMPILE_FEATURES cxx_std_${standard}
     INTERFACE_COMPILE_DEFINITIONS $<$<COMPILE_LANGUAGE:CXX>:SC_CPLUSPLUS=${cplusplus}>)
   set(tlmalloc_SYSTEMC_CPLUSPLUS ${cplusplus} CACHE INTERNAL "The C++ standard of libsystemc")
+  set(tlmalloc_SYSTEMC_SYMBOL "${symbol}" CACHE INTERNAL "The symbol of libsystemc with its version and standard")
 endfunction()
 
 if(NOT TARGET SystemC::systemc)

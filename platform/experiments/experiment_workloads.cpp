@@ -108,7 +108,8 @@ class visibility_run : public dma_run {
         explicit driver(sc_core::sc_module_name name) : sc_module(name) {}
         tlm_utils::simple_initiator_socket<driver> commands{"commands"}, memory{"memory"};
     };
-    enum : std::uint64_t { port = 5 * TLA_PORT_BYTES }; // of the VA manager: used by no other sender
+    static constexpr std::uint64_t port =
+        5 * std::uint64_t{TLA_PORT_BYTES}; // of the VA manager: used by no other sender
 
     tla_status remap(std::uint64_t va, tla_paddr pa, std::uint64_t nbytes) {
         tla_command command{};
