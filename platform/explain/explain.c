@@ -115,7 +115,8 @@ static tla_status check_kind(const char *path, tla_error *error) {
     if (strcmp(begin, "tlmalloc-arena ") == 0)
         return tla_error_set(error, TLA_INVALID_ARGUMENT, "%.200s: an arena of `tlmalloc age` needs --request SIZE",
                              path);
-    if (length && isgraph((unsigned char)begin[0]) && begin[0] != '{' && begin[0] != '[')
+    if (length && isgraph((unsigned char)begin[0]) && begin[0] != '{' && begin[0] != '[' &&
+        !trace_pickle_begins(begin, length))
         return tla_error_set(
             error, TLA_SYNTAX,
             "%.200s:1:1: found '%c', expected a report of `tlmalloc run --json`, an arena of `tlmalloc "

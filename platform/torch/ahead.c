@@ -43,20 +43,22 @@ static bool is_bare(const torch_replayer *r, const torch_entry *e) {
     return s.ranges == 0 && s.reserved == s.allocated + s.inactive_split && !torch_can_serve(r, r->cache, e);
 }
 
-/* The pool of a failed request is not recorded, and neither are captures of graphs, during which nothing is released
- * before. Selects the first combination that fails as it was recorded. */
+/* Captures of graphs, during which nothing is released before, are not recorded, and only newer versions record the
+ * pool of a failed request. Selects the first combination that fails as it was recorded. */
 tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured) {
+    const uint32_t first = e->has_pool ? e->pool : 0;
+    const size_t behind = e->has_pool ? first + 1 : r->snapshot->pool_count - 1; /* the last is of no known pool */
     *captured = false;
     if (torch_replayer_next(r) != e || is_bare(r, e)) return TLA_OK;
     for (int capture = 0; capture < 2; capture++)
-        for (e->pool = 0; e->pool + 1 < r->snapshot->pool_count; e->pool++) { /* the last is of none that is known */
+        for (e->pool = first; e->pool < behind; e->pool++) {
             bool agrees;
             tla_status status = torch_would_agree(r, e, capture, &agrees);
             if (status) return status;
             *captured = capture;
             if (agrees) return TLA_OK;
         }
-    e->pool = 0;
+    e->pool = first;
     *captured = false;
     return TLA_OK;
 }

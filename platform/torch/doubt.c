@@ -76,7 +76,7 @@ static bool is_involved(const torch_lot *lot, const torch_doubt *doubt) {
 
 torch_lot *torch_doubt_lot(const torch_start *start, const torch_doubt *doubt, const torch_lot *behind) {
     for (size_t i = behind ? (size_t)(behind - start->lots) + 1 : 0; i < start->lot_count; i++)
-        if (is_involved(&start->lots[i], doubt)) return &start->lots[i];
+        if (!start->lots[i].known && is_involved(&start->lots[i], doubt)) return &start->lots[i];
     return NULL;
 }
 
@@ -98,7 +98,7 @@ void torch_lot_assign(const torch_device *device, const torch_start *start, torc
     lot->pool = pool;
     for (size_t i = lot->from; i < lot->to; i++) {
         torch_entry *e = &device->entries[i];
-        if (e->action == TORCH_ALLOC && e->address - lot->address < lot->nbytes) e->pool = pool;
+        if (e->action == TORCH_ALLOC && !e->has_pool && e->address - lot->address < lot->nbytes) e->pool = pool;
     }
     for (size_t i = 0; i < start->segment_count && lot->older; i++)
         if (start->segments[i].address == lot->address) start->segments[i].pool = pool;

@@ -32,7 +32,7 @@ const char *torch_action_name(torch_action action) {
 
 static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     char number[24];
-    const char *found = data_kind_name(at->kind);
+    const char *found = data_value_name(at);
     if (at->kind == DATA_UNSIGNED || at->kind == DATA_NEGATIVE) {
         snprintf(number, sizeof number, at->kind == DATA_NEGATIVE ? "%" PRId64 : "%" PRIu64, at->integer);
         found = number;
@@ -43,7 +43,7 @@ static tla_status wrong(const torch_reader *r, const data_value *at, const char 
 
 static tla_status missing(const torch_reader *r, const data_value *dict, const char *key) {
     return tla_error_set(r->error, TLA_SYNTAX, "%s: found %s without '%s', expected a memory snapshot of PyTorch",
-                         torch_where_is(r->snapshot, dict->position).text, data_kind_name(dict->kind), key);
+                         torch_where_is(r->snapshot, dict->position).text, data_value_name(dict), key);
 }
 
 /* Values */
@@ -95,6 +95,57 @@ static tla_status check_size(const torch_reader *r, const data_value *dict, cons
     return wrong(r, data_get(dict, key), key, "1 .. 2^63 bytes");
 }
 
+/* Pools */
+
+/* Where the hash table has a pool, or would have it. */
+static uint32_t *pool_slot(const torch_reader *r, torch_pool pool) {
+    uint64_t hash = (pool.a * UINT64_C(0x9e3779b97f4a7c15) ^ pool.b) * UINT64_C(0xd6e8feb86659fd93);
+    for (size_t at = (size_t)(hash >> 32);; at++) {
+        uint32_t *slot = &r->slots[at % r->slot_count];
+        if (!*slot) return slot;
+        const torch_pool *there = &r->snapshot->pools[*slot - 1];
+        if (there->a == pool.a && there->b == pool.b) return slot;
+    }
+}
+
+/* Makes room for one more pool in the hash table of pools, which is half empty. */
+static bool grow_slots(torch_reader *r) {
+    const torch_snapshot *s = r->snapshot;
+    if (2 * (s->pool_count + 1) <= r->slot_count) return true;
+    const size_t count = r->slot_count ? 2 * r->slot_count : 64;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots) return false;
+    free(r->slots);
+    r->slots = slots;
+    r->slot_count = count;
+    for (size_t i = 0; i < s->pool_count; i++)
+        *pool_slot(r, s->pools[i]) = (uint32_t)i + 1;
+    return true;
+}
+
+/* Reads the number of a pool; *exists is whether the dictionary has it. */
+static tla_status find_pool(torch_reader *r, const data_value *dict, const char *key, uint32_t *index, bool *exists) {
+    torch_snapshot *s = r->snapshot;
+    const data_value *id = data_get(dict, key);
+    torch_pool pool = {0, 0};
+    *exists = id && id->kind != DATA_NONE;
+    *index = 0;
+    if (!*exists) return TLA_OK;
+    if (id->kind != DATA_LIST || id->count != 2 || id->items[0]->kind != DATA_UNSIGNED ||
+        id->items[1]->kind != DATA_UNSIGNED)
+        return wrong(r, id, key, "two numbers");
+    pool = (torch_pool){id->items[0]->integer, id->items[1]->integer};
+    if (!grow_slots(r)) return torch_no_memory(r);
+    uint32_t *slot = pool_slot(r, pool);
+    if (!*slot) {
+        if (!tla_grow_by_one(&s->pools, s->pool_count, sizeof *s->pools)) return torch_no_memory(r);
+        s->pools[s->pool_count++] = pool;
+        *slot = (uint32_t)s->pool_count;
+    }
+    *index = *slot - 1;
+    return TLA_OK;
+}
+
 /* Entries of a trace */
 
 static tla_status get_action(const torch_reader *r, const data_value *entry, const data_value **name,
@@ -144,6 +195,7 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const data_value *en
     if (!status) status = get_number(r, entry, "size", &e.nbytes);
     if (!status) status = get_optional(r, entry, "stream", &e.stream);
     if (!status) status = get_optional(r, entry, "time_us", &e.time_us);
+    if (!status) status = find_pool(r, entry, "pool_id", &e.pool, &e.has_pool);
     if (!status && action != TORCH_SNAPSHOT) status = check_size(r, entry, "size", e.nbytes);
     if (status) return status;
     if (!tla_grow(&device->entries, &device->entry_room, device->entry_count + 1, sizeof e)) return torch_no_memory(r);
@@ -153,23 +205,6 @@ tla_status torch_read_entry(torch_reader *r, size_t number, const data_value *en
 }
 
 /* Segments */
-
-static tla_status find_pool(const torch_reader *r, const data_value *segment, uint32_t *index) {
-    torch_snapshot *s = r->snapshot;
-    const data_value *id = data_get(segment, "segment_pool_id");
-    torch_pool pool = {0, 0};
-    if (id && id->kind != DATA_NONE) {
-        if (id->kind != DATA_LIST || id->count != 2 || id->items[0]->kind != DATA_UNSIGNED ||
-            id->items[1]->kind != DATA_UNSIGNED)
-            return wrong(r, id, "segment_pool_id", "two numbers");
-        pool = (torch_pool){id->items[0]->integer, id->items[1]->integer};
-    }
-    for (*index = 0; *index < s->pool_count; ++*index)
-        if (s->pools[*index].a == pool.a && s->pools[*index].b == pool.b) return TLA_OK;
-    if (!tla_grow_by_one(&s->pools, s->pool_count, sizeof *s->pools)) return torch_no_memory(r);
-    s->pools[s->pool_count++] = pool;
-    return TLA_OK;
-}
 
 static tla_status read_state(const torch_reader *r, const data_value *block, torch_state *state) {
     const data_value *value = data_get(block, "state");
@@ -203,10 +238,12 @@ static tla_status get_history(const torch_reader *r, const data_value *history, 
 }
 
 /* Records an impossible state that does not prevent further reading. */
-static void contradict(torch_device *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void contradict(torch_device *device, const data_value *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static void contradict(torch_device *device, const char *format, ...) {
+static void contradict(torch_device *device, const data_value *at, const char *format, ...) {
     if (device->contradictions++) return;
+    device->contradiction_at = at->position;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(device->contradiction, sizeof device->contradiction, format, arguments);
@@ -228,8 +265,9 @@ static tla_status read_block(torch_reader *r, torch_device *device, const data_v
     if (!status) status = get_optional(r, block, "requested_size", &b.requested);
     if (status) return status;
     if (b.address != *address)
-        contradict(device, "the block at 0x%" PRIx64 " does not start at the end of the previous block, 0x%" PRIx64,
-                   b.address, *address);
+        contradict(device, block,
+                   "the block at 0x%" PRIx64 " does not start at the end of the previous block, 0x%" PRIx64, b.address,
+                   *address);
     *address = b.address + b.nbytes;
     if (!tla_grow(&device->blocks, &device->block_room, device->block_count + 1, sizeof b)) return torch_no_memory(r);
     device->blocks[device->block_count++] = b;
@@ -241,9 +279,14 @@ static tla_status check_sum(const torch_reader *r, torch_device *device, const d
     uint64_t expected = found;
     tla_status status = get_optional(r, segment, key, &expected);
     if (!status && expected != found)
-        contradict(device, "the segment at 0x%" PRIx64 " has %s %" PRIu64 ", but its blocks have %" PRIu64 " bytes",
+        contradict(device, segment,
+                   "the segment at 0x%" PRIx64 " has %s %" PRIu64 ", but its blocks have %" PRIu64 " bytes",
                    device->segments[device->segment_count - 1].address, key, expected, found);
     return status;
+}
+
+static void add(uint64_t *sum, uint64_t nbytes) {
+    if (__builtin_add_overflow(*sum, nbytes, sum)) *sum = UINT64_MAX; /* contradicts what the segment says */
 }
 
 static tla_status check_sums(const torch_reader *r, torch_device *device, const data_value *segment) {
@@ -251,9 +294,9 @@ static tla_status check_sums(const torch_reader *r, torch_device *device, const 
     const torch_segment *s = &device->segments[device->segment_count - 1];
     for (size_t i = s->first_block; i < device->block_count; i++) {
         const torch_block *b = &device->blocks[i];
-        all += b->nbytes;
-        allocated += b->state == TORCH_ALLOCATED ? b->nbytes : 0;
-        active += b->state != TORCH_INACTIVE ? b->nbytes : 0;
+        add(&all, b->nbytes);
+        add(&allocated, b->state == TORCH_ALLOCATED ? b->nbytes : 0);
+        add(&active, b->state != TORCH_INACTIVE ? b->nbytes : 0);
     }
     tla_status status = check_sum(r, device, segment, "total_size", all);
     if (!status) status = check_sum(r, device, segment, "allocated_size", allocated);
@@ -262,15 +305,19 @@ static tla_status check_sums(const torch_reader *r, torch_device *device, const 
 
 tla_status torch_read_segment(torch_reader *r, const data_value *segment) {
     uint64_t number = 0;
+    bool has_pool;
     torch_segment s = {.source = source_of(r, segment)};
     tla_status status = torch_reader_count(r, segment, sizeof s);
     if (!status) status = get_optional(r, segment, "device", &number);
     if (!status) status = get_bits(r, segment, "address", &s.address);
     if (!status) status = get_number(r, segment, "total_size", &s.nbytes);
     if (!status) status = check_size(r, segment, "total_size", s.nbytes);
+    if (!status && s.nbytes > TRACE_MAX_BYTES - r->reserved)
+        return wrong(r, data_get(segment, "total_size"), "total_size", "at most 2^63 bytes in all segments");
+    r->reserved += s.nbytes;
     if (!status) status = get_optional(r, segment, "stream", &s.stream);
     if (!status) status = get_boolean(r, segment, "is_expandable", &s.expandable);
-    if (!status) status = find_pool(r, segment, &s.pool);
+    if (!status) status = find_pool(r, segment, "segment_pool_id", &s.pool, &has_pool);
     if (status) return status;
     const data_value *type = data_get(segment, "segment_type"), *blocks = data_get(segment, "blocks");
     if (type && !is_text(type, "small") && !is_text(type, "large"))

@@ -138,11 +138,29 @@ static tla_status read_member(walker *w) {
     return peek(w) == '"' ? read_value(w, visit_key) : expected(w, "a key");
 }
 
-/* The events of a profiler without anything around them. */
-static tla_status read_bare_events(walker *w) {
-    w->reader->snapshot->is_profile = true;
-    tla_status status = read_list(w, "'['", read_event);
-    return !status && peek(w) ? expected(w, "the end of the file") : status;
+/* Segments, or the events of a profiler, without anything around them: the first one decides. */
+static tla_status visit_bare(walker *w, const data_value *value) {
+    torch_snapshot *s = w->reader->snapshot;
+    if (!s->is_list && !s->is_profile) {
+        s->is_list = torch_is_segment(value);
+        s->is_profile = !s->is_list;
+    }
+    return s->is_list ? visit_segment(w, value) : visit_event(w, value);
+}
+
+static tla_status read_bare(walker *w, size_t index) {
+    (void)index;
+    return read_value(w, visit_bare);
+}
+
+/* PyTorch writes an empty list of segments when it has reserved nothing. */
+static tla_status read_bare_list(walker *w) {
+    torch_snapshot *s = w->reader->snapshot;
+    tla_status status = read_list(w, "'['", read_bare);
+    if (!status && peek(w)) return expected(w, "the end of the file");
+    s->is_list = !s->is_profile;
+    s->has_segments = s->is_list;
+    return status;
 }
 
 static tla_status read_snapshot(walker *w) {
@@ -155,15 +173,16 @@ static tla_status read_snapshot(walker *w) {
     if (!status) status = take(w, '}', "'}'");
     if (!status && peek(w)) return expected(w, "the end of the file");
     if (!status && !r->has_traces && !r->snapshot->has_segments && !r->snapshot->is_profile)
-        return tla_error_set(r->error, TLA_SYNTAX,
-                             "%s: found an object without 'device_traces', expected a memory snapshot of PyTorch",
-                             torch_where_is(r->snapshot, 0).text);
+        return tla_error_set(
+            r->error, TLA_SYNTAX,
+            "%s: found an object without 'device_traces' and 'segments', expected a memory snapshot of PyTorch",
+            torch_where_is(r->snapshot, 0).text);
     return status;
 }
 
 tla_status torch_read_json(torch_reader *r) {
     walker w = {.reader = r, .json = json_text_of(r->snapshot->text, r->snapshot->length, 0)};
-    tla_status status = peek(&w) == '[' ? read_bare_events(&w) : read_snapshot(&w);
+    tla_status status = peek(&w) == '[' ? read_bare_list(&w) : read_snapshot(&w);
     json_text_clear(&w.json);
     return status;
 }

@@ -10,7 +10,10 @@
 typedef struct torch_reader {
     torch_snapshot *snapshot;
     bool has_traces;
-    uint64_t read; /* bytes of memory for the results so far */
+    uint64_t read;     /* bytes of memory for the results so far */
+    uint64_t reserved; /* bytes of the segments so far */
+    uint32_t *slots;   /* hash table of the pools: their indices plus 1; 0: empty */
+    size_t slot_count; /* a power of two */
     tla_error *error;
 } torch_reader;
 
@@ -27,6 +30,9 @@ tla_status torch_reader_count(torch_reader *reader, const data_value *dict, size
 tla_status torch_read_entry(torch_reader *reader, size_t device, const data_value *entry);
 tla_status torch_read_segment(torch_reader *reader, const data_value *segment);
 tla_status torch_read_settings(torch_reader *reader, const data_value *settings);
+
+/* Whether an element of a bare list is a segment, as opposed to an event of a profiler. */
+bool torch_is_segment(const data_value *element);
 
 /* Reads an event of a profiler trace; events other than "[memory]" are skipped. */
 tla_status torch_read_profile_event(torch_reader *reader, const data_value *event);

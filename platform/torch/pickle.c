@@ -2,6 +2,7 @@
 #include "torch/pickle.h"
 #include "model/base/grow.h"
 #include "torch/pickle_opcodes.h"
+#include "torch/pickle_text.h"
 #include "trace/table.h"
 #include "trace/value_store.h"
 
@@ -142,6 +143,43 @@ static bool little_endian(machine *m, size_t nbytes, uint64_t *number) {
     return true;
 }
 
+/* An argument of protocol 0, which ends with a newline. */
+static bool take_line(machine *m, pickle_line *line) {
+    const unsigned char *begin = m->bytes + m->at;
+    const unsigned char *end = m->at < m->length ? memchr(begin, '\n', m->length - m->at) : NULL;
+    if (!end) {
+        wrong(m, "found the end of the file, expected the rest of a line: truncated");
+        return false;
+    }
+    *line = (pickle_line){(const char *)begin, (size_t)(end - begin)};
+    m->at += line->length + 1;
+    return true;
+}
+
+static tla_status wrong_line(machine *m, pickle_line line, const char *expected) {
+    const size_t shown = line.length < 40 ? line.length : 40;
+    return tla_error_set(m->error, TLA_SYNTAX, "%s: byte %zu of the pickle: found '%s', expected %s", m->name,
+                         m->opcode_at, table_show(line.text, line.text + shown).text, expected);
+}
+
+static tla_status push_line(machine *m, pickle_line_reader *read) {
+    pickle_line line;
+    data_value value = {.kind = DATA_NONE};
+    const char *expected;
+    if (!take_line(m, &line)) return TLA_SYNTAX;
+    tla_status status = read(line, &m->pickle->store, &value, &expected);
+    if (status == TLA_SYNTAX) return wrong_line(m, line, expected);
+    return status ? no_memory(m) : push_new(m, value);
+}
+
+static bool take_index(machine *m, uint64_t *index) {
+    pickle_line line;
+    if (!take_line(m, &line)) return false;
+    if (pickle_line_index(line, index)) return true;
+    wrong_line(m, line, "a memo number");
+    return false;
+}
+
 static tla_status push_text(machine *m, size_t length_bytes) {
     uint64_t length;
     if (!little_endian(m, length_bytes, &length)) return TLA_SYNTAX;
@@ -229,17 +267,30 @@ static tla_status add_items(machine *m, size_t begin, data_kind kind) {
     return extend(m, m->stack[begin - 1], m->stack + begin, count);
 }
 
-static tla_status push_tuple(machine *m, size_t begin) {
-    data_value tuple = {.kind = DATA_LIST};
+/* Takes the items from `begin` off the stack, and pushes a container of them. */
+static tla_status push_container(machine *m, size_t begin, data_kind kind) {
+    data_value container = {.kind = kind};
     size_t count = m->depth - begin;
-    tla_status status = count ? extend(m, &tuple, m->stack + begin, count) : TLA_OK; /* no stack yet: no address */
+    if (kind == DATA_DICT && count % 2) return wrong(m, "found a key without a value");
+    tla_status status = count ? extend(m, &container, m->stack + begin, count) : TLA_OK; /* no stack yet: no address */
     m->depth = begin;
-    return status ? status : push_new(m, tuple);
+    return status ? status : push_new(m, container);
 }
 
 static tla_status push_mark(machine *m) {
     if (!tla_grow(&m->marks, &m->mark_room, m->mark_count + 1, sizeof *m->marks)) return no_memory(m);
     m->marks[m->mark_count++] = m->depth;
+    return TLA_OK;
+}
+
+/* Drops the last value, or the mark behind all values. */
+static tla_status pop(machine *m) {
+    if (m->mark_count && m->marks[m->mark_count - 1] == m->depth) {
+        m->mark_count--;
+        return TLA_OK;
+    }
+    if (!has_items(m, 1)) return TLA_SYNTAX;
+    m->depth--;
     return TLA_OK;
 }
 
@@ -276,6 +327,16 @@ static tla_status step(machine *m, unsigned char opcode) {
         return push_new(m, (data_value){.kind = DATA_BOOLEAN, .integer = 1});
     case NEWFALSE:
         return push_new(m, (data_value){.kind = DATA_BOOLEAN});
+    case INT:
+        return push_line(m, pickle_line_int);
+    case LONG:
+        return push_line(m, pickle_line_long);
+    case FLOAT:
+        return push_line(m, pickle_line_float);
+    case STRING:
+        return push_line(m, pickle_line_string);
+    case UNICODE:
+        return push_line(m, pickle_line_unicode);
     case BININT1:
         return push_unsigned(m, 1);
     case BININT2:
@@ -284,13 +345,16 @@ static tla_status step(machine *m, unsigned char opcode) {
         bytes = argument(m, 4);
         return bytes ? push_signed(m, bytes, 4) : TLA_SYNTAX;
     case LONG1:
-        if (!little_endian(m, 1, &number)) return TLA_SYNTAX;
+    case LONG4:
+        if (!little_endian(m, opcode == LONG1 ? 1 : 4, &number)) return TLA_SYNTAX;
         bytes = argument(m, (size_t)number);
         return bytes ? push_signed(m, bytes, (size_t)number) : TLA_SYNTAX;
     case BINFLOAT:
         return push_real(m);
+    case SHORT_BINSTRING:
     case SHORT_BINUNICODE:
         return push_text(m, 1);
+    case BINSTRING:
     case BINUNICODE:
         return push_text(m, 4);
     case BINUNICODE8:
@@ -311,18 +375,33 @@ static tla_status step(machine *m, unsigned char opcode) {
     case SETITEMS:
         return pop_to_mark(m, &begin) ? add_items(m, begin, DATA_DICT) : TLA_SYNTAX;
     case TUPLE:
-        return pop_to_mark(m, &begin) ? push_tuple(m, begin) : TLA_SYNTAX;
+    case LIST:
+        return pop_to_mark(m, &begin) ? push_container(m, begin, DATA_LIST) : TLA_SYNTAX;
+    case DICT:
+        return pop_to_mark(m, &begin) ? push_container(m, begin, DATA_DICT) : TLA_SYNTAX;
     case TUPLE1:
     case TUPLE2:
     case TUPLE3:
         number = (uint64_t)(opcode - TUPLE1 + 1);
-        return has_items(m, (size_t)number) ? push_tuple(m, m->depth - (size_t)number) : TLA_SYNTAX;
+        return has_items(m, (size_t)number) ? push_container(m, m->depth - (size_t)number, DATA_LIST) : TLA_SYNTAX;
+    case POP:
+        return pop(m);
+    case POP_MARK:
+        if (!pop_to_mark(m, &begin)) return TLA_SYNTAX;
+        m->depth = begin;
+        return TLA_OK;
+    case DUP:
+        return has_items(m, 1) ? push(m, m->stack[m->depth - 1]) : TLA_SYNTAX;
     case MEMOIZE:
         return memo_put(m, m->memo_count);
+    case PUT:
+        return take_index(m, &number) ? memo_put(m, number) : TLA_SYNTAX;
     case BINPUT:
         return little_endian(m, 1, &number) ? memo_put(m, number) : TLA_SYNTAX;
     case LONG_BINPUT:
         return little_endian(m, 4, &number) ? memo_put(m, number) : TLA_SYNTAX;
+    case GET:
+        return take_index(m, &number) ? memo_get(m, number) : TLA_SYNTAX;
     case BINGET:
         return little_endian(m, 1, &number) ? memo_get(m, number) : TLA_SYNTAX;
     case LONG_BINGET:
@@ -332,11 +411,12 @@ static tla_status step(machine *m, unsigned char opcode) {
     }
 }
 
+/* Pickles of protocols 0 and 1 do not name their protocol. */
 static tla_status read_protocol(machine *m) {
+    if (m->length && m->bytes[0] != PROTO) return TLA_OK;
     const unsigned char *bytes = argument(m, 2);
     if (!bytes) return TLA_SYNTAX;
-    if (bytes[0] == PROTO && bytes[1] >= 2 && bytes[1] <= 5) return TLA_OK;
-    return wrong(m, "found an unknown start, expected a pickle of protocol 2 to 5");
+    return bytes[1] <= 5 ? TLA_OK : wrong(m, "found an unknown protocol, expected a pickle of protocol 0 to 5");
 }
 
 static tla_status run(machine *m) {

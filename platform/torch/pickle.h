@@ -1,10 +1,14 @@
-/* A pickle read as data, protocols 2 to 5. A pickle is a program for a stack machine, and some of its instructions
+/* A pickle read as data, protocols 0 to 5. A pickle is a program for a stack machine, and some of its instructions
  * import and call code; the reader rejects these by name. */
 #ifndef TLMALLOC_PLATFORM_TORCH_PICKLE_H
 #define TLMALLOC_PLATFORM_TORCH_PICKLE_H
 
 #include "tlmalloc/base/status.h"
 #include "trace/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct pickle_data pickle_data;
 
@@ -15,5 +19,9 @@ tla_status pickle_read(const char *bytes, size_t length, const char *name, pickl
 void pickle_destroy(pickle_data *pickle);
 
 const data_value *pickle_root(const pickle_data *pickle);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,52 +5,24 @@
 
 const char *pickle_refused_name(unsigned char opcode) {
     switch (opcode) {
-    case '0':
-        return "POP";
-    case '1':
-        return "POP_MARK";
-    case '2':
-        return "DUP";
     case 'B':
         return "BINBYTES";
     case 'C':
         return "SHORT_BINBYTES";
-    case 'F':
-        return "FLOAT";
-    case 'I':
-        return "INT";
-    case 'L':
-        return "LONG";
     case 'P':
         return "PERSID";
     case 'Q':
         return "BINPERSID";
     case 'R':
         return "REDUCE";
-    case 'S':
-        return "STRING";
-    case 'T':
-        return "BINSTRING";
-    case 'U':
-        return "SHORT_BINSTRING";
-    case 'V':
-        return "UNICODE";
     case 'b':
         return "BUILD";
     case 'c':
         return "GLOBAL";
-    case 'd':
-        return "DICT";
-    case 'g':
-        return "GET";
     case 'i':
         return "INST";
-    case 'l':
-        return "LIST";
     case 'o':
         return "OBJ";
-    case 'p':
-        return "PUT";
     case 0x81:
         return "NEWOBJ";
     case 0x82:
@@ -59,8 +31,6 @@ const char *pickle_refused_name(unsigned char opcode) {
         return "EXT2";
     case 0x84:
         return "EXT4";
-    case 0x8b:
-        return "LONG4";
     case 0x8e:
         return "BINBYTES8";
     case 0x8f:

@@ -19,7 +19,7 @@ static bool is_text(const data_value *value, const char *text) {
 static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     return tla_error_set(r->error, TLA_SYNTAX, "%s: \"[memory]\" event: %s: found %s, expected %s",
                          torch_where_is(r->snapshot, at->position).text, what,
-                         at->kind == DATA_DICT ? "none" : data_kind_name(at->kind), expected);
+                         at->kind == DATA_DICT ? "none" : data_value_name(at), expected);
 }
 
 static tla_status get_number(const torch_reader *r, const data_value *args, const char *key, bool needed,
@@ -34,19 +34,21 @@ static tla_status get_number(const torch_reader *r, const data_value *args, cons
 
 tla_status torch_read_profile_event(torch_reader *r, const data_value *event) {
     torch_snapshot *s = r->snapshot;
-    if (data_get(event, "blocks") && data_get(event, "total_size"))
-        return tla_error_set(r->error, TLA_SYNTAX,
-                             "%s: found a list of segments (torch.cuda.memory_snapshot()), which has no history, "
-                             "expected a memory snapshot with history (torch.cuda.memory._record_memory_history(), "
-                             "then _dump_snapshot()), or a profile with profile_memory=True",
-                             torch_where_is(s, event->position).text);
+    if (torch_is_segment(event))
+        return tla_error_set(
+            r->error, TLA_SYNTAX,
+            "%s: found a segment (torch.cuda.memory_snapshot()), expected an event of the profiler, as "
+            "before",
+            torch_where_is(s, event->position).text);
     if (!is_text(data_get(event, "name"), "[memory]")) return TLA_OK;
     const data_value *args = data_get(event, "args"), *time = data_get(event, "ts");
     torch_profile_event e = {0};
     uint64_t device = 0, type = 0, bytes = 0;
     bool ignored = false, negative = false;
     if (!args || args->kind != DATA_DICT) return wrong(r, event, "args", "an object");
-    if (!time || (time->kind != DATA_REAL && time->kind != DATA_UNSIGNED)) return wrong(r, event, "ts", "a number");
+    if (!time) return wrong(r, event, "ts", "a number");
+    if (time->kind != DATA_UNSIGNED && (time->kind != DATA_REAL || !isfinite(time->real)))
+        return wrong(r, time, "ts", "a number");
     e.time_us = time->kind == DATA_REAL ? time->real : (double)time->integer;
     tla_status status = get_number(r, args, "Bytes", true, &bytes, &negative);
     if (!status) status = get_number(r, args, "Addr", true, &e.address, &ignored);

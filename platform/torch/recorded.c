@@ -45,8 +45,10 @@ static void retire_pools(torch_replayer *r) {
     for (size_t i = r->at; i < r->device->entry_count && !r->config.max_split_size; i++) {
         const uint8_t action = r->device->entries[i].action;
         if (action != TORCH_SEGMENT_FREE && action != TORCH_SEGMENT_UNMAP && action != TORCH_SNAPSHOT) break;
+        const torch_entry *e = &r->device->entries[i];
         const torch_lot *lot = action == TORCH_SEGMENT_FREE ? torch_lot_at(r->start, r->device, i) : NULL;
-        if (lot && lot->pool) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[lot->pool]);
+        const uint32_t pool = e->has_pool && action != TORCH_SNAPSHOT ? e->pool : lot ? lot->pool : 0;
+        if (pool) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[pool]);
     }
 }
 

@@ -113,10 +113,10 @@ static bool overlaps(const torch_runs *r, const torch_entry *e) {
     return below < r->count && r->runs[below].address - e->address < e->nbytes;
 }
 
-/* Its pool is not recorded: the common pools. */
+/* Of the common pools, if its pool is not recorded. */
 static const char *undo_segment_free(torch_runs *r, const torch_entry *e, bool *good) {
     if (overlaps(r, e)) return "it releases memory that exists afterwards";
-    *good = insert(r, (torch_run){e->address, e->nbytes, e->stream, 0, e->nbytes == SMALL_SEGMENT, false, 0});
+    *good = insert(r, (torch_run){e->address, e->nbytes, e->stream, e->pool, e->nbytes == SMALL_SEGMENT, false, 0});
     return NULL;
 }
 
@@ -147,6 +147,7 @@ static const torch_run *neighbour(const torch_runs *r, const torch_entry *e, int
             bool touches = i == 0 ? run->address + run->nbytes == e->address : e->address + e->nbytes == run->address;
             if (!run->expandable || run->stream != e->stream || (touching && !touches)) continue;
             if (is_small >= 0 && run->small != (bool)is_small) continue;
+            if (e->has_pool && run->pool != e->pool) continue;
             if (e->nbytes % r->ranges[run->range].granule || !may_belong(r, run, e->address)) continue;
             found = run;
         }
@@ -167,7 +168,7 @@ static void join_neighbours(torch_runs *r, uint64_t address) {
 static const char *undo_segment_unmap(torch_runs *r, const torch_entry *e, int is_small, bool *good) {
     if (overlaps(r, e)) return "it unmaps memory that exists afterwards";
     const torch_run *near = neighbour(r, e, is_small);
-    torch_run run = {e->address, e->nbytes, e->stream, 0, false, true, 0};
+    torch_run run = {e->address, e->nbytes, e->stream, e->pool, false, true, 0};
     if (near) {
         run.pool = near->pool;
         run.small = near->small;

@@ -3,6 +3,7 @@
 #include "torch/parts.h"
 #include "torch/pickle.h"
 #include "trace/file.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     return tla_error_set(r->error, TLA_SYNTAX, "%s: %s: found %s, expected %s",
-                         torch_where_is(r->snapshot, at->position).text, what, data_kind_name(at->kind), expected);
+                         torch_where_is(r->snapshot, at->position).text, what, data_value_name(at), expected);
 }
 
 static tla_status read_traces(torch_reader *r, const data_value *traces) {
@@ -44,12 +45,17 @@ static tla_status read_pickle(torch_reader *r) {
     tla_status status = pickle_read(s->text, s->length, s->name, &pickle, r->error);
     if (status) return status;
     s->pickle = pickle;
-    const data_value *root = pickle_root(pickle), *traces = data_get(root, "device_traces"),
-                     *segments = data_get(root, "segments"), *settings = data_get(root, "allocator_settings");
+    const data_value *root = pickle_root(pickle);
+    s->is_list = root->kind == DATA_LIST;
+    s->has_segments = s->is_list;
+    if (s->is_list) return read_segments(r, root);
+    const data_value *traces = data_get(root, "device_traces"), *segments = data_get(root, "segments"),
+                     *settings = data_get(root, "allocator_settings");
     if (!traces && !segments)
-        return tla_error_set(r->error, TLA_SYNTAX,
-                             "%s: found %s without 'device_traces', expected a memory snapshot of PyTorch",
-                             torch_where_is(s, root->position).text, data_kind_name(root->kind));
+        return tla_error_set(
+            r->error, TLA_SYNTAX,
+            "%s: found %s without 'device_traces' and 'segments', expected a memory snapshot of PyTorch",
+            torch_where_is(s, root->position).text, data_value_name(root));
     s->has_segments = segments != NULL;
     if (settings) status = torch_read_settings(r, settings);
     if (!status && segments) status = read_segments(r, segments);
@@ -81,11 +87,11 @@ tla_status torch_snapshot_read(const char *text, size_t length, const char *name
     torch_reader r = {.snapshot = s, .error = error};
     s->pools = calloc(1, sizeof *s->pools); /* (0, 0) first */
     s->pool_count = 1;
-    bool is_pickle = length > 0 && (unsigned char)text[0] == 0x80; /* the PROTO opcode */
     tla_status status = s->pools ? TLA_OK : torch_no_memory(&r);
-    if (!status) status = is_pickle ? read_pickle(&r) : torch_read_json(&r);
+    if (!status) status = trace_pickle_begins(text, length) ? read_pickle(&r) : torch_read_json(&r);
     if (!status) status = add_gone_pool(&r);
     if (!status && !s->has_settings) guess_settings(s);
+    free(r.slots);
     if (status) torch_snapshot_clear(s);
     return status;
 }
@@ -123,6 +129,23 @@ void torch_snapshot_clear(torch_snapshot *s) {
     *s = (torch_snapshot){0};
 }
 
+/* What a snapshot without history is good for. */
+static tla_status no_history(const torch_snapshot *s, bool one, tla_error *error) {
+    return tla_error_set(error, TLA_SYNTAX,
+                         "%.150s: found %s, but no events, because the history was not recorded: use `tlmalloc "
+                         "explain', which reports the memory of the segments; for events call "
+                         "torch.cuda.memory._record_memory_history() before the program allocates, and then "
+                         "_dump_snapshot()",
+                         s->name,
+                         s->is_list ? "a list of segments (torch.cuda.memory_snapshot())"
+                         : one      ? "segments and one entry"
+                                    : "segments");
+}
+
+tla_status torch_check_history(const torch_snapshot *s, size_t device, tla_error *error) {
+    return s->has_segments && s->devices[device].comparable < 2 ? no_history(s, true, error) : TLA_OK;
+}
+
 /* "0, 2": the devices with a trace. */
 static void list_devices(const torch_snapshot *s, char *text, size_t room) {
     size_t used = 0;
@@ -138,6 +161,7 @@ tla_status torch_choose_device(const torch_snapshot *s, int device, size_t *chos
                              "two steps, expected a memory snapshot of PyTorch",
                              s->name);
     list_devices(s, devices, sizeof devices);
+    if (!devices[0] && s->has_segments) return no_history(s, false, error);
     if (!devices[0])
         return tla_error_set(error, TLA_SYNTAX,
                              "%s: no device has a trace with an allocation or a free: call "

@@ -186,7 +186,7 @@ static bool undo_segments(finder *f) {
     check_apart(f);
     for (size_t i = f->device->entry_count; i > 0 && good; i--) {
         torch_entry *e = &f->device->entries[i - 1];
-        if (e->action == TORCH_ALLOC && pools) {
+        if (e->action == TORCH_ALLOC && pools && !e->has_pool) {
             const torch_run *run = torch_runs_find(&f->runs, e->address);
             e->pool = run ? run->pool : 0;
         }
@@ -290,7 +290,7 @@ static bool keep_segments(finder *f) {
     return true;
 }
 
-/* Finds released segments: in the common pools, until a replay shows another pool. */
+/* Finds released segments: of the recorded pools, or in the common pools, until a replay shows another pool. */
 static bool find_lots(finder *f) {
     const torch_device *d = f->device;
     size_t count = 0, room = 0;
@@ -306,6 +306,8 @@ static bool find_lots(finder *f) {
         if (e->action != TORCH_SEGMENT_FREE) continue;
         torch_lot lot = {.address = e->address, .nbytes = e->nbytes, .to = events[i].entry, .older = !before};
         if (before) lot.from = before->entry;
+        lot.known = e->has_pool;
+        lot.pool = e->pool;
         good = tla_grow(&f->start->lots, &room, f->start->lot_count + 1, sizeof lot);
         if (good) f->start->lots[f->start->lot_count++] = lot;
     }

@@ -157,6 +157,7 @@ tla_status torch_read_trace(const char *text, size_t length, const char *name, i
         return status;
     }
     status = torch_choose_device(&s, device, &number, error);
+    if (!status) status = torch_check_history(&s, number, error);
     if (!status) status = convert(&s, number, builder, error);
     torch_snapshot_clear(&s);
     return status;

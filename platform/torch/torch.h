@@ -1,6 +1,6 @@
 /* A memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): the allocator's state when it was written, and a
- * ring of earlier events, device by device. Pickle or JSON; names of keys and actions as in
- * torch/csrc/cuda/memory_snapshot.cpp. */
+ * ring of earlier events, device by device; or the state alone (torch.cuda.memory_snapshot). Pickle or JSON; names of
+ * keys and actions as in torch/csrc/cuda/memory_snapshot.cpp. */
 #ifndef TLMALLOC_PLATFORM_TORCH_H
 #define TLMALLOC_PLATFORM_TORCH_H
 
@@ -39,6 +39,7 @@ typedef struct torch_entry {
     const void *source; /* for torch_frames and torch_place */
     uint32_t pool;      /* of an alloc, or of an oom if its replay finds it: index into the pools of the snapshot */
     uint8_t action;
+    bool has_pool; /* the file has the pool (pool_id, newer PyTorch) */
 } torch_entry;
 
 typedef enum torch_state { TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_PENDING } torch_state;
@@ -70,6 +71,7 @@ typedef struct torch_device {
     size_t block_count, block_room;
     uint64_t contradictions; /* of segments with themselves: blocks that do not fill them, wrong sums */
     char contradiction[300]; /* the first of them */
+    size_t contradiction_at; /* the byte of the file */
     uint64_t unknown;        /* entries whose action this program does not know */
     char unknown_name[32];
 } torch_device;
@@ -96,6 +98,7 @@ typedef struct torch_snapshot {
     torch_profile_event *profile; /* in the order of the file */
     size_t profile_count, profile_room;
     bool has_segments;                 /* otherwise the file has only traces */
+    bool is_list;                      /* segments without anything around them: torch.cuda.memory_snapshot() */
     bool has_settings;                 /* allocator_settings exists; otherwise the settings follow from the segments */
     tla_segment_cache_config settings; /* those of the dump */
     char conf[400];                    /* PYTORCH_CUDA_ALLOC_CONF as written, cut; may be empty */
@@ -127,6 +130,10 @@ tla_status torch_snapshot_load(const char *path, torch_snapshot *snapshot, tla_e
  * text. */
 tla_status torch_choose_device(const torch_snapshot *snapshot, int device, size_t *chosen, tla_error *error);
 
+/* Whether the trace of a device has events to replay: not when it has one entry, which PyTorch keeps without history,
+ * and segments. TLA_SYNTAX otherwise, with what to do instead. */
+tla_status torch_check_history(const torch_snapshot *snapshot, size_t device, tla_error *error);
+
 /* Where an entry, a segment or a block stands: the byte of the file. */
 size_t torch_place(const torch_snapshot *snapshot, const void *source);
 
@@ -154,12 +161,13 @@ typedef struct torch_start_segment {
     size_t first_block, block_count;
 } torch_start_segment;
 
-/* A plain segment that went back in the trace: of which pool it was is not recorded. */
+/* A plain segment that went back in the trace: of which pool it was is recorded by newer versions only. */
 typedef struct torch_lot {
     uint64_t address, nbytes;
     size_t from, to; /* entries: from its segment_alloc, or 0, to its segment_free */
     bool older;      /* it was there before the trace */
     bool moved;      /* it was taken for another pool's though that alone did not bring the difference further */
+    bool known;      /* its pool is recorded */
     uint32_t pool;   /* as it is taken for: index into the pools of the snapshot */
 } torch_lot;
 
@@ -181,9 +189,9 @@ typedef struct torch_start {
     char contradiction[300]; /* the first of them */
 } torch_start;
 
-/* Finds the state before the first entry of a device, and the pool of every alloc. The settings determine how sizes
- * round. Entries that contradict each other or the segments are counted, and the first is reported. TLA_NO_HOST_MEMORY;
- * *start is empty then. */
+/* Finds the state before the first entry of a device, and the pool of every alloc without one. The settings determine
+ * how sizes round. Entries that contradict each other or the segments are counted, and the first is reported.
+ * TLA_NO_HOST_MEMORY; *start is empty then. */
 tla_status torch_start_find(torch_snapshot *snapshot, size_t device, torch_start *start, tla_error *error);
 void torch_start_clear(torch_start *start);
 

@@ -330,6 +330,17 @@ static bool is_word(json_text *j, const char *word) {
     return true;
 }
 
+/* What Python writes for a real number that is not finite. */
+static bool is_not_finite(json_text *j, data_value *number) {
+    number->real = is_word(j, "NaN")         ? (double)NAN
+                   : is_word(j, "Infinity")  ? (double)INFINITY
+                   : is_word(j, "-Infinity") ? -(double)INFINITY
+                                             : 0;
+    if (number->real == 0) return false;
+    number->kind = DATA_REAL;
+    return true;
+}
+
 static tla_status read_value(json_text *j, data_value **value) {
     const char c = json_peek(j);
     data_value found = {.kind = DATA_NONE, .position = j->at};
@@ -338,6 +349,8 @@ static tla_status read_value(json_text *j, data_value **value) {
         status = read_items(j, c == '{', &found);
     else if (c == '"')
         status = read_text(j, &found);
+    else if (is_not_finite(j, &found))
+        status = TLA_OK;
     else if (c == '-' || (c >= '0' && c <= '9'))
         status = read_number(j, &found);
     else if (is_word(j, "true") || is_word(j, "false"))

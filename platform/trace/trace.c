@@ -14,12 +14,16 @@ void trace_read_recordings_by(trace_recording_reader *reader) {
     read_recording = reader;
 }
 
-/* The PROTO opcode of a pickle, or the beginning of JSON. */
+bool trace_pickle_begins(const char *text, size_t length) {
+    return length > 0 && ((unsigned char)text[0] == 0x80 || (text[0] && strchr("(]})", text[0])));
+}
+
+/* A pickle or JSON. */
 static bool is_recording(const char *text, size_t length) {
     size_t i = 0;
     while (i < length && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t'))
         i++;
-    return length > 0 && ((unsigned char)text[0] == 0x80 || (i < length && (text[i] == '{' || text[i] == '[')));
+    return trace_pickle_begins(text, length) || (i < length && (text[i] == '{' || text[i] == '['));
 }
 
 /* A file that is read whole: its reader goes back and forth in it. */

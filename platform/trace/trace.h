@@ -67,6 +67,10 @@ typedef tla_status trace_recording_reader(const char *text, size_t length, const
 void trace_read_recordings_by(trace_recording_reader *reader);
 #define TRACE_NO_TORCH "this build has no PyTorch reader; configure with -DTLMALLOC_TORCH=ON"
 
+/* Whether a file that begins so is a pickle: the opcode PROTO, or what protocols 0 and 1 write for a list, a dictionary
+ * or a tuple. No other format begins so. */
+bool trace_pickle_begins(const char *text, size_t length);
+
 /* As trace_load from memory, already decompressed; `name` stands for the file in messages. */
 tla_status trace_parse(const char *text, size_t length, const char *name, alloc_trace *trace, tla_error *error);
 

@@ -1,6 +1,7 @@
 /* Values of a file that is read as data. */
 #include "trace/value.h"
 
+#include <math.h>
 #include <string.h>
 
 const data_value *data_get(const data_value *dict, const char *key) {
@@ -13,12 +14,14 @@ const data_value *data_get(const data_value *dict, const char *key) {
     return NULL;
 }
 
-const char *data_kind_name(data_kind kind) {
+const char *data_value_name(const data_value *value) {
     static const char *const names[] = {[DATA_NONE] = "None",          [DATA_BOOLEAN] = "a boolean",
                                         [DATA_UNSIGNED] = "a number",  [DATA_NEGATIVE] = "a negative number",
                                         [DATA_REAL] = "a real number", [DATA_TEXT] = "a text",
                                         [DATA_LIST] = "a list",        [DATA_DICT] = "a dictionary"};
-    return names[kind];
+    if (value->kind == DATA_REAL && isnan(value->real)) return "NaN";
+    if (value->kind == DATA_REAL && isinf(value->real)) return value->real < 0 ? "-Infinity" : "Infinity";
+    return names[value->kind];
 }
 
 uint64_t data_memory_max(size_t length) {

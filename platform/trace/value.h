@@ -42,8 +42,10 @@ uint64_t data_memory_max(size_t length);
 /* The value of a text key; NULL when `dict` is no dictionary or has no such key. */
 const data_value *data_get(const data_value *dict, const char *key);
 
-/* Returns the kind of a value, for messages: "a list". */
-const char *data_kind_name(data_kind kind);
+/* Returns what a value is, for messages: "a list"; of a real number that is not finite "NaN", "Infinity" or
+ * "-Infinity".
+ */
+const char *data_value_name(const data_value *value);
 
 #ifdef __cplusplus
 }

@@ -219,6 +219,23 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_beyond_janssons_are_read) {
     BOOST_CHECK_EQUAL(read("\"\\u0000\"").value, "'" + std::string(1, '\0') + "'");
 }
 
+// Python's json writes them.
+BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_read_as_python_writes_them) {
+    BOOST_CHECK_EQUAL(read("[NaN, Infinity,-Infinity]").value, "[rnan rinf r-inf ]");
+    BOOST_CHECK_EQUAL(read("{\"a\": NaN}").value, "{'a' rnan }");
+    const std::vector<std::tuple<std::string, std::size_t, std::string>> bad{
+        {"[Na]", 1, "a value"},      {"nan", 0, "a value"},
+        {"[Infinit]", 1, "a value"}, {"-Infinit", 1, "a digit"},
+        {"-NaN", 1, "a digit"},      {"+Infinity", 0, "a value"},
+        {"NaN0", 3, "the end"},      {"[Infinityy]", 9, "',' or ']'"},
+        {"{NaN: 1}", 1, "a key"}};
+    for (const auto &[text, at, expected] : bad) {
+        const outcome o = read(text);
+        BOOST_CHECK_EQUAL(o.status, TLA_SYNTAX);
+        BOOST_CHECK_MESSAGE(o.at == at && o.expected == expected, text << ": " << o.at << ", " << o.expected);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(values_are_read_one_after_another_from_any_place) {
     const std::string text = "xx [1,\"\\n\"] {\"a\":null}";
     json_text json = json_text_of(text.data(), text.size(), 2);

@@ -77,6 +77,7 @@ static tla_status play_devices(torch_snapshot *snapshot, int device, const tla_s
         status = play_device(snapshot, i, settings, table, list, equal, error);
         played++;
     }
+    if (!status && !played) status = torch_check_history(snapshot, chosen, error);
     if (!status && !played)
         return tla_error_set(error, TLA_SYNTAX,
                              "%s: the trace has one entry only, because the history was not recorded: call "

@@ -4,6 +4,7 @@
 #include "cli/json_writer.h"
 #include "cli/output.h"
 #include "tlmalloc/segments/segment_cache.h"
+#include "torch/command/explain_state.h"
 #include "torch/command/explained.h"
 
 #include <stdlib.h>
@@ -34,8 +35,9 @@ static tla_status explain(const explain_question *o, torch_snapshot *snapshot, F
     if (status) return status;
     if (snapshot->devices[device].comparable < 2)
         return tla_error_set(error, TLA_SYNTAX,
-                             "%s: the trace has one entry only, because the history was not recorded: call "
-                             "torch.cuda.memory._record_memory_history() before the program allocates",
+                             "%s: the trace has one entry only, because the history was not recorded, and 'segments' "
+                             "is missing: call torch.cuda.memory._record_memory_history() before the program "
+                             "allocates",
                              snapshot->name);
     status = torch_start_find(snapshot, device, &start, error);
     if (status) return status;
@@ -55,6 +57,11 @@ tla_status explain_snapshot(const explain_question *o, FILE *map, FILE *json, tl
     torch_snapshot snapshot;
     tla_status status = torch_snapshot_load(o->path, &snapshot, error);
     if (status) return status;
+    if (explain_lacks_history(&snapshot, o->device)) {
+        status = explain_state(o, &snapshot, map, json, error);
+        torch_snapshot_clear(&snapshot);
+        return status;
+    }
     if (o->version) status = tla_segment_version_parse(o->version, &snapshot.settings, error);
     if (!status) status = explain(o, &snapshot, map, json, error);
     torch_snapshot_clear(&snapshot);

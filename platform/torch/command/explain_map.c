@@ -55,13 +55,17 @@ static void draw_row(FILE *out, const explained *e, size_t first, size_t next, u
     }
 }
 
+/* Which free memory has a colour of its own. */
+static const char *name_of_free(const explained *e) {
+    if (e->request) return "free, in the request's stream and pool";
+    return e->gap_request.small ? "free, in small pools of stream 0" : "free, in large pools of stream 0";
+}
+
 static void draw_legend(FILE *out, const explained *e, uint64_t scale) {
-    static const struct {
+    const struct {
         const char *colour, *name;
-    } keys[] = {{"#2f7ebc", "allocated"},
-                {"#e6a117", "pending"},
-                {"#b7e1b0", "free, in the request's stream and pool"},
-                {"#d9d9d9", "free, elsewhere"}};
+    } keys[] = {
+        {"#2f7ebc", "allocated"}, {"#e6a117", "pending"}, {"#b7e1b0", name_of_free(e)}, {"#d9d9d9", "free, elsewhere"}};
     int x = LEFT;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         fprintf(out,
