@@ -193,6 +193,7 @@ BOOST_AUTO_TEST_CASE(a_printed_configuration_is_read_as_the_same_configuration) 
             }
             tla_schema_set(&tla_platform_keys[i], &c, &value);
         }
+        c.tcm_present = true;
         c.pages.size_64k = c.mmu.page_size < 1 << 16 && c.pages.size_64k;
         c.pages.size_2m = c.mmu.page_size < 1 << 21 && c.pages.size_2m;
         c.pages.size_1g = c.mmu.page_size < 1 << 30 && c.pages.size_1g;
