@@ -1,3 +1,4 @@
+// A container of modules by QBox's conventions.
 #include "container.hpp"
 
 #include "lua_file.hpp"

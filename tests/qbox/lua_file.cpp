@@ -1,3 +1,4 @@
+// Reads a configuration in Lua, as QBox does.
 #include "lua_file.hpp"
 
 #include <cctype>

@@ -82,10 +82,11 @@ static void print_blockers(FILE *out, const torch_snapshot *s, const torch_usage
 static void print_verdict(FILE *out, const torch_usage_report *r) {
     fprintf(out, "\ntorch.cuda.empty_cache() returns %s bytes to the device.\n", show(r->empty_cache).text);
     if (r->all.waiting)
-        fprintf(out,
-                "Of all free memory, %s bytes are in segments that pending blocks keep: empty_cache waits for the "
-                "streams that use them.\n",
-                show(r->all.waiting).text);
+        fprintf(
+            out,
+            "%s bytes of free memory are in segments that pending blocks keep: empty_cache waits for the streams that "
+            "use them.\n",
+            show(r->all.waiting).text);
     if (r->private_whole)
         fprintf(out,
                 "%s bytes are in whole free segments of private pools: they stay until the graphs or the MemPool "
