@@ -2,6 +2,7 @@
 // a text; nothing is lost and nothing crashes.
 #include "tests/fuzz/fuzz.hpp"
 #include "torch/recorded.h"
+#include "torch/usage.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     torch_snapshot snapshot{};
@@ -12,6 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     for (size_t device = 0; device < snapshot.device_count && device < 4; device++) {
+        torch_usage_report usage{};
+        if (torch_usage_find(&snapshot, device, &usage, &error) == TLA_OK)
+            fuzz_require(usage.all.reserved ==
+                         usage.all.allocated + usage.all.pending + usage.all.whole + usage.all.pieces);
+        else
+            fuzz_require(error.text[0] != '\0');
+        torch_usage_clear(&usage);
         torch_start start{};
         fuzz_require(torch_start_find(&snapshot, device, &start, &error) == TLA_OK);
         torch_recorded result{};

@@ -134,6 +134,9 @@ BOOST_AUTO_TEST_CASE(every_key_of_the_reports_is_in_the_page_and_no_other) {
     play("replay --as-recorded", {"replay", recording, "--as-recorded", "--settings", "expandable_segments:False"},
          found, 1);
     play("explain", {"explain", source + "platform/examples/fragmented.json"}, found);
+    naive_torch::value state = naive_torch::snapshot_of({&torch});
+    state.erase("device_traces");
+    play("explain STATE", {"explain", scratch.write("state", naive_torch::to_json(state))}, found);
     const std::string ran = scratch.path("ran.json");
     const std::vector<std::string> with_energy{"run",   platform,
                                                "--set", "hbm.timing=hbm4",

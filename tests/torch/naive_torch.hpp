@@ -34,6 +34,7 @@ using owner_id = std::pair<u64, u64>;
 struct entry {
     std::string action;
     u64 address, size, stream, time_us;
+    owner_id owner{}; // the pool
 };
 
 struct block {
@@ -118,7 +119,7 @@ class allocator {
         }
         if (!found.seg) {
             ooms++;
-            log("oom", d.capacity - d.used, wanted, stream);
+            log("oom", d.capacity - d.used, wanted, stream, pool.owner);
             return std::nullopt;
         }
         split(found, wanted);
@@ -130,7 +131,7 @@ class allocator {
         active += b.size;
         peak_requested = std::max(peak_requested, requested);
         peak_allocated = std::max(peak_allocated, allocated);
-        log("alloc", b.address, n, stream);
+        log("alloc", b.address, n, stream, pool.owner);
         return b.address;
     }
 
@@ -142,7 +143,7 @@ class allocator {
         b.allocated = false;
         requested -= b.requested;
         allocated -= b.size;
-        log("free_requested", b.address, b.requested, at.seg->stream);
+        log("free_requested", b.address, b.requested, at.seg->stream, at.seg->owner);
         if (b.uses == 0)
             complete(at);
         else
@@ -158,7 +159,7 @@ class allocator {
 
     void empty_cache() { release_cached(); }
 
-    void snapshot_entry() { log("snapshot", 0, active, 0); }
+    void snapshot_entry() { log("snapshot", 0, active, 0, {}); }
 
     std::vector<u64> pending{}; // freed, and used by another stream; in the order of their frees
 
@@ -176,8 +177,8 @@ class allocator {
     std::map<std::pair<owner_id, bool>, u64> searches{};
     u64 clock = 1000;
 
-    void log(const std::string &action, u64 address, u64 size, u64 stream) {
-        trace.push_back({action, address, size, stream, clock += 3});
+    void log(const std::string &action, u64 address, u64 size, u64 stream, owner_id owner) {
+        trace.push_back({action, address, size, stream, clock += 3, owner});
     }
 
     static std::size_t interval(u64 n) {
@@ -255,7 +256,7 @@ class allocator {
         driver_calls++;
         reserve(size);
         segments.push_back({base, size, 0, pool.stream, pool.small, pool.owner, {{base, size}}});
-        log("segment_alloc", base, size, pool.stream);
+        log("segment_alloc", base, size, pool.stream, pool.owner);
         return {&segments.back(), 0};
     }
 
@@ -317,7 +318,7 @@ class allocator {
         seg.blocks[at].mapped = true;
         if (rest)
             seg.blocks.insert(seg.blocks.begin() + static_cast<std::ptrdiff_t>(at) + 1, {address + bytes, rest, false});
-        log("segment_map", address, bytes, seg.stream);
+        log("segment_map", address, bytes, seg.stream, seg.owner);
         at = merge(seg, at);
         seg.blocks[at].age_base = searches[{seg.owner, seg.small}];
         return true;
@@ -352,14 +353,14 @@ class allocator {
     }
 
     void complete(const spot &x) {
-        log("free_completed", x.get().address, x.get().requested, x.seg->stream);
+        log("free_completed", x.get().address, x.get().requested, x.seg->stream, x.seg->owner);
         active -= x.get().size;
         std::size_t at = merge(*x.seg, x.at);
         x.seg->blocks[at].age_base = searches[{x.seg->owner, x.seg->small}];
     }
 
     void release(segment *seg) {
-        log("segment_free", seg->base, seg->size, seg->stream);
+        log("segment_free", seg->base, seg->size, seg->stream, seg->owner);
         d.used -= seg->size;
         d.taken.erase(seg->base);
         driver_calls++;
@@ -401,7 +402,7 @@ class allocator {
         u64 first = (b.address - seg.base + seg.granule - 1) / seg.granule * seg.granule + seg.base;
         u64 last = (b.address + b.size - seg.base) / seg.granule * seg.granule + seg.base;
         if (first >= last) return;
-        log("segment_unmap", first, last - first, seg.stream);
+        log("segment_unmap", first, last - first, seg.stream, seg.owner);
         driver_calls++;
         d.used -= last - first;
         reserved -= last - first;

@@ -4,6 +4,7 @@
 
 #include "tests/torch/naive_torch.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <variant>
@@ -45,13 +46,14 @@ inline void write_json(const value &v, std::string &out) {
     if (std::holds_alternative<std::nullptr_t>(v.is)) out += "null";
     if (auto *b = std::get_if<bool>(&v.is)) out += *b ? "true" : "false";
     if (auto *n = std::get_if<std::int64_t>(&v.is)) out += std::to_string(*n);
-    if (auto *x = std::get_if<double>(&v.is)) out += std::to_string(*x);
+    if (auto *x = std::get_if<double>(&v.is))
+        out += std::isnan(*x) ? "NaN" : std::isinf(*x) ? (*x < 0 ? "-Infinity" : "Infinity") : std::to_string(*x);
     if (auto *text = std::get_if<std::string>(&v.is)) {
         out += '"';
         for (char c : *text) {
             char escaped[8];
             std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
-            out += c >= 0 && c < 0x20 ? std::string(escaped) : std::string(1, c);
+            out += (c >= 0 && c < 0x20) || c == '"' || c == '\\' ? std::string(escaped) : std::string(1, c);
         }
         out += '"';
     }
@@ -178,7 +180,7 @@ inline void add_segments(const segment &s, int device, value::list &out) {
     }
 }
 
-inline value entry_of(const entry &e) {
+inline value entry_of(const entry &e, bool pool_ids) {
     value out = value::dict{{"action", e.action}};
     if (e.action == "oom")
         out["device_free"] = e.address;
@@ -187,6 +189,7 @@ inline value entry_of(const entry &e) {
     out["size"] = e.size;
     out["stream"] = e.stream;
     out["time_us"] = e.time_us;
+    if (pool_ids) out["pool_id"] = value::list{e.owner.first, e.owner.second};
     out["frames"] = frames(e.action.c_str(), static_cast<int>(e.time_us % 1000));
     return out;
 }
@@ -203,8 +206,10 @@ inline value settings_of(const settings &s) {
                        {"roundup_power2_divisions", divisions}};
 }
 
-// A snapshot of several devices of one program; of each trace the last `keep` entries, as a ring keeps them.
-inline value snapshot_of(const std::vector<const allocator *> &devices, std::size_t keep = ~std::size_t{0}) {
+// A snapshot of several devices of one program; of each trace the last `keep` entries, as a ring keeps them. Newer
+// versions of PyTorch write the pool of an entry.
+inline value snapshot_of(const std::vector<const allocator *> &devices, std::size_t keep = ~std::size_t{0},
+                         bool pool_ids = false) {
     value::list segments, traces;
     for (std::size_t i = 0; i < devices.size(); i++) {
         for (const segment &s : devices[i]->segments)
@@ -212,7 +217,7 @@ inline value snapshot_of(const std::vector<const allocator *> &devices, std::siz
         const auto &all = devices[i]->trace;
         value::list trace;
         for (std::size_t k = all.size() > keep ? all.size() - keep : 0; k < all.size(); k++)
-            trace.push_back(entry_of(all[k]));
+            trace.push_back(entry_of(all[k], pool_ids));
         traces.push_back(trace);
     }
     return value::dict{{"segments", segments},

@@ -32,6 +32,7 @@ static size_text show(uint64_t nbytes) {
     for (; value >= 1024 && unit < 3; unit++)
         value /= 1024;
     snprintf(s.text, sizeof s.text, "%" PRIu64 " (%.2f %s)", nbytes, value, units[unit]);
+    if (nbytes < 1024) snprintf(s.text, sizeof s.text, "%" PRIu64, nbytes);
     return s;
 }
 
@@ -82,15 +83,10 @@ static void print_blockers(FILE *out, const torch_snapshot *s, const torch_usage
 static void print_verdict(FILE *out, const torch_usage_report *r) {
     fprintf(out, "\ntorch.cuda.empty_cache() returns %s bytes to the device.\n", show(r->empty_cache).text);
     if (r->all.waiting)
-        fprintf(
-            out,
-            "%s bytes of free memory are in segments that pending blocks keep: empty_cache waits for the streams that "
-            "use them.\n",
-            show(r->all.waiting).text);
+        fprintf(out, "%s bytes are kept by pending blocks alone: empty_cache waits for the streams that use them.\n",
+                show(r->all.waiting).text);
     if (r->private_whole)
-        fprintf(out,
-                "%s bytes are in whole free segments of private pools: they stay until the graphs or the MemPool "
-                "of the pool are gone.\n",
+        fprintf(out, "%s bytes are free, whole, in private pools: they stay until the graphs or MemPools are gone.\n",
                 show(r->private_whole).text);
     if (r->all.pieces)
         fprintf(out, "%s bytes are free pieces beside blocks: they stay until these blocks are freed.\n",
@@ -114,8 +110,8 @@ static void print_device(FILE *out, const torch_snapshot *s, const torch_usage_r
 
 static void print_end(FILE *out, const torch_snapshot *s) {
     fprintf(out,
-            "%s has no events, because the history was not recorded. To see why memory runs out, call "
-            "torch.cuda.memory._record_memory_history() before the program allocates, and then "
+            "%s has no events, because the history was not recorded. To see why memory runs out,\ncall "
+            "torch.cuda.memory._record_memory_history() before the program allocates, and then\n"
             "torch.cuda.memory._dump_snapshot().\n",
             s->is_list ? "The list (torch.cuda.memory_snapshot())" : "The snapshot");
 }
