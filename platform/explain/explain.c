@@ -90,7 +90,8 @@ static const option_row option_table[] = {
 static const char description[] =
     "Explains a PyTorch recording, an aged arena, or the report of a run. For a recording "
     "(torch.cuda.memory._dump_snapshot) it prints the memory that was reserved but unusable when memory ran out, or at "
-    "another moment. It also prints what kept that memory, and which settings would have served the request. For an "
+    "another moment. It also prints what kept that memory, and which settings would have served the request. For a "
+    "snapshot without history it prints the memory of the segments. For an "
     "arena that `tlmalloc age` wrote, and --request, it prints why the arena cannot serve the request. For a report "
     "that `tlmalloc run --json` wrote, it prints where the kernels spent their time along the critical path, the most "
     "that each part costs, and what to change first.\v"

@@ -18,6 +18,7 @@ static tla_status make_probe(const torch_replayer *r, torch_replayer *probe, tor
     torch_replayer_connect(probe);
     tla_status status = torch_cache_copy(r->snapshot, r->cache, &probe->config, &probe->cache);
     if (!status) tla_segment_cache_on_synchronize(probe->cache, torch_replayer_synchronize, probe);
+    if (!status) torch_replayer_retire_again(probe);
     return status;
 }
 

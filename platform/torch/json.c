@@ -142,8 +142,8 @@ static tla_status read_member(walker *w) {
 static tla_status visit_bare(walker *w, const data_value *value) {
     torch_snapshot *s = w->reader->snapshot;
     if (!s->is_list && !s->is_profile) {
-        s->is_list = torch_is_segment(value);
-        s->is_profile = !s->is_list;
+        s->is_profile = torch_is_event(value);
+        s->is_list = !s->is_profile;
     }
     return s->is_list ? visit_segment(w, value) : visit_event(w, value);
 }

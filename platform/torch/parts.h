@@ -31,7 +31,8 @@ tla_status torch_read_entry(torch_reader *reader, size_t device, const data_valu
 tla_status torch_read_segment(torch_reader *reader, const data_value *segment);
 tla_status torch_read_settings(torch_reader *reader, const data_value *settings);
 
-/* Whether an element of a bare list is a segment, as opposed to an event of a profiler. */
+/* Whether an element of a bare list is an event of a profiler, or a segment. */
+bool torch_is_event(const data_value *element);
 bool torch_is_segment(const data_value *element);
 
 /* Reads an event of a profiler trace; events other than "[memory]" are skipped. */

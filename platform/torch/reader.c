@@ -39,8 +39,12 @@ tla_status torch_reader_device(torch_reader *r, uint64_t number, size_t position
     return TLA_OK;
 }
 
+bool torch_is_event(const data_value *element) {
+    return data_get(element, "ph") || data_get(element, "name");
+}
+
 bool torch_is_segment(const data_value *element) {
-    return !data_get(element, "ph") && (data_get(element, "total_size") || data_get(element, "blocks"));
+    return !torch_is_event(element) && (data_get(element, "total_size") || data_get(element, "blocks"));
 }
 
 torch_where torch_where_is(const torch_snapshot *s, size_t position) {

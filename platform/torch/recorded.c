@@ -40,15 +40,34 @@ static tla_status empty(torch_replayer *r) {
     return r->at > before ? TLA_OK : torch_replayer_differ(r, "no memory to release");
 }
 
+void torch_replayer_retire(torch_replayer *r, uint32_t pool) {
+    r->retired[pool] = 1;
+    tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[pool]);
+}
+
+void torch_replayer_retire_again(torch_replayer *r) {
+    for (size_t i = 1; i < r->snapshot->pool_count; i++)
+        if (r->retired[i]) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[i]);
+}
+
 /* A release of a graph's pool, other than by oversize rules, shows that the graph is destroyed. */
 static void retire_pools(torch_replayer *r) {
     for (size_t i = r->at; i < r->device->entry_count && !r->config.max_split_size; i++) {
         const uint8_t action = r->device->entries[i].action;
         if (action != TORCH_SEGMENT_FREE && action != TORCH_SEGMENT_UNMAP && action != TORCH_SNAPSHOT) break;
-        const torch_entry *e = &r->device->entries[i];
         const torch_lot *lot = action == TORCH_SEGMENT_FREE ? torch_lot_at(r->start, r->device, i) : NULL;
-        const uint32_t pool = e->has_pool && action != TORCH_SNAPSHOT ? e->pool : lot ? lot->pool : 0;
-        if (pool) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[pool]);
+        if (lot && lot->pool && !lot->known) torch_replayer_retire(r, lot->pool);
+    }
+}
+
+/* Oversize rules release memory for a request of the same pool only. */
+static void retire_recorded_pools(torch_replayer *r) {
+    const torch_stretch s = torch_look_ahead(r);
+    for (size_t i = r->at; i < s.end && s.gives; i++) {
+        const torch_entry *e = &r->device->entries[i];
+        if (e->action != TORCH_SEGMENT_FREE && e->action != TORCH_SEGMENT_UNMAP) continue;
+        if (!e->has_pool || !e->pool || r->retired[e->pool]) continue;
+        if (!s.request || s.request->pool != e->pool) torch_replayer_retire(r, e->pool);
     }
 }
 
@@ -61,6 +80,7 @@ static tla_status segments(torch_replayer *r, const torch_entry *e) {
     bool gives = e->action == TORCH_SEGMENT_FREE || e->action == TORCH_SEGMENT_UNMAP;
     if (!gives) return request_ahead(r);
     retire_pools(r);
+    retire_recorded_pools(r);
     tla_status status = torch_find_course(r);
     if (status) return status;
     return r->course.emptied ? empty(r) : request_ahead(r);
@@ -85,6 +105,7 @@ static tla_status free_requested(torch_replayer *r, const torch_entry *e) {
 }
 
 static tla_status free_completed(torch_replayer *r, const torch_entry *e) {
+    retire_recorded_pools(r);
     tla_status status = torch_find_course(r);
     if (status) return status;
     return r->course.waited ? request_ahead(r) : torch_replayer_complete(r, e);

@@ -47,6 +47,7 @@ typedef struct torch_replayer {
     bool is_short;
     uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
     torch_doubt doubt;
+    uint8_t *retired; /* by pool of the snapshot: 1 when no graph uses it any more; copies of the cache forget it */
     bool is_probe;    /* its doubts are not needed */
     uint64_t refused; /* bytes that the driver failed first; 0: none */
 } torch_replayer;
@@ -147,6 +148,12 @@ size_t torch_likely_sizes(const torch_start *start, uint64_t sizes[TORCH_SIZES_M
 
 /* All entries, and the end; the result is in r->result. TLA_OK or TLA_NO_HOST_MEMORY. */
 tla_status torch_replayer_play(torch_replayer *r);
+
+/* No graph uses the pool any more. */
+void torch_replayer_retire(torch_replayer *r, uint32_t pool);
+
+/* Retires the same pools in r->cache, which is a copy. */
+void torch_replayer_retire_again(torch_replayer *r);
 
 /* ---- torch_end.c ---- */
 

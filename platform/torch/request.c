@@ -20,6 +20,7 @@ static tla_status shorten_range(torch_replayer *r, bool *cut) {
     tla_segment_cache_abandon(r->cache);
     r->cache = shorter;
     tla_segment_cache_on_synchronize(r->cache, torch_replayer_synchronize, r);
+    torch_replayer_retire_again(r);
     return TLA_OK;
 }
 
@@ -34,6 +35,7 @@ static tla_status take(torch_replayer *r, const torch_entry *e, tla_block *block
         if (status == TLA_OUT_OF_RANGE) { /* the pool of a graph that is gone, and of another one of that name */
             status = tla_segment_cache_add_pool(r->cache, r->snapshot->pools[e->pool], (tla_segment_pool_options){0});
             if (status) return status;
+            if (!r->is_probe) r->retired[e->pool] = 0; /* a probe shares it */
             continue;
         }
         if (!r->is_short) return status;

@@ -3,6 +3,7 @@
 #include "torch/replayer.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The result of one replay. */
@@ -26,7 +27,8 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
                         .shortest = UINT64_MAX};
     if (options->empties) memset(options->empties, 0, d->entry_count);
     torch_replayer_connect(&r);
-    tla_status status = tla_segment_cache_create(&r.config, &r.cache);
+    r.retired = calloc(snapshot->pool_count, 1);
+    tla_status status = r.retired ? tla_segment_cache_create(&r.config, &r.cache) : TLA_NO_HOST_MEMORY;
     if (!status) status = torch_start_restore(snapshot, start, r.config.device_bytes, r.cache);
     if (!status) {
         tla_segment_cache_on_synchronize(r.cache, torch_replayer_synchronize, &r);
@@ -34,6 +36,7 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
         result->stats = tla_segment_cache_get_stats(r.cache);
     }
     tla_segment_cache_abandon(r.cache);
+    free(r.retired);
     *found = (attempt){r.shortest, r.doubt};
     return status;
 }

@@ -472,6 +472,34 @@ BOOST_AUTO_TEST_CASE(recorded_pools_make_recordings_equal_in_every_entry) {
     }
 }
 
+// A graph ends: its blocks are freed one by one, and its memory goes back with that of the common pools.
+BOOST_AUTO_TEST_CASE(recorded_pools_show_when_a_graph_has_ended) {
+    for (const u64 seed : numbers_of_today(741, 780, 4)) {
+        variant v = random_variant(seed);
+        v.s.max_split = seed % 2 ? (20 + seed % 100) * MiB : none;
+        v.w.owners = {{0, 0}, {0, 5}, {3, 1}};
+        v.w.operations = 700;
+        allocator a(v.s, v.d);
+        run(a, v.w, seed);
+        a.retired.push_back({0, 5});
+        v.w.owners = {{0, 0}, {3, 1}};
+        v.w.operations = 100;
+        std::vector<u64> live;
+        for (const segment &s : a.segments)
+            for (const block &b : s.blocks)
+                if (b.allocated && s.owner == owner_id{0, 5}) live.push_back(b.address);
+        for (std::size_t i = 0; i < live.size(); i++) {
+            if (i % 3) a.free(live[i]);
+            if (i % 6 == 0) run(a, v.w, seed + i);
+            if (i % 10 == 0) a.empty_cache();
+        }
+        for (const std::size_t keep : {a.trace.size(), a.trace.size() / 2}) {
+            const outcome o = replay(to_pickle(snapshot_of({&a}, keep, true)));
+            BOOST_CHECK_MESSAGE(o.equal(), "seed " << seed << ", " << keep << " entries: " << o.out << o.err);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_of_an_entry_is_two_numbers) {
     allocator a;
     a.malloc(512, 0, {0, 5});

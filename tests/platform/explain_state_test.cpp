@@ -439,7 +439,8 @@ BOOST_AUTO_TEST_CASE(a_list_of_segments_and_events_is_rejected_where_they_mix) {
                          "found a segment (torch.cuda.memory_snapshot()), "
                          "expected an event of the profiler"));
     BOOST_CHECK(contains(explain("[" + event + "]").err, "found a trace of the profiler"));
-    BOOST_CHECK(contains(explain("[5]").err, "found a trace of the profiler"));
+    BOOST_CHECK(contains(explain("[5]").err, "found a number without 'address', expected a memory snapshot"));
+    BOOST_CHECK(contains(explain("[{\"segments\": []}]").err, "found a dictionary without 'address'"));
 }
 
 // Unused numbers may be anything that Python writes; a used one must be a number.
