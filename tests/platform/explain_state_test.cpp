@@ -311,6 +311,7 @@ BOOST_AUTO_TEST_CASE(a_state_is_printed_with_what_empty_cache_returns) {
         BOOST_CHECK_EQUAL(p.number("empty_cache"), 4 * MiB);
         BOOST_CHECK_EQUAL(p.number("private_whole"), 4 * MiB);
         BOOST_CHECK(contains(p.report, "\"history\": false"));
+        BOOST_CHECK(contains(explain(p.report).err, "report")); // it is no snapshot itself
         BOOST_CHECK(contains(p.map, "free, in large pools of stream 0"));
     }
 }

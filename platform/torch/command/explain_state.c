@@ -118,8 +118,7 @@ static void print_end(FILE *out, const torch_snapshot *s) {
 
 /* JSON */
 
-static json_t *usage_to_json(const torch_usage *u) {
-    json_t *object = json_object();
+static void add_usage(json_t *object, const torch_usage *u) {
     json_object_set_new(object, "segments", json_from_u64(u->segments));
     json_object_set_new(object, "reserved", json_from_u64(u->reserved));
     json_object_set_new(object, "allocated", json_from_u64(u->allocated));
@@ -130,17 +129,16 @@ static json_t *usage_to_json(const torch_usage *u) {
     json_object_set_new(object, "pieces", json_from_u64(u->pieces));
     json_object_set_new(object, "waiting", json_from_u64(u->waiting));
     json_object_set_new(object, "largest_free", json_from_u64(u->largest_free));
-    return object;
 }
 
 static json_t *row_to_json(const torch_usage_row *row) {
-    json_t *object = usage_to_json(&row->usage);
-    json_t *owner = json_array();
+    json_t *object = json_object(), *owner = json_array();
     json_array_append_new(owner, json_from_u64(row->owner.a));
     json_array_append_new(owner, json_from_u64(row->owner.b));
     json_object_set_new(object, "pool", json_string(row->small ? "small" : "large"));
     json_object_set_new(object, "pool_id", owner);
     json_object_set_new(object, "stream", json_from_u64(row->stream));
+    add_usage(object, &row->usage);
     return object;
 }
 
@@ -158,12 +156,13 @@ static json_t *blocker_to_json(const torch_snapshot *s, const torch_usage_blocke
 }
 
 static json_t *device_to_json(const torch_snapshot *s, const torch_usage_report *r) {
-    json_t *object = usage_to_json(&r->all), *pools = json_array(), *blockers = json_array();
+    json_t *object = json_object(), *pools = json_array(), *blockers = json_array();
     for (size_t i = 0; i < r->row_count; i++)
         json_array_append_new(pools, row_to_json(&r->rows[i]));
     for (size_t i = 0; i < r->blocker_count; i++)
         json_array_append_new(blockers, blocker_to_json(s, &r->blockers[i]));
     json_object_set_new(object, "device", json_integer((json_int_t)r->device));
+    add_usage(object, &r->all);
     json_object_set_new(object, "empty_cache", json_from_u64(r->empty_cache));
     json_object_set_new(object, "private_whole", json_from_u64(r->private_whole));
     json_object_set_new(object, "pools", pools);
@@ -188,9 +187,10 @@ static void add_device(sums *sum, const torch_snapshot *s, const torch_usage_rep
 }
 
 static tla_status write_json(const explain_question *o, const sums *sum, FILE *json, tla_error *error) {
-    json_t *object = usage_to_json(&sum->all);
+    json_t *object = json_object();
     json_object_set_new(object, "trace", json_from_text(o->path));
     json_object_set_new(object, "history", json_false());
+    add_usage(object, &sum->all);
     json_object_set_new(object, "empty_cache", json_from_u64(sum->empty_cache));
     json_object_set_new(object, "private_whole", json_from_u64(sum->private_whole));
     json_object_set(object, "devices", sum->devices);
