@@ -1,6 +1,7 @@
 /* Output files that appear complete or not at all. */
 #include "cli/output.h"
 
+#include "cli/fst_file.h"
 #include "cli/output_name.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ typedef struct output {
     char *path, *temporary; /* temporary NULL: written in place */
     char *final;            /* the final name of the temporary file */
     const char *option;
+    fst_file *fst; /* an FST; NULL: what is written is the file */
     output_name name;
 } output;
 
@@ -148,7 +150,7 @@ static int open_temporary(output *made, const struct stat *existing) {
 }
 
 /* Opens a path that names no descriptor. An error leaves errno. */
-static bool open_path(output *made) {
+static bool open_path(output *made, bool is_fst) {
     struct stat found;
     made->final = output_follow(made->path);
     if (!made->final) return false;
@@ -159,7 +161,13 @@ static bool open_path(output *made) {
     }
     if (exists && access(made->final, W_OK) != 0) return false;
     int file = open_temporary(made, exists ? &found : NULL);
-    if (file >= 0) made->stream = fdopen(file, "w");
+    if (file < 0) return false;
+    if (!is_fst) {
+        made->stream = fdopen(file, "w");
+    } else {
+        close(file);
+        if (fst_begin(made->temporary, &made->fst, &made->stream)) errno = ENOMEM;
+    }
     return made->stream;
 }
 
@@ -172,6 +180,7 @@ static bool open_descriptor(output *made, int descriptor) {
 
 static void discard(output *made) {
     if (made->stream && made->stream != stdout) fclose(made->stream);
+    fst_release(made->fst);
     if (made->temporary) unlink(made->temporary);
     free(made->path);
     free(made->final);
@@ -179,7 +188,7 @@ static void discard(output *made) {
     free(made);
 }
 
-tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error) {
+static tla_status open_output(const char *option, const char *path, bool is_fst, FILE **stream, tla_error *error) {
     *stream = NULL;
     tla_status status = output_check_standard(error);
     if (status || !path) return status;
@@ -197,6 +206,12 @@ tla_status output_open(const char *option, const char *path, FILE **stream, tla_
         discard(made);
         return status;
     }
+    if (is_fst && (descriptor >= 0 || made->name.in_place)) {
+        discard(made);
+        return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                             "%s: '%.200s' is no regular file, which an FST needs: name another file, or write a VCD",
+                             option, path);
+    }
     if (descriptor == STDOUT_FILENO) made->stream = stdout;
     status = check_conflicts(made, error);
     if (status) {
@@ -206,7 +221,7 @@ tla_status output_open(const char *option, const char *path, FILE **stream, tla_
     sigset_t before;
     bool in_place = descriptor >= 0 || made->name.in_place;
     if (!in_place) block_signals(&before); /* the temporary file and its entry in the list come together */
-    bool good = descriptor >= 0 ? open_descriptor(made, descriptor) : open_path(made);
+    bool good = descriptor >= 0 ? open_descriptor(made, descriptor) : open_path(made, is_fst);
     int reason = errno;
     if (good) {
         made->next = outputs;
@@ -219,6 +234,20 @@ tla_status output_open(const char *option, const char *path, FILE **stream, tla_
     }
     if (!in_place) restore_signals(&before);
     return status;
+}
+
+tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error) {
+    return open_output(option, path, false, stream, error);
+}
+
+tla_status output_open_waveform(const char *option, const char *path, FILE **stream, tla_error *error) {
+    const bool is_fst = path && fst_is_name(path);
+    *stream = NULL;
+    if (is_fst) {
+        const tla_status status = fst_find_programs(path, error);
+        if (status) return status;
+    }
+    return open_output(option, path, is_fst, stream, error);
 }
 
 void output_drop(FILE *stream) {
@@ -274,6 +303,7 @@ tla_status output_flush_standard(tla_error *error) {
 
 static bool leads_astray(const output *o) {
     struct stat own;
+    if (o->fst) return false; /* the file is compared with what was written */
     if (o->temporary) return stat(o->temporary, &own) != 0 || !leads_to(fileno(o->stream), own.st_dev, own.st_ino);
     return o->name.exists && !leads_to(fileno(o->stream), o->name.device, o->name.number);
 }
@@ -287,6 +317,10 @@ static tla_status finish(output *o, tla_error *error) {
     int reason = flush(stream);
     if (astray) reason = EBADF;
     if (fclose(stream) != 0 && reason < 0) reason = errno;
+    if (o->fst) { /* which knows the cause of a broken pipe */
+        const tla_status status = fst_finish(o->fst, o->path, error);
+        if (status) return status;
+    }
     return reason < 0 ? TLA_OK : cannot_write(o->path, reason, error);
 }
 
@@ -322,7 +356,10 @@ FILE *output_table(void) {
 
 int output_remove_unfinished(void) {
     int removed = 0;
-    for (const output *o = outputs; o; o = o->next)
-        if (o->temporary) removed += unlink(o->temporary) == 0;
+    for (const output *o = outputs; o; o = o->next) {
+        if (!o->temporary) continue;
+        if (o->fst) fst_end(o->fst);
+        removed += unlink(o->temporary) == 0;
+    }
     return removed;
 }

@@ -152,7 +152,8 @@ static const option_row option_table[] = {
     {"map", 0, "FILE.svg", option_text, AT(map_path), "draw the occupied addresses over time"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
     {"table", 0, "FILE", option_text, AT(table_path), "with --compare: write the rows in Markdown, without host times"},
-    {"vcd", 0, "FILE", option_text, AT(vcd_path), "with --config: write the waveform of the controller and its slice"},
+    {"vcd", 0, "FILE", option_text, AT(vcd_path),
+     "with --config: write the waveform of the controller and its slice: a VCD, or an FST if FILE ends in .fst"},
     {0}};
 
 static const char description[] =
@@ -281,7 +282,7 @@ static tla_status open_files(const replay_options *options, replay_state *state,
     output_protect(options->snapshot_path);
     tla_status status = output_open("--json", options->json_path, &state->json, error);
     if (!status) status = output_open("--table", options->table_path, &state->table, error);
-    if (!status) status = output_open("--vcd", options->vcd_path, &state->vcd, error);
+    if (!status) status = output_open_waveform("--vcd", options->vcd_path, &state->vcd, error);
     for (size_t i = 0; i < compared->count && !status; i++)
         status = replay_files_open(options->placements_path, options->map_path, compared->names[i], true,
                                    &state->files[i], error);

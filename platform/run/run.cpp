@@ -49,7 +49,8 @@ const option_row option_table[] = {
     {"parameter", 'p', "NAME=VALUE", option_each, offsetof(run_options, parameters),
      "set a parameter of the kernel: a size, a choice (repeatable)"},
     {"json", 'j', "FILE", option_text, offsetof(run_options, json), "write the report with all figures as JSON"},
-    {"vcd", 'v', "FILE", option_text, offsetof(run_options, vcd), "write the waveform"},
+    {"vcd", 'v', "FILE", option_text, offsetof(run_options, vcd),
+     "write the waveform: a VCD, or an FST if FILE ends in .fst (by vcd2fst of the package gtkwave)"},
     {"vcd-scope", 'w', "PATTERN", read_scope, offsetof(run_options, vcd_scopes),
      "write only the matching scopes and signals of the waveform, such as sip0.cube0.pe3 or '*.hbm_used_bytes' "
      "(repeatable)"},
@@ -181,7 +182,7 @@ tla_status open_files(const run_options &options, const tla_config &config, run_
         std::free(text);
     }
     tla_status status = output_open("--json", options.json, &files.json, &error);
-    if (!status) status = output_open("--vcd", options.vcd, &files.vcd, &error);
+    if (!status) status = output_open_waveform("--vcd", options.vcd, &files.vcd, &error);
     if (!status) status = output_open("--events", options.events, &files.events, &error);
     if (!status) status = output_open("--trace", options.trace, &files.trace, &error);
     if (!status && options.record) status = files.record.open(options.record, config, &error);
