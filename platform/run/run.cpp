@@ -19,6 +19,7 @@
 #include "run/recording.hpp"
 #include "run/run_report.hpp"
 #include "run/supervisor.hpp"
+#include "run/watch.h"
 #include "tlmalloc/modules/detail/time_queue.hpp"
 
 #include <cstdlib>
@@ -31,7 +32,8 @@ namespace {
 using namespace tlmalloc;
 
 struct run_options {
-    const char *config, *kernel, *json, *vcd, *from, *record, *events, *trace;
+    const char *config, *kernel, *json, *vcd, *from, *record, *events, *trace, *output;
+    bool watch;
     std::uint64_t events_limit, trace_limit; // 0: not given
     text_list set, parameters, vcd_scopes;
 };
@@ -68,6 +70,12 @@ const option_row option_table[] = {
      "compressed if FILE ends in .gz"},
     {"trace-limit", 'm', "N", option_number, offsetof(run_options, trace_limit),
      "write only the first N events of the timeline (default 500000)", 1, limit_max},
+    {"watch", 0, nullptr, option_flag, offsetof(run_options, watch),
+     "run again whenever the kernel, its includes, the configuration or a file that it names changes, until Ctrl-C, "
+     "and "
+     "keep the page of --output up to date; needs --kernel FILE"},
+    {"output", 'o', "FILE.html", option_text, offsetof(run_options, output),
+     "with --watch: the page for the browser, which an open browser refreshes by itself"},
     {"set", 's', "KEY=VALUE", option_each, offsetof(run_options, set),
      "override a key: path.to.key=value (repeatable)"},
     {}};
@@ -78,6 +86,14 @@ void check_arguments(const argp_state *state, const void *read) {
     if (!options.vcd && options.vcd_scopes.count) argument_error(state, "--vcd-scope needs --vcd");
     if (!options.events && options.events_limit) argument_error(state, "--events-limit needs --events");
     if (!options.trace && options.trace_limit) argument_error(state, "--trace-limit needs --trace");
+    if (!options.watch && options.output)
+        argument_error(state, "--output needs --watch: for the page of one run write --json, then `tlmalloc report'");
+    if (!options.watch) return;
+    if (!options.output) argument_error(state, "--watch needs --output FILE.html, the page");
+    if (!options.kernel || !tl_is_kernel_file(options.kernel))
+        argument_error(state, "--watch needs --kernel FILE.c, the file that you edit");
+    if (options.json || options.vcd || options.record || options.events || options.trace)
+        argument_error(state, "--watch excludes --json, --vcd, --record, --events and --trace");
 }
 
 const command_line parser = {"CONFIG",
@@ -377,6 +393,20 @@ int run_file(const run_options &options, run_files &files, tla_config &config, o
     return run_kernel(options, files, config, choice);
 }
 
+int run_watched(const run_options &options) {
+    const cli_command *const pages = cli_find_command("report");
+    if (!pages || !pages->run) {
+        print_message("tlmalloc run: --watch: %s", pages ? pages->missing : "this build has no pages");
+        return CLI_BAD_INPUT;
+    }
+    const std::filesystem::path data = TLMALLOC_DATA;
+    const std::string include = installed(TLMALLOC_HEADERS), shared = installed(data / "kernels"),
+                      script = installed(data / "report/watch.js");
+    const watch_request request{options.config,     options.kernel,  options.output, options.from,  options.set,
+                                options.parameters, include.c_str(), shared.c_str(), script.c_str()};
+    return watch_run(&request);
+}
+
 int run_command(const run_options &options) {
     tla_config config{};
     tla_error error{};
@@ -418,7 +448,7 @@ int run_command(const run_options &options) {
 int tlmalloc_run(int argc, char **argv) {
     run_options options{};
     command_line_read(&parser, argc, argv, &options);
-    const int exit_status = run_command(options);
+    const int exit_status = options.watch ? run_watched(options) : run_command(options);
     text_list_clear(&options.set);
     text_list_clear(&options.parameters);
     text_list_clear(&options.vcd_scopes);
