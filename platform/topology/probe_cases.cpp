@@ -259,4 +259,60 @@ probe_result probe_measure(const tla_config &config, const probe_case &what, std
     return result;
 }
 
+// --- stages ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::uint64_t chunk_of(const tla_config &config, const probe_case &what) {
+    return what.kind == probe_kind::pe_write ? config.dma.chunk : end_point::config().chunk;
+}
+
+std::uint64_t round_up(std::uint64_t number, std::uint64_t divisor) {
+    return number / divisor + (number % divisor > 0);
+}
+
+// The bursts of all chunks, over all channels; 0 where bursts take no time.
+std::uint64_t channels_ps(const tla_config &config, const probe_case &what, std::uint64_t nbytes) {
+    const hbm_slice::config slice = slice_config(config, what.target);
+    const std::uint64_t burst = slice.timing ? slice.timing->burst_bytes : slice.burst;
+    const std::uint64_t burst_ps = slice.timing ? std::uint64_t{slice.timing->burst_cycles} * slice.timing->tck_ps
+                                                : tla_transfer_ps(burst, slice.pseudo_channel_bandwidth);
+    const std::uint64_t chunk = chunk_of(config, what);
+    return round_up(nbytes, chunk) * round_up(chunk, burst) * burst_ps / slice.pseudo_channels;
+}
+
+// The chunks of a window, each of which is issued when an earlier one is back.
+tla_status window_ps(const tla_config &config, const probe_case &what, std::uint64_t nbytes, std::uint64_t &ps,
+                     tla_error &error) {
+    const std::uint64_t chunk = config.dma.chunk, outstanding = config.dma.outstanding;
+    if (chunk * outstanding >= nbytes) return TLA_OK;
+    tla_config one = config;
+    one.dma.outstanding = 1;
+    std::uint64_t taken_ps[2] = {};
+    for (std::uint64_t i = 0; i < 2; i++) {
+        const probe_result result = probe_measure(one, what, chunk * (i + 1));
+        if (result.status) return tla_error_set(&error, result.status, "%s", result.text);
+        taken_ps[i] = result.duration_ps;
+    }
+    ps = round_up(nbytes, chunk) * (taken_ps[1] - taken_ps[0]) / outstanding;
+    return TLA_OK;
+}
+
+} // namespace
+
+tla_status probe_slowest_stage(const tla_config &config, const probe_case &what, std::uint64_t nbytes,
+                               probe_case::stage &slowest, tla_error &error) {
+    slowest = {"its slowest link", tla_transfer_ps(nbytes, what.bandwidth)};
+    const auto add = [&](const char *name, std::uint64_t ps) {
+        if (ps > slowest.ps) slowest = {name, ps};
+    };
+    if (what.memory == TLA_HBM) add("the channels of its slice", channels_ps(config, what, nbytes));
+    if (what.kind != probe_kind::pe_write) return TLA_OK;
+    add("dma.bandwidth", tla_transfer_ps(nbytes, config.dma.bandwidth));
+    std::uint64_t ps = 0;
+    const tla_status status = window_ps(config, what, nbytes, ps, error);
+    add("dma.outstanding", ps);
+    return status;
+}
+
 } // namespace tlmalloc

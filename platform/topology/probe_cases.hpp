@@ -28,6 +28,14 @@ struct probe_case {
     std::uint32_t links = 0;
     std::uint64_t formula_ps(std::uint64_t nbytes) const;
     std::string target_name() const; // "sip0.cube0.pe1", "host.memory"
+
+    // The stages of a long transfer: its time would be the longest of these times, if the way took no time. Stages
+    // other than the links are those of PE 0's DMA engine (dma.bandwidth, dma.outstanding) and the channels of the
+    // slice.
+    struct stage {
+        std::string name;     // "its slowest link", "dma.bandwidth"
+        std::uint64_t ps = 0; // for all bytes
+    };
 };
 
 // Returns the cases in KernBench's order; cases that the platform lacks are skipped. The first are host to device and
@@ -41,6 +49,12 @@ struct probe_result {
     std::uint64_t duration_ps;
     char text[sizeof(tla_error)]; // of a failure
 };
+
+// Returns the slowest stage of a transfer of nbytes, the link among equal ones. A window of chunks (dma.outstanding)
+// moves them in the time in which one chunk alone goes there and back: two simulations of a window of one chunk measure
+// it. Returns an error of these simulations, and writes its text to `error`.
+tla_status probe_slowest_stage(const tla_config &config, const probe_case &what, std::uint64_t nbytes,
+                               probe_case::stage &slowest, tla_error &error);
 
 // Makes the transfer on a platform of its own, which exists in a process of its own; the calling process has begun no
 // simulation. TLA_IO when there is no such process.

@@ -157,12 +157,62 @@ BOOST_AUTO_TEST_CASE(the_shortest_paths_and_a_flat_memory_pass_the_checks) {
     BOOST_CHECK_MESSAGE(run.status == 0 && contains(run.out, " checks, 0 failed\n"), run.out << run.err);
 }
 
+// Links are not always the slowest: the output names the stage that is, and a transfer fills that one.
+BOOST_AUTO_TEST_CASE(a_transfer_fills_its_slowest_stage_with_both_transports) {
+    struct limited {
+        std::string setting, stage; // of `local`
+    };
+    const std::string channels = "the channels of its slice";
+    const std::vector<limited> all{{"hbm.timing=hbm2", "128.0 GB/s by " + channels},
+                                   {"hbm.timing=hbm3", "204.8 GB/s by " + channels},
+                                   {"hbm.pseudo_channels=2", "64.0 GB/s by " + channels},
+                                   {"hbm.pseudo_channel_bandwidth=8 GB/s", "64.0 GB/s by " + channels},
+                                   {"dma.chunk=64 B", "64.0 GB/s by " + channels}, // a burst of 256 B each
+                                   {"dma.bandwidth=32 GB/s", "32.0 GB/s by dma.bandwidth"},
+                                   {"dma.outstanding=1", " GB/s by dma.outstanding"},
+                                   {"dma.outstanding=5", " GB/s by dma.outstanding"},
+                                   {"hbm.timing=flat", ""},
+                                   {"dma.chunk=4 KiB", ""}};
+    for (const limited &one : some_of_today(all, 4))
+        for (const std::string transport : {"per_flit", "once"}) {
+            std::vector<std::string> words = shape(1, 2, 1, 8);
+            words.insert(words.end(), {"--set", one.setting, "--set", "links.transport=" + transport});
+            const command_result run = run_tlmalloc(words);
+            const std::string about = one.setting + ", " + transport + ":\n" + run.out + run.err;
+            BOOST_CHECK_MESSAGE(run.status == 0 && contains(run.out, "\n25 checks, 0 failed\n"), about);
+            BOOST_CHECK_MESSAGE(contains(run.out, "\nlocal: limited to ") == !one.stage.empty(), about);
+            BOOST_CHECK_MESSAGE(contains(run.out, one.stage + "\n"), about);
+        }
+}
+
+// A chunk at a time: there in 1 ns for each of two links, 8 ns of a burst, and back by the links' latency.
+BOOST_AUTO_TEST_CASE(a_window_of_one_chunk_moves_in_the_time_of_its_way) {
+    std::vector<std::string> words = shape(1, 1, 1, 8);
+    words.insert(words.end(), {"--case", "local", "--set", "dma.outstanding=1", "--set", "mmu.overhead=0 ns"});
+    const command_result run = run_tlmalloc(words);
+    BOOST_CHECK_MESSAGE(contains(run.out, "\nlocal: limited to 25.6 GB/s by dma.outstanding\n"), run.out);
+}
+
+BOOST_AUTO_TEST_CASE(transfers_that_wait_for_walks_are_not_compared) {
+    for (const std::string walk : {"flat", "memory"}) {
+        std::vector<std::string> words = shape(1, 1, 1, 8);
+        words.insert(words.end(), {"--set", "mmu.walk=" + walk, "--set", "mmu.page_size=4 KiB"});
+        const command_result run = run_tlmalloc(words);
+        BOOST_CHECK_MESSAGE(run.status == 0, run.out << run.err);
+        BOOST_CHECK_MESSAGE(contains(run.out,
+                                     "\nlocal: not compared with its slowest link or with other cases, because "
+                                     "of mmu.walk\n"),
+                            run.out);
+        BOOST_CHECK_MESSAGE(!contains(run.out, "\nh2d: "), run.out);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_check_is_reported_and_sets_the_exit_status) {
     std::vector<std::string> words = shape(1, 1, 1, 8);
-    words.insert(words.end(), {"--case", "local", "--set", "dma.outstanding=1"});
+    words.insert(words.end(), {"--case", "cross_half", "--set", "cube.router_overhead=50 ns"}); // seven of them
     const command_result run = run_tlmalloc(words);
     BOOST_CHECK_EQUAL(run.status, 1);
-    BOOST_CHECK_MESSAGE(contains(run.out, "failed: local: 1 MiB fills over 90 % of its slowest link\n"), run.out);
+    BOOST_CHECK_MESSAGE(contains(run.out, "failed: cross_half: 1 MiB fills over 90 % of its slowest link\n"), run.out);
     BOOST_CHECK_MESSAGE(contains(run.out, "\n3 checks, 1 failed\n"), run.out);
     BOOST_CHECK(!contains(run.out, "h2d"));
     const json report = probe(words, 1);
