@@ -58,8 +58,20 @@ static bool has_flits(const tla_config *c) {
     return c->links.transport == TLA_TRANSPORT_PER_FLIT;
 }
 
+/* Where data are one item, transfers take nothing of the TCM: tiles of computations and messages do. */
+static bool takes_time_of_the_tcm(const tla_config *c) {
+    return has_flits(c) ||
+           may_use(c, TL_USES_GEMM | TL_USES_VECTOR | TL_USES_COMPOSITES | TL_USES_MESSAGES | TL_USES_SCRATCH);
+}
+
 static bool has_overhead(const tla_config *c) {
     return c->mmu.overhead_ps > 0;
+}
+
+/* Channels do not differ if bursts take no time; but accounts name the channel of a latency, and faults have one. */
+static bool has_channels(const tla_config *c) {
+    return !c->hbm_timing.has_profile || c->hbm_timing.profile.burst_cycles > 0 || c->hbm_timing.profile.rtw > 0 ||
+           c->hbm.latency_ps > 0 || c->faults.plan.count > 0;
 }
 
 static bool has_timelines(const tla_config *c) {
@@ -354,11 +366,23 @@ const tla_key_condition tla_key_conditions[] = {
     SHAPE("links.host_memory_bandwidth"),
     {"links.host_memory_bandwidth", has_host_memory, {"host_memory.capacity"}, "above 0 B"},
 
+    {"hbm.pseudo_channels",
+     has_channels,
+     {"hbm.timing", "faults.plan"},
+     "bursts or a latency that take time, or a fault plan"},
     {"hbm.pseudo_channel_bandwidth", has_timelines, {"hbm.timing"}, "channels"},
     {"hbm.burst", has_timelines, {"hbm.timing"}, "channels"},
     {"hbm.direction_switch", has_timelines, {"hbm.timing"}, "channels"},
     {"hbm.base", is_plain, {"controller.addresses"}, "plain"},
     {"tcm.base", is_plain, {"controller.addresses"}, "plain"},
+    {"tcm.read_bandwidth",
+     takes_time_of_the_tcm,
+     {KERNEL, "links.transport"},
+     "a kernel that computes or sends messages, or per_flit"},
+    {"tcm.write_bandwidth",
+     takes_time_of_the_tcm,
+     {KERNEL, "links.transport"},
+     "a kernel that computes or sends messages, or per_flit"},
     {"sram.read_bandwidth", uses_sram, {KERNEL, "messages.memory"}, "a kernel with tensors or messages in SRAM"},
     {"sram.write_bandwidth", uses_sram, {KERNEL, "messages.memory"}, "a kernel with tensors or messages in SRAM"},
     {"sram.latency", uses_sram, {KERNEL, "messages.memory"}, "a kernel with tensors or messages in SRAM"},
