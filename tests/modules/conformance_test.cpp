@@ -238,8 +238,9 @@ struct host_target : conformance_target {
 struct fabric_target : controller_target {
     interconnect fabric;
 
-    static interconnect::config config(const controller_target &of) {
+    static interconnect::config config(const controller_target &of, tla_transport transport) {
         interconnect::config c = bare<interconnect>();
+        c.transport = transport;
         c.nodes.resize(3);
         c.links = {{0, 1, 2'000, 64'000'000'000, 0},
                    {1, 0, 2'000, 64'000'000'000, 0},
@@ -251,7 +252,8 @@ struct fabric_target : controller_target {
         return c;
     }
 
-    fabric_target() : fabric("fabric", config(*this)) {
+    explicit fabric_target(tla_transport transport = TLA_TRANSPORT_PER_FLIT)
+        : fabric("fabric", config(*this, transport)) {
         fabric.out.bind(controller.in);
         fabric.out.bind(controller.in);
     }
@@ -495,6 +497,10 @@ BOOST_AUTO_TEST_CASE(the_controller_conforms_behind_sockets_of_another_width) {
 
 BOOST_AUTO_TEST_CASE(the_fabric_conforms_in_front_of_a_controller) {
     conforms(make<fabric_target>());
+}
+
+BOOST_AUTO_TEST_CASE(the_fabric_conforms_where_data_occupy_links_once) {
+    conforms(make<fabric_target>(TLA_TRANSPORT_ONCE));
 }
 
 BOOST_AUTO_TEST_CASE(the_fabric_conforms_with_a_window_of_offsets) {
