@@ -30,7 +30,7 @@ struct system_under_test : sc_core::sc_module {
     hbm_slice slice{"slice", slice_config()};
     tcm local{"tcm", tcm_config()};
     memory_controller controller{"controller", controller_config()};
-    interconnect fabric{"fabric", fabric_config()};
+    interconnect fabric;
 
     static hbm_slice::config slice_config() {
         hbm_slice::config c = bare<hbm_slice>();
@@ -63,8 +63,9 @@ struct system_under_test : sc_core::sc_module {
             tla_paddr_pe_hbm(0, 0, 0, 0, slice_bytes, &pa);
         return pa.value;
     }
-    static interconnect::config fabric_config() {
+    static interconnect::config fabric_config(tla_transport transport) {
         interconnect::config c = bare<interconnect>();
+        c.transport = transport;
         c.nodes.resize(2);
         c.links = {{0, 1, 2'000, 128'000'000'000, 0}, {1, 0, 2'000, 128'000'000'000, 0}};
         c.sources = {0, 0};
@@ -74,7 +75,8 @@ struct system_under_test : sc_core::sc_module {
         return c;
     }
 
-    explicit system_under_test(sc_core::sc_module_name name) : sc_module(name) {
+    system_under_test(sc_core::sc_module_name name, tla_transport transport)
+        : sc_module(name), fabric("fabric", fabric_config(transport)) {
         first.out.bind(first_checker.in);
         first_checker.out.bind(fabric.in);
         second.out.bind(second_checker.in);
@@ -96,9 +98,10 @@ struct bench : sc_core::sc_module {
     std::function<void()> body;
     bool finished = false;
 
-    explicit bench(sc_core::sc_module_name name, unsigned count = 1) : sc_module(name) {
+    explicit bench(sc_core::sc_module_name name, unsigned count = 1, tla_transport transport = TLA_TRANSPORT_PER_FLIT)
+        : sc_module(name) {
         for (unsigned i = 0; i < count; i++)
-            systems.push_back(std::make_unique<system_under_test>(("system" + std::to_string(i)).c_str()));
+            systems.push_back(std::make_unique<system_under_test>(("system" + std::to_string(i)).c_str(), transport));
         TLMALLOC_HAS_PROCESS(bench);
         SC_THREAD(main);
     }
@@ -168,11 +171,10 @@ struct slow_module : sc_core::sc_module, private command_handler {
     std::uint32_t tags[4] = {};
 };
 
-} // namespace
-
-// The stated tolerance is none: requests that are accepted at once, from one initiator whose responses end at once.
-BOOST_AUTO_TEST_CASE(the_chain_to_the_memories_answers_at_the_same_times) {
-    bench b("bench", 2);
+// Calls of one system, and accesses in four phases of the other. The stated tolerance is none: requests that are
+// accepted at once, from one initiator whose responses end at once.
+void check_chain(tla_transport transport) {
+    bench b("bench", 2, transport);
     b.run([&] {
         const unsigned seed = 42;
         BOOST_TEST_MESSAGE("seed " << seed);
@@ -226,8 +228,8 @@ BOOST_AUTO_TEST_CASE(the_chain_to_the_memories_answers_at_the_same_times) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(an_initiator_that_is_slow_to_end_its_responses_holds_up_itself_only) {
-    bench b("bench");
+void check_slow_initiator(tla_transport transport) {
+    bench b("bench", 1, transport);
     b.run([&] {
         system_under_test &s = *b.systems[0];
         s.first.ending = response_end::call;
@@ -247,6 +249,21 @@ BOOST_AUTO_TEST_CASE(an_initiator_that_is_slow_to_end_its_responses_holds_up_its
         s.first.give_back(c);
         s.second.give_back(other);
     });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_chain_to_the_memories_answers_at_the_same_times) {
+    check_chain(TLA_TRANSPORT_PER_FLIT);
+}
+BOOST_AUTO_TEST_CASE(the_chain_over_links_occupied_once_answers_at_the_same_times) {
+    check_chain(TLA_TRANSPORT_ONCE);
+}
+BOOST_AUTO_TEST_CASE(an_initiator_that_is_slow_to_end_its_responses_holds_up_itself_only) {
+    check_slow_initiator(TLA_TRANSPORT_PER_FLIT);
+}
+BOOST_AUTO_TEST_CASE(an_initiator_that_is_slow_over_links_occupied_once_holds_up_itself_only) {
+    check_slow_initiator(TLA_TRANSPORT_ONCE);
 }
 
 BOOST_AUTO_TEST_CASE(the_response_to_a_read_of_a_completion_comes_when_the_command_is_done) {
