@@ -4,6 +4,8 @@
 #include "today.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 namespace {
 
@@ -94,6 +96,56 @@ BOOST_AUTO_TEST_CASE(the_page_has_the_figures_of_the_older_transport) {
             rows++;
         }
     BOOST_CHECK_EQUAL(rows, all_is_tested() ? 12u : 7u);
+}
+
+// From the rows at 96 KiB, which have neither a published figure nor a bound.
+BOOST_AUTO_TEST_CASE(the_page_has_the_gains_by_the_middle) {
+    if (!all_is_tested()) return; // minutes
+    scratch_directory scratch;
+    const auto found = figures_of({scratch.write("root.yaml", experiment_with("kernbench_transport_root", ""))});
+    const auto gain = [&](const std::string &sips) {
+        const double corner = found.at("96 KiB, " + sips + " of SIPs, by the corner").first,
+                     middle = found.at("96 KiB, " + sips + " of SIPs, by the middle").first;
+        char text[16];
+        std::snprintf(text, sizeof text, "%.1f", (corner - middle) / corner * 100);
+        return std::string(text);
+    };
+    const std::string section = section_of("KernBench's older transport");
+    BOOST_CHECK_MESSAGE(contains(section, "here they gain " + gain("ring") + " and " + gain("mesh") + " %"),
+                        gain("ring") << " and " << gain("mesh"));
+}
+
+// 84 to 46,224 ns: one of the 16 a day, all of them with TLMALLOC_ALL.
+BOOST_AUTO_TEST_CASE(differences_of_slots_agree_as_closely_as_the_page_says) {
+    const std::string text = experiment_with("kernbench_transport_all_reduce", ""),
+                      section = section_of("KernBench's older transport"), within = "All of them agree within ";
+    std::vector<std::string> differences;
+    std::vector<double> published;
+    for (const std::string &row : rows_of(text)) {
+        if (!contains(row, " after TCM")) continue;
+        differences.push_back(row);
+        published.push_back(std::stod(row.substr(row.find("published: ") + 11)));
+    }
+    BOOST_REQUIRE_EQUAL(differences.size(), 16u);
+    BOOST_CHECK_EQUAL(*std::min_element(published.begin(), published.end()), 84);
+    BOOST_CHECK_EQUAL(*std::max_element(published.begin(), published.end()), 46224);
+    BOOST_CHECK(contains(section, "16\ndifferences from the TCM (84 to 46,224 ns). " + within));
+    const double bound = std::stod(section.substr(section.find(within) + within.size()));
+    std::string some = text.substr(0, text.find(row_begins));
+    for (const std::string &row : some_of_today(differences, 16))
+        some += row;
+    scratch_directory scratch;
+    double worst = 0;
+    for (const auto &[label, figure] : figures_of({scratch.write("some.yaml", some)})) {
+        const auto row = std::find_if(differences.begin(), differences.end(), [&, name = label](const std::string &r) {
+            return contains(r, row_begins + name + "\n");
+        });
+        BOOST_REQUIRE_MESSAGE(row != differences.end(), label);
+        const double should = published[static_cast<std::size_t>(row - differences.begin())];
+        worst = std::max(worst, std::abs(figure.first - should) / should * 100);
+    }
+    BOOST_CHECK_MESSAGE(worst <= bound, worst << " %");
+    if (all_is_tested()) BOOST_CHECK_MESSAGE(worst > bound - 0.01, worst << " %, and the page says " << bound);
 }
 
 // With a bound, and beside a published figure.
