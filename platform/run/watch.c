@@ -429,8 +429,10 @@ static bool begin(watch *w) {
     return true;
 }
 
-/* The last page becomes a page like any other; one without a run goes. */
+/* The last page becomes a page like any other; one without a run goes. An open page has time to see that the watch has
+ * ended. */
 static bool end(watch *w) {
+    enum { SEEN_MS = 600 }; /* more than two pauses of watch.js */
     char *page = NULL;
     size_t length = 0;
     tla_error error;
@@ -440,6 +442,7 @@ static bool end(watch *w) {
     else if (w->folder[0])
         unlink(w->request->page);
     free(page);
+    if (tell(w, "ended", "")) poll(NULL, 0, SEEN_MS);
     unlink(w->script);
     const char *const temporary[] = {w->report, w->log, w->page, w->said, w->rule};
     for (size_t i = 0; i < sizeof temporary / sizeof *temporary && w->folder[0]; i++)
@@ -463,7 +466,7 @@ int watch_run(const watch_request *request) {
     sigaction(SIGTERM, &handled, NULL);
     sigaction(SIGHUP, &handled, NULL);
     signal(SIGCHLD, SIG_DFL);
-    bool good = write_waiting(&w);
+    bool good = tell(&w, "running", "") && write_waiting(&w); /* the page asks at once */
     list_files(&w);
     while (good && !ended_by) {
         const uint64_t state = settle(&w);

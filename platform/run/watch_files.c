@@ -86,7 +86,8 @@ void watch_files_add_rule(watch_files *files, const char *rule, const char *sour
         size_t length = 0;
         at += strspn(at, ": \t\r\n");
         while (*at && !strchr(" \t\r\n", *at)) {
-            if (at[0] == '\\' && at[1]) at++; /* before a blank, or at the end of a line */
+            if ((at[0] == '\\' && (at[1] == ' ' || at[1] == '#' || at[1] == '\n')) || (at[0] == '$' && at[1] == '$'))
+                at++;
             if (*at == '\n') break;
             if (length + 1 < sizeof path) path[length++] = *at;
             at++;
@@ -107,7 +108,7 @@ uint64_t watch_files_state(const watch_files *files) {
     uint64_t hash = files->count;
     for (size_t i = 0; i < files->count; i++) {
         struct stat found;
-        const bool exists = stat(files->paths[i], &found) == 0;
+        const bool exists = stat(files->paths[i], &found) == 0 && S_ISREG(found.st_mode);
         hash = add(hash, exists);
         if (!exists) continue;
         hash = add(add(add(hash, found.st_ino), found.st_dev), (uint64_t)found.st_size);

@@ -3,9 +3,12 @@ where there is no browser."""
 import collections
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import driver
 import made_log
@@ -790,6 +793,98 @@ def the_page_is_dark_where_the_system_is(browser, folder):
         equal(dark.value("matchMedia('(prefers-color-scheme: dark)').matches"), True)
         equal(dark.value(ground), "rgb(21, 23, 26)")
         equal(dark.messages(), [])
+
+
+class Watch:
+    """`run --watch' of a kernel of its own, in a folder whose name has a blank."""
+
+    def __init__(self, folder):
+        self.folder = os.path.join(folder, "a # b")
+        os.mkdir(self.folder)
+        self.kernel, self.config = os.path.join(self.folder, "k.c"), os.path.join(self.folder, "c.yaml")
+        self.header, self.page = os.path.join(self.folder, "size.h"), os.path.join(self.folder, "the page.html")
+        shutil.copy(NPU_SMALL, self.config)
+        write(self.header, "enum { SIZE = 1 };\n")
+        with open(SOURCE + "/platform/kernels/vector_add.c", encoding="utf-8") as file:
+            write(self.kernel, file.read() + '#include "size.h"\nconst int size = SIZE;\n')
+        self.process = subprocess.Popen([TLMALLOC, "run", self.config, "--kernel", self.kernel, "--watch", "-o",
+                                         self.page], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def replace(path, old, new):
+    """As editors do: a new file takes the name of the old one."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    assert old in text, path
+    write(path + "~new", text.replace(old, new))
+    os.rename(path + "~new", path)
+
+
+def a_watched_page_refreshes_itself_and_keeps_what_it_shows(browser, folder):
+    shown = "typeof WATCH !== 'undefined' && window.tlmalloc && tlmalloc.ready && tlmalloc.watched && " \
+        "tlmalloc.watched.state === '%s' && WATCH.page === %d"
+    box = "document.getElementById('watch').textContent"
+    with Watch(folder) as watch:
+        while not os.path.exists(watch.page):
+            assert watch.process.poll() is None
+            time.sleep(0.01)
+        browser.visit(watch.page.replace("#", "%23").replace(" ", "%20"))
+        browser.wait_for(shown % ("done", 1))
+        browser.keys("+", "+", "ArrowRight")
+        browser.run("memoryShown.show(0, memoryShown.axis.length / 3); timeAxis.slide(2000000); window.scrollTo(0, 700)")
+        state = "[tlmalloc.domain, tlmalloc.addresses, tlmalloc.slider, window.scrollY, " \
+            "document.getElementById('whole').checked, document.getElementById('memory-name').value]"
+        before = browser.value(state)
+        assert before[0][0] > 0 and before[3] > 0, before
+        # An include, the configuration by way of an editor, and a file that is written in pieces.
+        begin = time.monotonic()
+        write(watch.header, "enum { SIZE = 2 };\n")
+        browser.wait_for(shown % ("done", 2))
+        print("refreshed %.2f s after the edit" % (time.monotonic() - begin))
+        equal(browser.value(state), before)
+        replace(watch.config, "\n", "\n# a remark\n")
+        browser.wait_for(shown % ("done", 3))
+        equal(browser.value(state), before)
+        # A failure is shown above the page of the run before, with the text as text.
+        with open(watch.kernel, "a", encoding="utf-8") as file:
+            file.write("int wrong = \"</script><b>\"")
+            file.flush()
+            browser.wait_for(shown % ("failed", 3))
+        text = browser.value(box)
+        assert "The last run failed" in text and "does not compile" in text and "k.c:" in text, text
+        assert browser.value("document.querySelector('#watch b')") is None
+        equal(browser.value("tlmalloc.domain"), before[0])
+        replace(watch.kernel, "int wrong = \"</script><b>\"", "")
+        browser.wait_for(shown % ("done", 4))
+        assert browser.value("!document.getElementById('watch') || document.getElementById('watch').hidden")
+        replace(watch.config, "system:", "sistem:")
+        browser.wait_for(shown % ("failed", 4))
+        assert "sistem" in browser.value(box), browser.value(box)
+        # Nothing runs again while nothing changes.
+        time.sleep(1)
+        equal(browser.value("[tlmalloc.watched.page, tlmalloc.watched.state]"), [4, "failed"])
+        equal(browser.value("tlmalloc.errors"), [])
+        watch.process.send_signal(signal.SIGINT)
+        browser.wait_for("tlmalloc.watched.state === 'ended'")
+        assert "ended" in browser.value(box)
+        equal(watch.process.wait(20), 0)
+        assert "does not compile" in watch.process.stderr.read()
+    equal(sorted(os.listdir(watch.folder)), ["c.yaml", "k.c", "size.h", "the page.html"])
+    browser.open(watch.page.replace("#", "%23").replace(" ", "%20"))
+    equal(browser.value("[typeof WATCH, tlmalloc.domain[0]]"), ["undefined", 0])
 
 
 def main():
