@@ -95,9 +95,10 @@ function waitUntilDrawn(frames) {
 // How much of the window the head takes, below which other things stay.
 new ResizeObserver(([head]) => document.documentElement.style.setProperty("--head", head.target.offsetHeight + "px"))
   .observe(document.querySelector("header"));
-showAll().catch((problem) => {
+// The head is drawn first; a view of a million events takes longer.
+requestAnimationFrame(() => setTimeout(() => showAll().catch((problem) => {
   window.tlmalloc.errors.push(String(problem));
   window.tlmalloc.ready = true;
   part("main").prepend(element("p", {class: "failed"}, "Parts of this page cannot be shown (" + problem +
     "): the report was edited, or the browser is too old."));
-});
+})));

@@ -3,7 +3,7 @@
 // file may load a script, but may not fetch. A new run loads the page again; what was shown stays shown.
 
 const WATCH = {page: /*PAGE*/0, script: /*SCRIPT*/"", asked: 0, missed: 0};
-const WATCH_PAUSE_MS = 250, WATCH_MISSED_MAX = 8;
+const WATCH_PAUSE_MS = 100, WATCH_MISSED_MAX = 20;
 
 function showWatched(text, message) {
   let box = document.getElementById("watch");

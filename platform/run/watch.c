@@ -20,14 +20,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
 enum {
-    LOOK_MS = 50,        /* between looks at the files */
+    LOOK_MS = 40,        /* between looks at the files */
     SETTLED_LOOKS = 2,   /* that must find no further change: an editor may write a file in pieces */
     END_MS = 3000,       /* for a process to end by SIGTERM */
+    CANNOT_START = 127,  /* as of a shell */
     COMPILER_MS = 10000, /* for a list of includes */
     PAGE_BYTES_MAX = 300 << 20,
     MESSAGE_BYTES_MAX = 16 << 10
@@ -89,12 +91,12 @@ static void end_process(pid_t child) {
 
 /* The exit status of a program; 128 and the number of a signal that ended it; -1 when it was ended because this process
  * shall end, because `changes` are watched and a file has changed since `state`, or because it took too long (0: it
- * may), and when it cannot be started. */
+ * may). */
 static int run_program(const watch *w, const char *const words[], const char *out, const char *err, bool changes,
                        uint64_t state, int limit_ms) {
     const pid_t child = start(words, out, err);
     int status = 0;
-    if (child < 0) return -1;
+    if (child < 0) return CANNOT_START;
     for (int waited = 0; waitpid(child, &status, WNOHANG) == 0; waited += 10) {
         const bool late = limit_ms && waited >= limit_ms;
         const bool old = changes && waited % LOOK_MS == 0 && watch_files_state(&w->files) != state;
@@ -169,23 +171,27 @@ static void list_files(watch *w) {
     add_includes(w);
 }
 
-/* Waits until the files rest, and lists them as they are then; returns their state. */
-static uint64_t settle(watch *w) {
-    for (;;) {
-        uint64_t state = watch_files_state(&w->files);
-        for (int rested = 0; rested < SETTLED_LOOKS && !ended_by; rested++) {
-            poll(NULL, 0, LOOK_MS);
-            const uint64_t now = watch_files_state(&w->files);
-            if (now != state) rested = -1;
-            state = now;
-        }
-        watch_files before = w->files;
-        w->files = (watch_files){0};
-        list_files(w);
-        const bool same = watch_files_state(&before) == state; /* none has changed while they were read */
-        watch_files_clear(&before);
-        if (same || ended_by) return watch_files_state(&w->files);
+/* Waits until the files rest; returns their state. */
+static uint64_t settle(const watch *w) {
+    uint64_t state = watch_files_state(&w->files);
+    for (int rested = 0; rested < SETTLED_LOOKS && !ended_by; rested++) {
+        poll(NULL, 0, LOOK_MS);
+        const uint64_t now = watch_files_state(&w->files);
+        if (now != state) rested = -1;
+        state = now;
     }
+    return state;
+}
+
+/* Lists the files again after a run of files in this state that began then: they may include others now. False when one
+ * has changed since. The list is made after the run, which need not wait for it. */
+static bool list_again(watch *w, uint64_t state, struct timespec begin) {
+    watch_files before = w->files;
+    w->files = (watch_files){0};
+    list_files(w);
+    const bool same = watch_files_state(&before) == state && !watch_files_new_since(&w->files, &before, begin);
+    watch_files_clear(&before);
+    return same;
 }
 
 /* ---- the page ---- */
@@ -469,11 +475,15 @@ int watch_run(const watch_request *request) {
     bool good = tell(&w, "running", "") && write_waiting(&w); /* the page asks at once */
     list_files(&w);
     while (good && !ended_by) {
+        struct timespec now;
         const uint64_t state = settle(&w);
+        clock_gettime(CLOCK_REALTIME, &now);
         if (ended_by) break;
         good = run_once(&w, state);
         fflush(NULL);
-        while (good && !ended_by && watch_files_state(&w.files) == state)
+        if (!good || !list_again(&w, state, now)) continue;
+        const uint64_t rested = watch_files_state(&w.files);
+        while (!ended_by && watch_files_state(&w.files) == rested)
             poll(NULL, 0, LOOK_MS);
     }
     return end(&w) && good ? CLI_OK : CLI_FAILED;

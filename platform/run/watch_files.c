@@ -117,3 +117,20 @@ uint64_t watch_files_state(const watch_files *files) {
     }
     return hash;
 }
+
+bool watch_files_new_since(const watch_files *files, const watch_files *before, struct timespec time) {
+    enum { CLOCK_NS = 20000000, SECOND_NS = 1000000000 };
+    struct stat found;
+    time.tv_nsec -= CLOCK_NS;
+    if (time.tv_nsec < 0) {
+        time.tv_nsec += SECOND_NS;
+        time.tv_sec--;
+    }
+    for (size_t i = 0; i < files->count; i++) {
+        if (has(before, files->paths[i]) || stat(files->paths[i], &found) != 0) continue;
+        const struct timespec changed = found.st_ctim;
+        if (changed.tv_sec > time.tv_sec || (changed.tv_sec == time.tv_sec && changed.tv_nsec >= time.tv_nsec))
+            return true;
+    }
+    return false;
+}

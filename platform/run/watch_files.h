@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,10 @@ void watch_files_add_rule(watch_files *files, const char *rule, const char *sour
 
 /* A number that differs when a file of the list has appeared, has gone, was replaced or written. */
 uint64_t watch_files_state(const watch_files *files);
+
+/* Whether a file that `before` does not have was made or written after a time, as far as clocks of file systems tell:
+ * up to 20 ms before it count as after it. */
+bool watch_files_new_since(const watch_files *files, const watch_files *before, struct timespec time);
 
 #ifdef __cplusplus
 }
