@@ -145,3 +145,63 @@ BOOST_AUTO_TEST_CASE(the_view_of_npu_small_is_what_make_view_writes) {
     BOOST_CHECK_EQUAL(without_zoom(read_text(view)),
                       without_zoom(read_text(TLMALLOC_SOURCE_DIR "/waveforms/npu_small.gtkw")));
 }
+
+BOOST_AUTO_TEST_CASE(the_view_of_npu_small_for_surfer_names_the_signals_of_the_other_view) {
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("run.vcd"), view = scratch.path("view.sucl");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--vcd", vcd}).status, 0);
+    BOOST_REQUIRE_EQUAL(make_view("--surfer' '" + vcd, "", view), 0);
+    const std::string shipped = read_text(TLMALLOC_SOURCE_DIR "/waveforms/npu_small.sucl");
+    BOOST_CHECK_EQUAL(read_text(view), shipped);
+    std::vector<std::string> surfer, gtkwave;
+    std::string line;
+    std::size_t groups = 0;
+    for (std::istringstream in(shipped); std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string command, name, more;
+        words >> command >> name >> more;
+        BOOST_CHECK_EQUAL(more, ""); // a name of a group is one word
+        groups += command == "divider_add";
+        if (command == "variable_add")
+            surfer.push_back(name);
+        else
+            BOOST_CHECK_MESSAGE(command == "divider_add" || line == "zoom_fit", line);
+    }
+    for (std::istringstream in(read_text(TLMALLOC_SOURCE_DIR "/waveforms/npu_small.gtkw")); std::getline(in, line);)
+        if (line[0] == '+') {
+            const std::string name = line.substr(line.find('}') + 2);
+            gtkwave.push_back(name.substr(0, name.find('[')));
+        }
+    BOOST_CHECK_EQUAL(groups, 5u);
+    BOOST_CHECK_GT(surfer.size(), 20u);
+    BOOST_CHECK_EQUAL_COLLECTIONS(surfer.begin(), surfer.end(), gtkwave.begin(), gtkwave.end());
+}
+
+// That of the views which the waveform has, and the FST of the same run, which a viewer opens in its place.
+BOOST_AUTO_TEST_CASE(every_signal_of_the_views_of_npu_small_is_in_its_vcd_and_in_its_fst) {
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("run.vcd"), fst = scratch.path("run.fst"), back = scratch.path("back.vcd");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--vcd", vcd}).status, 0);
+    std::vector<std::string> files{vcd};
+    if (std::system("command -v vcd2fst >/dev/null") == 0) {
+        BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--vcd", fst}).status,
+                            0);
+        BOOST_REQUIRE_EQUAL(run_shell("fst2vcd '" + fst + "' >'" + back + "'").status, 0);
+        files.push_back(back);
+    }
+    for (const std::string &file : files) {
+        std::set<std::string> signals;
+        std::string scope, line;
+        for (std::istringstream in(read_text(file)); std::getline(in, line);) {
+            std::istringstream words(line);
+            std::string word, kind, bits, id, name;
+            words >> word >> kind >> bits;
+            if (word == "$scope") scope += bits + ".";
+            if (word == "$upscope") scope.erase(scope.rfind('.', scope.size() - 2) + 1);
+            if (word == "$var" && words >> id >> name) signals.insert(scope + name);
+        }
+        for (std::istringstream in(read_text(TLMALLOC_SOURCE_DIR "/waveforms/npu_small.sucl")); std::getline(in, line);)
+            if (line.compare(0, 13, "variable_add ") == 0)
+                BOOST_CHECK_MESSAGE(signals.count(line.substr(13)), file << ": " << line);
+    }
+}
