@@ -9,15 +9,25 @@ bool serving_append_block(serving_builder *b, uint64_t block) {
     return true;
 }
 
-bool serving_append(serving_builder *b, const serving_line *line) {
+bool serving_is_skipped(const serving_builder *b, const serving_line *line) {
+    return b->skips && (!line->prompt_tokens || !line->output_tokens);
+}
+
+tla_status serving_append(serving_builder *b, const serving_line *line) {
     tla_serving_requests *out = b->out;
-    if (!tla_grow(&out->items, &b->room, out->count + 1, sizeof *out->items)) return false;
-    if (out->count == 0) b->first_ns = line->arrival_ns;
+    if (serving_is_skipped(b, line)) {
+        ++*(line->output_tokens ? &out->skipped.no_prompt : &out->skipped.no_output);
+    } else {
+        if (out->count == TLA_SERVING_REQUESTS_MAX) return TLA_LIMIT;
+        if (!tla_grow(&out->items, &b->room, out->count + 1, sizeof *out->items)) return TLA_NO_HOST_MEMORY;
+        out->items[out->count++] = (tla_serving_request){.id = line->id,
+                                                         .arrival_ns = line->arrival_ns,
+                                                         .prompt_tokens = (uint32_t)line->prompt_tokens,
+                                                         .output_tokens = (uint32_t)line->output_tokens,
+                                                         .block_count = (uint32_t)line->block_count,
+                                                         .line = (uint32_t)line->number};
+    }
+    b->read++;
     b->last_ns = line->arrival_ns;
-    out->items[out->count++] = (tla_serving_request){.id = line->id,
-                                                     .arrival_ns = line->arrival_ns - b->first_ns,
-                                                     .prompt_tokens = (uint32_t)line->prompt_tokens,
-                                                     .output_tokens = (uint32_t)line->output_tokens,
-                                                     .block_count = (uint32_t)line->block_count};
-    return true;
+    return TLA_OK;
 }

@@ -80,8 +80,13 @@ static tla_status find_members(const reader *r, const data_value *object, const 
     return TLA_OK;
 }
 
-static tla_status read_tokens(const reader *r, const data_value *value, const char *expected, uint64_t *tokens) {
-    if (value->kind != DATA_UNSIGNED || value->integer == 0 || value->integer > TLA_SERVING_TOKENS_MAX)
+static tla_status read_tokens(const reader *r, const data_value *value, bool output, uint64_t *tokens) {
+    const bool none = r->builder->skips;
+    const bool empty = value->kind == DATA_UNSIGNED && value->integer == 0;
+    char expected[128];
+    snprintf(expected, sizeof expected, "the %s's %s%s", output ? "output" : "prompt",
+             none ? SERVING_TOKENS_OR_NONE : SERVING_TOKENS, empty ? SERVING_LEAVE_OUT : "");
+    if (value->kind != DATA_UNSIGNED || (empty && !none) || value->integer > TLA_SERVING_TOKENS_MAX)
         return found(r, value->position, expected);
     *tokens = value->integer;
     return TLA_OK;
@@ -94,7 +99,7 @@ static tla_status read_arrival(const reader *r, const data_value *value, uint64_
               : !(number >= 0) || number >= (double)SERVING_ARRIVAL_NS_MAX)
         return found(r, value->position, "a time from 0 on, less than 292 years");
     if (!whole) *ns = (uint64_t)llround(number);
-    if (r->builder->out->count && *ns < r->builder->last_ns) return found(r, value->position, SERVING_ORDER);
+    if (r->builder->read && *ns < r->builder->last_ns) return found(r, value->position, SERVING_ORDER);
     return TLA_OK;
 }
 
@@ -124,21 +129,24 @@ static tla_status check_measured(reader *r, const serving_line *line, size_t at)
 }
 
 static tla_status read_blocks(reader *r, const data_value *list, serving_line *line) {
+    const bool skipped = serving_is_skipped(r->builder, line); /* of its blocks nothing is known */
     if (list->kind != DATA_LIST) return found(r, list->position, "a list of numbers");
     for (size_t i = 0; i < list->count; i++) {
         const data_value *block = list->items[i];
         if (block->kind != DATA_UNSIGNED) return found(r, block->position, "a block's number, 0 .. 2^64 - 1");
+        if (skipped) continue;
         if (r->builder->block_count == TLA_SERVING_BLOCKS_MAX)
             return fail(r, TLA_LIMIT, block->position, "more blocks than the limit of 2^28");
         if (!serving_append_block(r->builder, block->integer)) return TLA_NO_HOST_MEMORY;
     }
+    if (skipped) return TLA_OK;
     line->block_count = list->count;
     return r->form->mooncake ? check_mooncake(r, line, list->position) : check_measured(r, line, list->position);
 }
 
 static tla_status read_request(reader *r, const data_value *object) {
     const data_value *members[MEMBER_COUNT] = {0};
-    serving_line line = {.id = r->builder->out->count};
+    serving_line line = {.id = r->builder->read, .number = r->line_number};
     if (object->kind != DATA_DICT) return found(r, object->position, "an object, a request");
     if (!r->form) r->form = data_get(object, measured.names[ARRIVAL]) ? &measured : &mooncake;
     tla_status status = find_members(r, object, members);
@@ -146,13 +154,11 @@ static tla_status read_request(reader *r, const data_value *object) {
         return found(r, members[ID]->position, "an id, 0 .. 2^64 - 1");
     if (!status && members[ID]) line.id = members[ID]->integer;
     if (!status) status = read_arrival(r, members[ARRIVAL], &line.arrival_ns);
-    if (!status) status = read_tokens(r, members[INPUT], "the prompt's " SERVING_TOKENS, &line.prompt_tokens);
-    if (!status) status = read_tokens(r, members[OUTPUT], "the output's " SERVING_TOKENS, &line.output_tokens);
+    if (!status) status = read_tokens(r, members[INPUT], false, &line.prompt_tokens);
+    if (!status) status = read_tokens(r, members[OUTPUT], true, &line.output_tokens);
     if (!status) status = read_blocks(r, members[BLOCKS], &line);
-    if (status) return status;
-    if (r->builder->out->count == TLA_SERVING_REQUESTS_MAX)
-        return fail(r, TLA_LIMIT, object->position, "more requests than the limit of 2^24");
-    return serving_append(r->builder, &line) ? TLA_OK : TLA_NO_HOST_MEMORY;
+    if (!status) status = serving_append(r->builder, &line);
+    return status == TLA_LIMIT ? fail(r, status, object->position, SERVING_TOO_MANY) : status;
 }
 
 static tla_status read_line(reader *r) {
@@ -181,13 +187,13 @@ static int by_id(const void *a, const void *b) {
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Checks that no two requests have one id. Every line is a request, so its index gives the line. */
+/* Checks that no two requests have one id. */
 static tla_status check_ids(reader *r) {
     const tla_serving_requests *out = r->builder->out;
-    numbered *ids = malloc(out->count * sizeof *ids);
+    numbered *ids = malloc((out->count + 1) * sizeof *ids);
     if (!ids) return TLA_NO_HOST_MEMORY;
     for (size_t i = 0; i < out->count; i++)
-        ids[i] = (numbered){out->items[i].id, i + 1};
+        ids[i] = (numbered){out->items[i].id, out->items[i].line};
     qsort(ids, out->count, sizeof *ids, by_id);
     tla_status status = TLA_OK;
     for (size_t i = 1; !status && i < out->count; i++)

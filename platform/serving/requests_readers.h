@@ -13,8 +13,12 @@ tla_status serving_read_json(serving_builder *builder, const char *text, size_t 
 bool serving_is_table(const char *first, size_t length);
 tla_status serving_read_table(serving_builder *builder, trace_file *file, tla_error *error);
 
-/* The text for a number of tokens, and for a time that goes backwards. */
+/* The texts for a number of tokens (the second where requests without one are left out), for a time that goes
+ * backwards, and for too many requests. */
 #define SERVING_TOKENS "tokens, 1 .. 2^31 - 1"
+#define SERVING_TOKENS_OR_NONE "tokens, 0 .. 2^31 - 1"
+#define SERVING_LEAVE_OUT "; --skip-unservable leaves out such requests"
+#define SERVING_TOO_MANY "more requests than the limit of 2^24"
 #define SERVING_ORDER "a time not before the previous line's"
 
 #endif

@@ -108,6 +108,12 @@ typedef struct tla_scheduler tla_scheduler;
 tla_status tla_scheduler_check(const tla_scheduler_rules *rules, const tla_serving_requests *requests, size_t *request,
                                tla_error *error);
 
+/* Leaves out the requests that are longer than the rules allow, and those that even alone do not fit into the cache:
+ * tla_scheduler_create would reject them. requests->skipped counts them. Where the rules state no longest request, and
+ * regions depend on it, the longest one that fits is kept. TLA_INVALID_ARGUMENT as tla_scheduler_check for other
+ * causes, TLA_NO_HOST_MEMORY; the requests are unchanged then. */
+tla_status tla_scheduler_skip(const tla_scheduler_rules *rules, tla_serving_requests *requests, tla_error *error);
+
 /* The requests must outlive the scheduler. TLA_INVALID_ARGUMENT as tla_scheduler_check, TLA_NO_HOST_MEMORY; *scheduler
  * is NULL then. */
 tla_status tla_scheduler_create(const tla_scheduler_rules *rules, const tla_serving_requests *requests,

@@ -485,9 +485,9 @@ BOOST_AUTO_TEST_CASE(bad_input_is_rejected_with_what_was_found_and_expected) {
         "block_tokens: found 24, expected a multiple or a divisor of 16, the tokens of a block of the requests");
     check_refused(serving(requests, settings, law, {"--set", "gpu_blocks=30"}),
                   "small_requests.jsonl:4:1: 460 + 46 tokens need 32 blocks of 16 tokens, more than the 29 usable "
-                  "blocks of the cache: raise gpu_blocks");
+                  "blocks of the cache: raise gpu_blocks, or use --skip-unservable");
     check_refused(serving(requests, settings, law, {"--set", "max_model_len=100"}),
-                  "exceed the limit of 100: raise max_model_len");
+                  "exceed the limit of 100: raise max_model_len, or use --skip-unservable");
     check_refused(serving(requests, settings, "profile " + configs + "profile_small", {"--set", "once=sampler"}),
                   "layer sampler has no row in dense.csv or per_sequence.csv");
     check_refused(serving(requests, scratch.write("s.yaml", "max_num_seqs: 8\n"), law), "gpu_blocks is missing");
@@ -600,4 +600,73 @@ BOOST_AUTO_TEST_CASE(lengths_alone_and_tables_are_served_too) {
     json = report_of(serving(scratch.write("a.csv", azure), settings, "fixed 1 ms", {"--json", "-"}));
     BOOST_CHECK_EQUAL(count_of(json, "generated_tokens"), 153u);
     json_decref(json);
+}
+
+// Every form of REQUESTS and every manager: the tables are those of the file without the lines that are left out.
+BOOST_AUTO_TEST_CASE(requests_that_cannot_be_served_are_left_out_on_request) {
+    const scratch_directory scratch;
+    const std::string settings = configs + "small.yaml", law = "fixed 1 ms + 10 us/token";
+    struct table {
+        std::string header;
+        std::vector<std::pair<std::string, bool>> lines; // and whether they are served
+    };
+    const std::vector<table> tables = {
+        {"input,output\n", {{"100,0", false}, {"1000,24", true}, {"1000,25", false}, {"0,4", false}, {"7,9", true}}},
+        {"TIMESTAMP,ContextTokens,GeneratedTokens\n",
+         {{"2024-05-10 00:00:00.009930+00:00,300,0", false},
+          {"2024-05-10 00:00:00.017335+00:00,0,6", false},
+          {"2024-05-10 00:00:01+00:00,30,6", true},
+          {"2024-05-10 00:00:01.5+00:00,2000,6", false},
+          {"2024-05-10 00:00:01.5+00:00,20,6", true}}},
+        {"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n",
+         {{"5.0,a,3,ChatGPT,472,18,490,Conversation log", true},
+          {"5.5,,3,ChatGPT,0,0,0,API log", false},
+          {"45.0,a,3,ChatGPT,1087,230,1317,Conversation log", false},
+          {"118.25,b,3,GPT-4,417,276,693,Conversation log", true}}},
+        {"",
+         {{R"({"timestamp": 5, "input_length": 600, "output_length": 0, "hash_ids": [1, 2]})", false},
+          {R"({"timestamp": 9, "input_length": 600, "output_length": 3, "hash_ids": [1, 2]})", true},
+          {R"({"timestamp": 9, "input_length": 1025, "output_length": 3, "hash_ids": [1, 2, 3]})", false},
+          {R"({"timestamp": 60, "input_length": 600, "output_length": 3, "hash_ids": [1, 2]})", true}}},
+    };
+    for (const table &t : tables)
+        for (const char *memory : {"blocks", "maximum", "power_of_two", "oracle", "paged"}) {
+            std::string all = t.header, left = t.header;
+            std::uint64_t out = 0;
+            for (const auto &[line, served] : t.lines) {
+                all += line + "\n";
+                if (served) left += line + "\n";
+                out += !served;
+            }
+            const std::vector<std::string> set = {"--set", "kv_memory=" + std::string(memory), "--steps"};
+            std::vector<std::string> of_all = set, of_left = set;
+            of_all.insert(of_all.end(), {scratch.path("all.csv"), "--json", "-", "--skip-unservable"});
+            of_left.push_back(scratch.path("left.csv"));
+            const std::string path = scratch.write("all", all);
+            BOOST_TEST_CONTEXT(memory << ": " << all) {
+                json_t *json = report_of(serving(path, settings, law, of_all));
+                const json_t *skipped = json_object_get(json, "skipped");
+                std::uint64_t sum = 0;
+                for (const char *key : {"no_output", "no_prompt", "too_long", "too_large"})
+                    sum += count_of(skipped, key);
+                BOOST_CHECK_EQUAL(sum, out);
+                BOOST_CHECK_EQUAL(count_of(json, "requests"), t.lines.size() - out);
+                json_decref(json);
+                const command_result plain = run_tlmalloc(serving(scratch.write("left", left), settings, law, of_left));
+                BOOST_REQUIRE_MESSAGE(plain.status == 0, plain.err);
+                BOOST_CHECK_EQUAL(plain.out.find("left out"), std::string::npos);
+                BOOST_CHECK_EQUAL(read_text(scratch.path("all.csv")), read_text(scratch.path("left.csv")));
+                check_refused(serving(path, settings, law), "--skip-unservable");
+            }
+        }
+    const std::string burst = tables[2].header + tables[2].lines[1].first + "\n" + tables[2].lines[2].first + "\n";
+    check_refused(serving(scratch.write("none.csv", burst), settings, law, {"--skip-unservable"}),
+                  "none.csv: no request is left: 1 without output, 0 without prompt, 1 longer than max_model_len, 0 "
+                  "larger than the cache");
+    const command_result run =
+        run_tlmalloc(serving(scratch.write("l.csv", "input,output\n1000,1\n9,2\n"), settings, law,
+                             {"--skip-unservable", "--set", "gpu_blocks=40", "--set", "prefix_caching=false"}));
+    BOOST_CHECK_NE(run.out.find("left out         1: 0 without output, 0 without prompt, 0 longer than max_model_len, "
+                                "1 larger than the cache\n"),
+                   std::string::npos);
 }

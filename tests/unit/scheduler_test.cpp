@@ -319,15 +319,16 @@ BOOST_AUTO_TEST_CASE(the_naive_scheduler_gives_the_goldens_of_the_small_trace) {
 BOOST_AUTO_TEST_CASE(requests_that_cannot_be_served_and_block_sizes_that_do_not_divide_are_rejected) {
     const std::uint64_t blocks[] = {7};
     const tla_serving_request fits{3, 0, 30, 7, blocks, 1}, longer{4, 0, 30, 8, blocks, 1};
-    BOOST_CHECK_EQUAL(
-        refusal(plain_rules(), {fits, longer}, 4),
-        "30 + 8 tokens need 10 blocks of 4 tokens, more than the 9 usable blocks of the cache: raise gpu_blocks");
+    BOOST_CHECK_EQUAL(refusal(plain_rules(), {fits, longer}, 4),
+                      "30 + 8 tokens need 10 blocks of 4 tokens, more than the 9 usable blocks of the cache: raise "
+                      "gpu_blocks, or use --skip-unservable");
     BOOST_CHECK_EQUAL(refusal(plain_rules(), {fits}, 6),
                       "block_tokens: found 4, expected a multiple or a divisor of 6, the tokens of a block of the "
                       "requests (or prefix_caching false)");
     tla_scheduler_rules rules = plain_rules();
     rules.request_tokens = 36;
-    BOOST_CHECK_EQUAL(refusal(rules, {fits}, 4), "30 + 7 tokens exceed the limit of 36: raise max_model_len");
+    BOOST_CHECK_EQUAL(refusal(rules, {fits}, 4),
+                      "30 + 7 tokens exceed the limit of 36: raise max_model_len, or use --skip-unservable");
     rules = plain_rules();
     rules.step_tokens = 0;
     refusal(rules, {fits}, 4);

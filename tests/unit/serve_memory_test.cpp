@@ -57,6 +57,65 @@ std::vector<tla_serving_request> random_requests(seeded_random &random, std::siz
 
 } // namespace
 
+// Whether an engine serves a request alone.
+static bool is_served(const tla_scheduler_rules &r, std::vector<tla_serving_request> requests) {
+    const tla_serving_requests all{requests.data(), requests.size(), 0, false, nullptr, {}};
+    tla_scheduler *scheduler = nullptr;
+    tla_error error{};
+    const tla_status status = tla_scheduler_create(&r, &all, nullptr, &scheduler, &error);
+    tla_scheduler_destroy(scheduler);
+    BOOST_CHECK_MESSAGE(status == TLA_OK || error.text[0], "a refusal without a text");
+    return status == TLA_OK;
+}
+
+// Every manager, with and without a longest request: what is left out is what no engine serves, and nothing else.
+BOOST_AUTO_TEST_CASE(requests_that_cannot_be_served_are_left_out_and_counted) {
+    seeded_random random(4242);
+    std::size_t left_out = 0, whole = 0;
+    for (int round = 0; round < 600; round++) {
+        const int kind = static_cast<int>(random.between(0, TLA_KV_MEMORY_COUNT)); // the last: blocks
+        tla_scheduler_rules r = rules(static_cast<std::uint32_t>(random.between(2, 24)),
+                                      static_cast<tla_kv_memory_kind>(kind < TLA_KV_MEMORY_COUNT ? kind : 0));
+        r.has_memory = kind < TLA_KV_MEMORY_COUNT;
+        if (random.between(0, 1)) r.request_tokens = random.between(1, 100);
+        std::vector<tla_serving_request> requests = random_requests(random, random.between(1, 12));
+        const std::vector<tla_serving_request> before = requests;
+        tla_serving_requests all{requests.data(), requests.size(), 0, false, nullptr, {7, 8, 0, 0}};
+        tla_error error{};
+        BOOST_TEST_CONTEXT("round " << round << ", kind " << kind) {
+            BOOST_REQUIRE_EQUAL(tla_scheduler_skip(&r, &all, &error), TLA_OK);
+            std::vector<tla_serving_request> kept(requests.begin(),
+                                                  requests.begin() + static_cast<std::ptrdiff_t>(all.count));
+            BOOST_CHECK_EQUAL(all.skipped.no_output, 7u);
+            BOOST_CHECK_EQUAL(all.skipped.no_prompt, 8u);
+            BOOST_CHECK_EQUAL(all.count + all.skipped.too_long + all.skipped.too_large, before.size());
+            if (!kept.empty()) {
+                BOOST_CHECK(is_served(r, kept));
+                BOOST_CHECK_EQUAL(kept[0].arrival_ns, 0u);
+            }
+            std::size_t next = 0;
+            std::uint64_t too_long = 0, offset = 0;
+            for (const tla_serving_request &request : before) {
+                if (next < kept.size() && kept[next].id == request.id) {
+                    if (next == 0) offset = request.arrival_ns;
+                    BOOST_CHECK_EQUAL(kept[next++].arrival_ns, request.arrival_ns - offset);
+                    continue;
+                }
+                too_long += r.request_tokens && request.prompt_tokens + request.output_tokens > r.request_tokens;
+                std::vector<tla_serving_request> one_more = kept;
+                one_more.push_back(request);
+                BOOST_CHECK(!is_served(r, one_more));
+            }
+            BOOST_CHECK_EQUAL(next, kept.size());
+            BOOST_CHECK_EQUAL(all.skipped.too_long, too_long);
+            left_out += before.size() - kept.size();
+            whole += kept.size();
+        }
+    }
+    BOOST_CHECK_GT(left_out, 500u);
+    BOOST_CHECK_GT(whole, 500u);
+}
+
 BOOST_AUTO_TEST_CASE(every_manager_serves_all_requests_and_has_everything_back) {
     seeded_random random(21);
     const std::vector<tla_serving_request> requests = random_requests(random, 200);
@@ -107,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_does_not_fit_alone_is_rejected_before_any_re
     BOOST_CHECK_EQUAL(r.status, TLA_INVALID_ARGUMENT);
     BOOST_CHECK_EQUAL(r.error.text,
                       std::string("request 7: 40 + 9 tokens do not fit into a memory of 56 tokens under oracle: raise "
-                                  "gpu_blocks"));
+                                  "gpu_blocks, or use --skip-unservable"));
     const run fits({{7, 0, 40, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_FIRST_FIT));
     BOOST_CHECK_EQUAL(fits.status, TLA_OK);
     const run pages({{7, 0, 1, 9, nullptr, 0}}, rules(15, TLA_KV_MEMORY_MAPPED, 64)); // not a single page

@@ -13,6 +13,7 @@
 #include "serving/command/platform_law.h"
 #include "serving/host_law.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 typedef struct serve_options {
     const char *requests_path, *settings_path, *law_text, *from_path;
     const char *json_path, *steps_path, *served_path, *map_path;
+    bool skips;
     text_list set;
 } serve_options;
 
@@ -44,6 +46,9 @@ static const option_row option_table[] = {
      "time of a step: \"fixed 10 ms + 100 us/token\"; \"profile DIR\" with tables of measured times; \"platform "
      "CONFIG\": the commands for its blocks on a platform; or \"platform CONFIG + LAW\": those commands, then one of "
      "the first two"},
+    {"skip-unservable", 0, NULL, option_flag, AT(skips),
+     "leave out and count the requests without a prompt or output, those longer than max_model_len, and those larger "
+     "than the cache; without this option such a request is an error"},
     {"from", 0, "SNAPSHOT", option_text, AT(from_path),
      "start every HBM free list of a platform in the state that `tlmalloc age' wrote"},
     {"json", 0, "FILE", option_text, AT(json_path), "write the report"},
@@ -56,7 +61,9 @@ static const option_row option_table[] = {
 static const char description[] =
     "Serves requests on an engine with continuous batching over a paged key-value cache, by the rules of vLLM V1. "
     "Reports when each request gets its tokens, and how the cache's blocks were used.\v"
-    "REQUESTS is JSON lines of a measured run or of Mooncake, Azure's table, or input,output lengths; plain or gzip. "
+    "REQUESTS is JSON lines of a measured run or of Mooncake, Azure's or BurstGPT's table, or input,output lengths; "
+    "plain "
+    "or gzip. "
     "The engine ignores unknown keys in the settings file; --set accepts known keys only. The same inputs give the "
     "same files on every host, except for the host time in the report.";
 
@@ -108,6 +115,23 @@ static void hear_blocks(void *context, uint64_t now_ns, const tla_block_decision
     block_map_hear(&((serve_files *)context)->map, now_ns, decision);
 }
 
+/* Reads the requests, without those that are left out. */
+static tla_status read_requests(const serve_options *o, const tla_serving_settings *settings,
+                                tla_serving_requests *requests, tla_error *error) {
+    if (!o->skips) return tla_serving_requests_read(o->requests_path, requests, error);
+    tla_status status = tla_serving_requests_read_skipping(o->requests_path, requests, error);
+    if (status) return status;
+    tla_error why;
+    status = tla_scheduler_skip(&settings->rules, requests, &why);
+    if (status) return tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
+    const tla_serving_skipped *s = &requests->skipped;
+    if (requests->count) return TLA_OK;
+    return tla_error_set(error, TLA_INVALID_ARGUMENT,
+                         "%s: no request is left: %" PRIu64 " without output, %" PRIu64 " without prompt, %" PRIu64
+                         " longer than max_model_len, %" PRIu64 " larger than the cache",
+                         o->requests_path, s->no_output, s->no_prompt, s->too_long, s->too_large);
+}
+
 /* Checks whether the settings can serve the requests; an impossible request is reported with its line. */
 static tla_status check(const serve_options *o, const tla_serving_settings *settings,
                         const tla_serving_requests *requests, tla_error *error) {
@@ -115,7 +139,7 @@ static tla_status check(const serve_options *o, const tla_serving_settings *sett
     tla_error why;
     const tla_status status = tla_scheduler_check(&settings->rules, requests, &request, &why);
     if (status && request < requests->count)
-        tla_error_set(error, status, "%s:%zu:1: %s", o->requests_path, requests->first_line + request, why.text);
+        tla_error_set(error, status, "%s:%" PRIu32 ":1: %s", o->requests_path, requests->items[request].line, why.text);
     else if (status)
         tla_error_set(error, status, "%s: %s", o->requests_path, why.text);
     return status;
@@ -192,6 +216,7 @@ static tla_status report(const serve_options *o, const tla_serving_settings *set
     const serve_report r = {.requests_path = o->requests_path,
                             .settings_path = o->settings_path,
                             .law_text = o->law_text,
+                            .skips = o->skips,
                             .requests = requests,
                             .settings = settings,
                             .result = result,
@@ -228,7 +253,7 @@ static tla_status serve(const serve_options *o, tla_error *error) {
     status = open_files(o, &files, error);
     FILE *table = output_table();
     progress_begin("reading the requests", NULL);
-    if (!status) status = tla_serving_requests_read(o->requests_path, &requests, error);
+    if (!status) status = read_requests(o, &settings, &requests, error);
     if (!status) status = check(o, &settings, &requests, error);
     if (!status) status = check_attention(o, &settings, &requests, error);
     if (!status) status = run(o, &settings, &requests, &files, &result, &platform, error);

@@ -22,6 +22,7 @@ typedef struct serve_platform {
 
 typedef struct serve_report {
     const char *requests_path, *settings_path, *law_text;
+    bool skips; /* requests that cannot be served were to be left out */
     const tla_serving_requests *requests;
     const tla_serving_settings *settings;
     const tla_serve_result *result;

@@ -112,6 +112,15 @@ static json_t *kv_to_json(const serve_report *r) {
     return json;
 }
 
+static json_t *skipped_to_json(const tla_serving_skipped *s) {
+    json_t *json = json_object();
+    json_object_set_new(json, "no_output", json_from_u64(s->no_output));
+    json_object_set_new(json, "no_prompt", json_from_u64(s->no_prompt));
+    json_object_set_new(json, "too_long", json_from_u64(s->too_long));
+    json_object_set_new(json, "too_large", json_from_u64(s->too_large));
+    return json;
+}
+
 json_t *serve_to_json(const serve_report *r, const serve_times *times) {
     const tla_serve_result *result = r->result;
     json_t *json = json_object();
@@ -119,6 +128,7 @@ json_t *serve_to_json(const serve_report *r, const serve_times *times) {
     json_object_set_new(json, "settings", json_from_text(r->settings_path));
     json_object_set_new(json, "step_time", json_from_text(r->law_text));
     json_object_set_new(json, "requests", json_from_u64(r->requests->count));
+    if (r->skips) json_object_set_new(json, "skipped", skipped_to_json(&r->requests->skipped));
     json_object_set_new(json, "completed", json_from_u64(result->scheduler.finished));
     json_object_set_new(json, "steps", json_from_u64(result->scheduler.steps));
     json_object_set_new(json, "preemptions", json_from_u64(result->scheduler.preemptions));
@@ -141,11 +151,20 @@ static void print_summary(FILE *out, const char *name, const char *unit, double 
             s->mean.total > 0 ? 100 * s->mean.queue / s->mean.total : 0.0);
 }
 
+static void print_skipped(FILE *out, const tla_serving_skipped *s) {
+    fprintf(out,
+            "left out         %" PRIu64 ": %" PRIu64 " without output, %" PRIu64 " without prompt, %" PRIu64
+            " longer than max_model_len, %" PRIu64 " larger than the cache\n",
+            s->no_output + s->no_prompt + s->too_long + s->too_large, s->no_output, s->no_prompt, s->too_long,
+            s->too_large);
+}
+
 void serve_print(FILE *out, const serve_report *r, const serve_times *times) {
     const tla_serve_result *result = r->result;
     const tla_scheduler_stats *s = &result->scheduler;
     print_escaped(out, "requests         %s", r->requests_path);
     fprintf(out, ", %" PRIu64 " of %zu completed\n", s->finished, r->requests->count);
+    if (r->skips) print_skipped(out, &r->requests->skipped);
     fprintf(out, "steps            %" PRIu64 ", %" PRIu64 " tokens generated, %" PRIu64 " preemptions\n", s->steps,
             result->generated_tokens, s->preemptions);
     fprintf(out, "prefix tokens    %" PRIu64 " found, %" PRIu64 " computed again\n", s->hit_tokens,
