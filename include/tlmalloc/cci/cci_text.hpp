@@ -1,0 +1,45 @@
+// The value of a key in CCI (component cci): a text, which presets may also give as an integer or a bool. For typed
+// handles of parameters: cci::cci_param_typed_handle<tlmalloc::cci_text>.
+#ifndef TLMALLOC_CCI_CCI_TEXT_HPP
+#define TLMALLOC_CCI_CCI_TEXT_HPP
+
+#include <cci_configuration>
+#include <ostream>
+#include <string>
+
+namespace tlmalloc {
+
+struct cci_text {
+    std::string text;
+
+    friend bool operator==(const cci_text &one, const cci_text &other) { return one.text == other.text; }
+    friend bool operator!=(const cci_text &one, const cci_text &other) { return !(one == other); }
+    friend std::ostream &operator<<(std::ostream &out, const cci_text &value) { return out << value.text; }
+};
+
+// The text of any value: its own, or that of JSON ("64", "true", "[1,2]"), which the key's reader judges.
+inline std::string text_of_cci_value(const ::cci::cci_value &value) {
+    return value.is_string() ? std::string(value.get_string().c_str()) : value.to_json();
+}
+
+} // namespace tlmalloc
+
+namespace cci {
+
+template <>
+struct cci_value_converter<tlmalloc::cci_text> {
+    typedef tlmalloc::cci_text type;
+    static const bool enabled = true;
+    static bool pack(cci_value::reference to, const type &from) {
+        to.set_string(from.text);
+        return true;
+    }
+    static bool unpack(type &to, cci_value::const_reference from) {
+        to.text = tlmalloc::text_of_cci_value(cci_value(from));
+        return true;
+    }
+};
+
+} // namespace cci
+
+#endif

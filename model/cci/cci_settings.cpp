@@ -1,0 +1,233 @@
+// CCI parameters of an instance: makes them, hands the preset ones to the core, and writes back what it resolved.
+#include "tlmalloc/cci/cci_settings.hpp"
+
+#include "tlmalloc/cci/cci_text.hpp"
+#include "tlmalloc/config/presets.h"
+#include "tlmalloc/modules/systemc.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <new>
+
+namespace tlmalloc {
+
+namespace {
+
+const char *section_of(cci_instance what) {
+    switch (what) {
+    case cci_instance::npu:
+        return nullptr;
+    case cci_instance::memory_controller:
+        return "controller";
+    case cci_instance::pe_mmu:
+        return "mmu";
+    case cci_instance::hbm_slice:
+        return "hbm";
+    case cci_instance::tcm:
+        return "tcm";
+    }
+    return nullptr;
+}
+
+// What is the same for every instance of a kind.
+struct described_key {
+    std::string key, name, description; // name: below the instance
+    cci_text default_value;
+};
+
+std::vector<described_key> describe_keys(const char *section) {
+    struct context {
+        const char *section;
+        std::vector<described_key> keys;
+    } all{section, {}};
+    tla_config_each_key(
+        tla_preset_scope(section),
+        [](void *opaque, const tla_config_key *key) {
+            auto &c = *static_cast<context *>(opaque);
+            c.keys.push_back(
+                {key->name,
+                 tla_preset_name(c.section, key->name),
+                 std::string(key->meaning) + " (" + key->range.text + "; default: " + key->default_text + ")",
+                 {key->default_text}});
+        },
+        &all);
+    return all.keys;
+}
+
+// Made once: many instances have the same keys.
+const std::vector<described_key> &keys_of(cci_instance what) {
+    static std::vector<described_key> made[static_cast<std::size_t>(cci_instance::tcm) + 1];
+    std::vector<described_key> &keys = made[static_cast<std::size_t>(what)];
+    if (keys.empty()) keys = describe_keys(section_of(what));
+    return keys;
+}
+
+// Within the hierarchy an originator must not be named, outside it must.
+::cci::cci_originator originator_of(const std::string &name) {
+    return sc_core::sc_get_current_object() ? ::cci::cci_originator() : ::cci::cci_originator(name);
+}
+
+::cci::cci_broker_handle broker_of_this_place(const std::string &name) {
+    return sc_core::sc_get_current_object() ? ::cci::cci_get_broker()
+                                            : ::cci::cci_get_global_broker(originator_of(name));
+}
+
+std::string full_name(const std::string &name) {
+    const sc_core::sc_object *const parent = sc_core::sc_get_current_object();
+    if (!parent) return name;
+    return name.empty() ? parent->name() : std::string(parent->name()) + sc_core::SC_HIERARCHY_CHAR + name;
+}
+
+// The texts of a preset, as long as messages about it are made.
+struct preset_texts {
+    std::string name, value, by;
+    tla_preset preset() const { return {name.c_str(), value.c_str(), by.c_str()}; }
+};
+
+preset_texts texts_of(const ::cci::cci_broker_handle &broker, const std::string &full, const std::string &shown) {
+    return {shown, text_of_cci_value(broker.get_preset_cci_value(full)), broker.get_preset_value_origin(full).name()};
+}
+
+} // namespace
+
+// A primitive channel, because it is an object without a level of its own in the hierarchy, and hears of the end of
+// elaboration.
+class cci_settings::implementation : public sc_core::sc_prim_channel {
+  public:
+    implementation(const std::string &name, cci_instance what)
+        : sc_prim_channel(sc_core::sc_gen_unique_name("cci_settings")), name_(name), what_(what),
+          section_(section_of(what)), originator_(originator_of(name)), broker_(broker_of_this_place(name)) {
+        std::vector<preset_texts> presets;
+        for (const described_key &key : keys_of(what)) {
+            const std::string full = full_name_of(key);
+            if (broker_.has_preset_value(full)) presets.push_back(texts_of(broker_, full, key.name));
+            parameters_.emplace_back(full, key.default_value, broker_, key.description, ::cci::CCI_ABSOLUTE_NAME,
+                                     originator_);
+        }
+        // Sockets have the name of a parameter: pe_mmu's `walk`. Without its name in SystemC's hierarchy the parameter
+        // is found by its broker as before, and the socket keeps its own.
+        if (what == cci_instance::pe_mmu) ::cci::cci_unregister_name(full_name_of("walk").c_str());
+        load(presets);
+        write_back();
+    }
+
+    const char *kind() const override { return "cci_settings"; }
+
+    std::string full_name_of(const std::string &below) const { return name_ + sc_core::SC_HIERARCHY_CHAR + below; }
+    std::string full_name_of(const described_key &key) const { return full_name_of(key.name); }
+
+    const std::string name_;
+    const cci_instance what_;
+    const char *const section_;
+    tla_config config_{};
+    bool accepted_ = true;
+    std::vector<std::string> ignored_;
+
+  private:
+    void load(const std::vector<preset_texts> &texts) {
+        std::vector<tla_preset> presets;
+        for (const preset_texts &one : texts)
+            presets.push_back(one.preset());
+        std::string why;
+        const auto report = [](void *context, const char *line) {
+            *static_cast<std::string *>(context) += std::string("\n  ") + line;
+        };
+        tla_status status =
+            tla_presets_load(name_.c_str(), section_, presets.data(), presets.size(), &config_, report, &why);
+        accepted_ = status == TLA_OK;
+        if (!accepted_ && status != TLA_NO_HOST_MEMORY)
+            status = tla_presets_load(name_.c_str(), section_, nullptr, 0, &config_, nullptr, nullptr);
+        if (status == TLA_NO_HOST_MEMORY) throw std::bad_alloc();
+        if (accepted_) return;
+        warn_of_unknown(true); // the next report may be the last one
+        SC_REPORT_ERROR("/tlmalloc/cci/config", (name_ + ":" + why).c_str());
+    }
+
+    void write_back() {
+        const std::vector<described_key> &keys = keys_of(what_);
+        for (std::size_t i = 0; i < keys.size(); i++) {
+            tla_config_text text;
+            tla_config_get(&config_, keys[i].key.c_str(), &text);
+            if (parameters_[i].get_value(originator_).text != text.text) parameters_[i].set_value({text.text});
+            parameters_[i].lock();
+        }
+    }
+
+    void end_of_elaboration() override { warn_of_unknown(false); }
+
+    bool is_ignored(const std::string &name) const {
+        return std::any_of(ignored_.begin(), ignored_.end(), [&](const std::string &below) {
+            return name == below || name.rfind(below + sc_core::SC_HIERARCHY_CHAR, 0) == 0;
+        });
+    }
+
+    // Warns of presets below the instance that no parameter has used.
+    void warn_of_unknown(bool near_ones) {
+        const std::string below = name_ + sc_core::SC_HIERARCHY_CHAR;
+        for (const ::cci::cci_name_value_pair &preset : broker_.get_unconsumed_preset_values()) {
+            if (preset.first.rfind(below, 0) != 0) continue;
+            const std::string name = preset.first.substr(below.size());
+            tla_config_text nearest;
+            const bool warned = std::find(warned_.begin(), warned_.end(), name) != warned_.end();
+            if (warned || is_ignored(name)) continue;
+            if (near_ones && !tla_preset_suggest(section_, name.c_str(), &nearest)) continue;
+            warned_.push_back(name);
+            const preset_texts texts = texts_of(broker_, preset.first, name);
+            const tla_preset one = texts.preset();
+            SC_REPORT_WARNING("/tlmalloc/cci/unknown", tla_preset_unknown(name_.c_str(), section_, &one).text);
+        }
+    }
+
+    const ::cci::cci_originator originator_;
+    const ::cci::cci_broker_handle broker_;
+    std::deque<::cci::cci_param<cci_text>> parameters_; // in the order of keys_of(what_)
+    std::vector<std::string> warned_;
+};
+
+cci_settings::cci_settings(const std::string &name, cci_instance what)
+    : implementation_(std::make_unique<implementation>(full_name(name), what)) {}
+
+cci_settings::~cci_settings() = default;
+
+const tla_config &cci_settings::config() const {
+    return implementation_->config_;
+}
+
+bool cci_settings::accepted() const {
+    return implementation_->accepted_;
+}
+
+const std::string &cci_settings::name() const {
+    return implementation_->name_;
+}
+
+std::vector<std::string> cci_settings::parameters() const {
+    std::vector<std::string> names;
+    for (const described_key &key : keys_of(implementation_->what_))
+        names.push_back(implementation_->full_name_of(key));
+    return names;
+}
+
+void cci_settings::ignore(const std::string &below) {
+    implementation_->ignored_.push_back(below);
+}
+
+std::size_t report_unused_cci_presets() {
+    const ::cci::cci_broker_handle broker = broker_of_this_place("tlmalloc");
+    const std::vector<::cci::cci_name_value_pair> unused = broker.get_unconsumed_preset_values();
+    if (unused.empty()) return 0;
+    std::vector<std::string> names;
+    for (const ::cci::cci_param_untyped_handle &parameter : broker.get_param_handles())
+        names.emplace_back(parameter.name());
+    std::vector<const char *> texts;
+    for (const std::string &name : names)
+        texts.push_back(name.c_str());
+    for (const ::cci::cci_name_value_pair &preset : unused) {
+        const preset_texts said = texts_of(broker, preset.first, preset.first);
+        const tla_preset one = said.preset();
+        SC_REPORT_WARNING("/tlmalloc/cci/unused", tla_preset_unused(&one, texts.data(), texts.size()).text);
+    }
+    return unused.size();
+}
+
+} // namespace tlmalloc
