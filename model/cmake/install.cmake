@@ -10,13 +10,22 @@ if(NOT TLMALLOC_FIRMWARE)
   set(left_out PATTERN "riscv" EXCLUDE PATTERN "riscv_core.hpp" EXCLUDE)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tlmalloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "modules" EXCLUDE PATTERN "testing" EXCLUDE ${left_out})
+        FILES_MATCHING PATTERN "*.h" PATTERN "modules" EXCLUDE PATTERN "testing" EXCLUDE PATTERN "cci" EXCLUDE
+        ${left_out})
 set(pc_files tlmalloc-core)
 
 if(TLMALLOC_MODULES)
   set_target_properties(tlmalloc_modules PROPERTIES EXPORT_NAME modules INSTALL_RPATH "$ORIGIN")
   install(TARGETS tlmalloc_modules EXPORT tlmallocModules)
   install(EXPORT tlmallocModules NAMESPACE tlmalloc:: DESTINATION ${package_dir})
+  if(TARGET tlmalloc_cci)
+    set_target_properties(tlmalloc_cci PROPERTIES EXPORT_NAME cci INSTALL_RPATH "$ORIGIN")
+    install(TARGETS tlmalloc_cci EXPORT tlmallocCci)
+    install(EXPORT tlmallocCci NAMESPACE tlmalloc:: DESTINATION ${package_dir})
+    install(FILES ${CMAKE_CURRENT_LIST_DIR}/tlmallocCciLibrary.cmake DESTINATION ${package_dir})
+  else()
+    list(APPEND left_out PATTERN "cci" EXCLUDE)
+  endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tlmalloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           FILES_MATCHING PATTERN "*.hpp" ${left_out})
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/tlmallocSystemC.cmake DESTINATION ${package_dir})

@@ -1,7 +1,7 @@
 # The target tlmalloc_installed: all that `cmake --install` needs, and neither tests nor examples. Where some of it is not
 # built, nothing is installed, and the user is told the command.
 set(built)
-foreach(target tlmalloc_core tlmalloc_modules tlmalloc tlmalloc_plugin)
+foreach(target tlmalloc_core tlmalloc_modules tlmalloc_cci tlmalloc tlmalloc_plugin)
   if(TARGET ${target})
     list(APPEND targets ${target})
     list(APPEND built $<TARGET_FILE:${target}>)
