@@ -3,7 +3,6 @@
 
 #include "tlmalloc/cci/cci_text.hpp"
 #include "tlmalloc/config/presets.h"
-#include "tlmalloc/modules/systemc.hpp"
 
 #include <algorithm>
 #include <deque>
