@@ -10,7 +10,7 @@
 
 namespace tlmalloc {
 
-// What an instance is. A single module drops its own section from the names of its parameters, and has the keys
+// The kinds of instances. A single module drops its own section from the names of its parameters, and has the keys
 // hbm.capacity and tcm.present (config/keys.h).
 enum class cci_instance {
     npu,               // a platform: npu.controller.hbm_policy

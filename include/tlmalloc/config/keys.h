@@ -15,9 +15,9 @@ extern "C" {
 
 /* Whose keys. A module that stands alone, outside a platform, has all keys of a platform and two more:
  *
- *     hbm.capacity   size of its HBM slice; hbm.capacity_per_cube / system.pes_per_cube if it is not set. If it is,
- *                    hbm.capacity_per_cube must not be set, and is resolved to the size of that many slices.
- *     tcm.present    true or false: a controller without a TCM (its bytes and its reserve are 0). */
+ *     hbm.capacity   size of its HBM slice. By default hbm.capacity_per_cube / system.pes_per_cube, and only one of the
+ *                    two capacities may be set.
+ *     tcm.present    true, or false for a controller without a TCM: its bytes and its reserve are 0 then. */
 typedef enum tla_key_scope { TLA_KEYS_OF_PLATFORM, TLA_KEYS_OF_MODULE } tla_key_scope;
 
 /* A text of a configuration, in one line. */
@@ -57,7 +57,7 @@ typedef struct tla_config_setting {
 } tla_config_setting;
 
 /* As tla_config_load, with settings in place of overrides: reads the file (path NULL: defaults alone), then applies the
- * settings, then defaults, then the checks that concern several keys. If settings have the same key, the last counts.
+ * settings, then defaults, then the checks that concern several keys. The last of several settings of one key counts.
  *
  * Any finding makes the call fail (TLA_SYNTAX, or TLA_IO if the file cannot be read), and *config is unchanged then.
  * TLA_NO_HOST_MEMORY has no finding. A finding about a setting has the file "--set", its number from 1 in
