@@ -1,6 +1,8 @@
 # What `cmake --install` puts where, of the platform: the command line with its man page and completions, the
 # configurations and kernels, and the pages with what they show. See model/cmake/install.cmake for the library.
 set(data_dir ${CMAKE_INSTALL_DATADIR}/tlmalloc)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tools)
+set(TLMALLOC_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Folder of the completion for zsh")
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv*" PATTERN "*.jsonl")
 install(DIRECTORY kernels DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.[ch]")
@@ -9,21 +11,22 @@ if(TLMALLOC_MODULES)
   if(TLMALLOC_PAGES)
     install(DIRECTORY report DESTINATION ${data_dir} FILES_MATCHING PATTERN "*.js" PATTERN "*.css" PATTERN "*.html")
   endif()
-  install(DIRECTORY report DESTINATION ${CMAKE_INSTALL_DOCDIR}/platform FILES_MATCHING PATTERN "*.png")
+  install(DIRECTORY report DESTINATION ${CMAKE_INSTALL_DOCDIR}/platform COMPONENT doc FILES_MATCHING PATTERN "*.png")
   file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   if(BUILD_SHARED_LIBS)
     set_target_properties(tlmalloc PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
   endif()
   install(TARGETS tlmalloc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(TARGET tlmalloc_plugin)
-    install(TARGETS tlmalloc_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    # A folder of its own: no program links to the plugin, which therefore has no soname.
+    install(TARGETS tlmalloc_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tlmalloc)
     install(FILES plugin/tlmc.py DESTINATION ${data_dir}/plugin)
     if(BUILD_SHARED_LIBS)
-      set_target_properties(tlmalloc_plugin PROPERTIES INSTALL_RPATH "$ORIGIN")
+      set_target_properties(tlmalloc_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/..")
     endif()
   endif()
   install(FILES completion/tlmalloc.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tlmalloc)
-  install(FILES completion/_tlmalloc DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES completion/_tlmalloc DESTINATION ${TLMALLOC_ZSH_DIR})
 
   # The man page says what `--help` says.
   if(NOT CMAKE_CROSSCOMPILING)
@@ -35,6 +38,7 @@ if(TLMALLOC_MODULES)
   endif()
 endif()
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME doc)
 # The pages lie to one another as in the source tree; what they show of the rest is led to where it is installed.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
 foreach(folder model platform configs waveforms tests/bench tests/proofs)
@@ -56,4 +60,7 @@ endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/waveforms DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS
         PATTERN "*.md" EXCLUDE)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/platform PATTERN "*.md" EXCLUDE)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests)
+# The project outside tlmalloc, without the scripts that test the installation.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/install DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests
+        FILES_MATCHING PATTERN "CMakeLists.txt" PATTERN "*.c" PATTERN "*.cpp" PATTERN "FindSystemC.cmake"
+        PATTERN "components" EXCLUDE PATTERN "standard" EXCLUDE PATTERN "subdirectory" EXCLUDE)

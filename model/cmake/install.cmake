@@ -1,10 +1,11 @@
 # What `cmake --install` puts where, of the library: headers, libraries, a CMake package and pkg-config files. Nothing
 # holds an absolute path, so that an installation can be moved (and `cmake --install --prefix` and DESTDIR used).
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev) # the components are Debian packages (platform/packages/packages.cmake)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tlmalloc)
 
 set_target_properties(tlmalloc_core PROPERTIES EXPORT_NAME core)
-install(TARGETS tlmalloc_core EXPORT tlmallocCore)
+install(TARGETS tlmalloc_core EXPORT tlmallocCore LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev)
 install(EXPORT tlmallocCore NAMESPACE tlmalloc:: DESTINATION ${package_dir})
 if(NOT TLMALLOC_FIRMWARE)
   set(left_out PATTERN "riscv" EXCLUDE PATTERN "riscv_core.hpp" EXCLUDE)
@@ -16,7 +17,7 @@ set(pc_files tlmalloc-core)
 
 if(TLMALLOC_MODULES)
   set_target_properties(tlmalloc_modules PROPERTIES EXPORT_NAME modules INSTALL_RPATH "$ORIGIN")
-  install(TARGETS tlmalloc_modules EXPORT tlmallocModules)
+  install(TARGETS tlmalloc_modules EXPORT tlmallocModules LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev)
   install(EXPORT tlmallocModules NAMESPACE tlmalloc:: DESTINATION ${package_dir})
   if(TARGET tlmalloc_cci)
     set_target_properties(tlmalloc_cci PROPERTIES EXPORT_NAME cci INSTALL_RPATH "$ORIGIN")
@@ -57,4 +58,4 @@ foreach(name ${pc_files})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
