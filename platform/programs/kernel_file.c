@@ -266,6 +266,13 @@ tla_status tl_kernel_file_prepare(const char *path, const char *include, const c
                        : S_ISDIR(found.st_mode)                             ? EISDIR
                                                                             : 0;
     if (reason) return tla_error_set(error, TLA_IO, "%s: %s", path, tla_cannot_read(reason).text);
+    char header[PATH_MAX];
+    const int length = snprintf(header, sizeof header, "%s/tlmalloc/kernel.h", include);
+    if (length < 0 || (size_t)length >= sizeof header || access(header, R_OK))
+        return tla_error_set(error, TLA_NOT_FOUND,
+                             "%s: kernels in C need the headers of tlmalloc, and '%.200s/tlmalloc/kernel.h' cannot be "
+                             "read: install Debian's libtlmalloc-dev",
+                             path, include);
     tla_status status = make_scratch(error);
     if (!status) status = compile(path, include, kernels, limit_ms, error);
     if (status) tl_kernel_file_remove_scratch();

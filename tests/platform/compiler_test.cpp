@@ -77,6 +77,19 @@ BOOST_AUTO_TEST_CASE(a_compiler_that_does_not_end_is_killed_with_all_that_it_has
     BOOST_CHECK(std::filesystem::is_empty(made.path(".")));
 }
 
+// As in the package of the command alone.
+BOOST_AUTO_TEST_CASE(without_the_headers_the_package_that_has_them_is_named) {
+    const scratch_directory scratch;
+    const std::string kernel = scratch.write("k.c", doubling("", ""));
+    tl_kernel_file file;
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tl_kernel_file_prepare(kernel.c_str(), "/no/such/include", kernels.c_str(), 2000, &file, &error),
+                      TLA_NOT_FOUND);
+    BOOST_CHECK_EQUAL(error.text, kernel + ": kernels in C need the headers of tlmalloc, and "
+                                           "'/no/such/include/tlmalloc/kernel.h' cannot be read: install Debian's "
+                                           "libtlmalloc-dev");
+}
+
 BOOST_AUTO_TEST_CASE(every_word_of_cc_reaches_the_compiler_in_its_place) {
     const scratch_directory scratch;
     const std::string kernel = scratch.write("k.c", doubling("", "")), words = scratch.path("words");
