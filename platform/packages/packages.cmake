@@ -15,12 +15,13 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/stage.cmake)
 set(CPACK_TLMALLOC_SOURCE_DIR ${PROJECT_SOURCE_DIR}) # for stage.cmake
 set(CPACK_TLMALLOC_MANDIR ${CMAKE_INSTALL_FULL_MANDIR})
 set(CPACK_TLMALLOC_DOCDIR ${CMAKE_INSTALL_FULL_DOCDIR})
+set(CPACK_TLMALLOC_DATADIR ${CMAKE_INSTALL_FULL_DATADIR})
 set(CPACK_TLMALLOC_DOCROOT ${CMAKE_INSTALL_FULL_DATAROOTDIR}/doc)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL runtime dev tools doc)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 0tlmalloc1) # before every version of Debian's own, if there ever is one
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -28,10 +29,18 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/model)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON) # on the same version
 
 # The soname changes with every minor version, and so does the name of the package that has it.
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libtlmalloc${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(soversion_of_package ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libtlmalloc${soversion_of_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+# What CPack itself would write calls ldconfig, where Debian has a trigger.
+set(version_of_package ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
+set(control ${PROJECT_BINARY_DIR}/control)
+foreach(name core modules)
+  string(APPEND shlibs "libtlmalloc_${name} ${soversion_of_package} ${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (>= ${version_of_package})\n")
+endforeach()
+file(WRITE ${control}/shlibs "${shlibs}")
+file(WRITE ${control}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control}/shlibs ${control}/triggers)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "memory allocators as hardware - shared libraries
 tlmalloc models memory allocators as hardware: controllers that own the free
 lists of simulated memories, and whose every decision costs simulated time.

@@ -1,5 +1,5 @@
 # Runs in cpack, after the files of each package are in a folder of their own and before they become packages. Adds the
-# copyright and the changelogs, compresses the manual, and links to the licence that every Debian has.
+# copyright and the changelogs, compresses the manual, strips the programs, and links to the licence that every Debian has.
 file(READ ${CPACK_TLMALLOC_SOURCE_DIR}/platform/packages/changelog debian_changelog)
 if(NOT debian_changelog MATCHES "^tlmalloc \\(${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}\\) ")
   message(FATAL_ERROR "platform/packages/changelog: the first entry must be of version "
@@ -27,6 +27,13 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   if(EXISTS ${root}${CPACK_TLMALLOC_DOCDIR}/LICENSE)
     file(REMOVE ${root}${CPACK_TLMALLOC_DOCDIR}/LICENSE)
     file(CREATE_LINK ../../common-licenses/Apache-2.0 ${root}${CPACK_TLMALLOC_DOCDIR}/LICENSE SYMBOLIC)
+  endif()
+  execute_process(COMMAND find ${root} -type f ( -name "*.so" -o -name "*.so.*" -o -path "*/bin/*" ) -exec
+                  strip --remove-section=.comment --remove-section=.note {} + COMMAND_ERROR_IS_FATAL ANY)
+  if(component STREQUAL runtime)
+    file(WRITE ${root}${CPACK_TLMALLOC_DATADIR}/lintian/overrides/${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME}
+      "# Two libraries of the same version, in one package.\n"
+      "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME}: package-name-doesnt-match-sonames *\n")
   endif()
   # The same on every host, whatever its umask.
   execute_process(COMMAND chmod -R u=rwX,go=rX ${root} COMMAND_ERROR_IS_FATAL ANY)
