@@ -32,7 +32,8 @@ set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON) # on the same version
 set(soversion_of_package ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libtlmalloc${soversion_of_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-# What CPack itself would write calls ldconfig, where Debian has a trigger.
+# CPack's own scripts call ldconfig, where Debian has a trigger. CPack writes none where it is given one; a name without a
+# file, about which it warns, is none.
 set(version_of_package ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 set(control ${PROJECT_BINARY_DIR}/control)
 foreach(name core modules)
@@ -40,7 +41,8 @@ foreach(name core modules)
 endforeach()
 file(WRITE ${control}/shlibs "${shlibs}")
 file(WRITE ${control}/triggers "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control}/shlibs ${control}/triggers)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control}/shlibs ${control}/triggers
+    ${control}/postinst ${control}/postrm)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "memory allocators as hardware - shared libraries
 tlmalloc models memory allocators as hardware: controllers that own the free
 lists of simulated memories, and whose every decision costs simulated time.
