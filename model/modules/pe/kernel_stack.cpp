@@ -225,7 +225,8 @@ kernel_stack::outcome kernel_stack::run(const std::function<void()> &body, std::
     body_ = &body;
     where_ = where;
     last_entered = nullptr;
-    host_limit_ps_ = waiting_limit_ps = host_limit_ps;
+    waiting_limit_ps = host_limit_ps; // volatile: C++20 deprecates the use of its assignment as a value
+    host_limit_ps_ = host_limit_ps;
     forget_frames(); // of a kernel that was ended
     signals::take();
     getcontext(&start_);
