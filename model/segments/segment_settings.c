@@ -170,11 +170,22 @@ static tla_status read_over(reader *r) {
     return TLA_OK;
 }
 
-static const char *const read_over_keys[] = {"release_lock_on_cudamalloc",     "release_lock_on_hipmalloc",
-                                             "pinned_use_cuda_host_register",  "pinned_use_hip_host_register",
-                                             "pinned_num_register_threads",    "pinned_use_background_threads",
-                                             "pinned_reserve_segment_size_mb", "graph_capture_record_stream_reuse",
-                                             "throw_on_cudamalloc_oom",        NULL};
+static const char *const read_over_keys[] = {"release_lock_on_cudamalloc",
+                                             "release_lock_on_hipmalloc",
+                                             "pinned_use_cuda_host_register",
+                                             "pinned_use_hip_host_register",
+                                             "pinned_num_register_threads",
+                                             "pinned_use_background_threads",
+                                             "pinned_reserve_segment_size_mb",
+                                             "graph_capture_record_stream_reuse",
+                                             "throw_on_cudamalloc_oom",
+                                             "pin_memory_expandable_segments",
+                                             "pinned_mem_register",
+                                             "multi_stream_lazy_reclaim",
+                                             NULL};
+
+/* Options of torch_npu (PYTORCH_NPU_ALLOC_CONF) that change where blocks are. */
+static const char *const foreign_keys[] = {"base_addr_aligned_kb", "page_size", "segment_size_mb", NULL};
 
 static tla_status read_setting(reader *r) {
     tla_segment_cache_config *c = &r->config;
@@ -189,6 +200,12 @@ static tla_status read_setting(reader *r) {
     size_t which = 0;
     while (which < sizeof known / sizeof known[0] && strcmp(key.text, known[which]) != 0)
         which++;
+    for (size_t i = 0; foreign_keys[i]; i++)
+        if (strcmp(key.text, foreign_keys[i]) == 0)
+            return tla_error_set(r->error, TLA_UNSUPPORTED,
+                                 "settings, column %zu: %s is an option of torch_npu that tlmalloc does not model; "
+                                 "remove it",
+                                 key.column, key.text);
     if (which == sizeof known / sizeof known[0] && !ignored)
         return expected(r, "a setting of PyTorch's allocator (expandable_segments, max_split_size_mb, ...)");
     advance(r);

@@ -21,7 +21,7 @@ typedef struct explain_options {
     uint64_t request;         /* of an arena; 0: not given */
     const char *kernel;       /* of a report; NULL: not given */
     int64_t pe;               /* of a report; -1: not given */
-    bool compare;
+    bool compare, second_search;
     const char *version; /* of PyTorch; NULL: not given */
     const char *settings[EXPLAIN_SETTINGS_MAX / 2];
     size_t settings_count;
@@ -49,7 +49,8 @@ static void read_settings(const struct argp_state *state, const option_row *opti
 }
 
 static bool asks_about_a_recording(const explain_options *o) {
-    return o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version;
+    return o->when != EXPLAIN_DEFAULT || o->compare || o->capacity || o->map_path || o->device >= 0 || o->version ||
+           o->second_search;
 }
 
 static void check_arguments(const struct argp_state *state, const void *read) {
@@ -72,6 +73,9 @@ static const option_row option_table[] = {
      "bytes that the allocator may reserve (default: from the recording)"},
     {"compare", 0, NULL, option_flag, AT(compare),
      "replay the program with other settings, even if memory did not run out"},
+    {"second-search", 0, NULL, option_flag, AT(second_search),
+     "in these replays, search the cached blocks once more after cached memory was released, as an immediate retry "
+     "does; PyTorch does not"},
     {"settings", 0, "TEXT", read_settings, 0,
      "one more setting to compare, as in PYTORCH_CUDA_ALLOC_CONF (repeatable)"},
     {"pytorch", 0, "VERSION", option_segment_version, AT(version),
@@ -135,7 +139,8 @@ static tla_status explain_the_recording(const explain_options *o, FILE *map, FIL
                                        .when = o->when,
                                        .entry = o->entry,
                                        .capacity = o->capacity,
-                                       .compare = o->compare,
+                                       .second_search = o->second_search,
+                                       .compare = o->compare || o->second_search,
                                        .version = o->version,
                                        .settings = o->settings,
                                        .settings_count = o->settings_count};

@@ -24,6 +24,7 @@ typedef struct explain_question {
     int device; /* -1: the first that recorded something */
     explain_when when;
     uint64_t entry, capacity;    /* entry: of EXPLAIN_ENTRY; capacity 0: the recording's */
+    bool second_search;          /* in these plays a request that fails is searched once more */
     bool compare;                /* play the program under other settings, also when memory was not out */
     const char *version;         /* of PyTorch; NULL: not given */
     const char *const *settings; /* of the user's */

@@ -393,6 +393,34 @@ static tla_status read_limits(const torch_reader *r, const data_value *dict, tla
     return status;
 }
 
+/* Reads a text of settings. It may be of another version, so that only the dictionary counts; options of torch_npu that
+ * are not modelled are rejected, by the name of the option. */
+static tla_status read_conf(const torch_reader *r, const data_value *dict, const char *key) {
+    torch_snapshot *s = r->snapshot;
+    const data_value *conf = data_get(dict, key);
+    if (!conf || conf->kind != DATA_TEXT) return TLA_OK;
+    snprintf(s->conf, sizeof s->conf, "%.*s", (int)(conf->count < sizeof s->conf ? conf->count : sizeof s->conf - 1),
+             conf->text);
+    tla_error why;
+    if (tla_segment_settings_parse(s->conf, &s->settings, &why) != TLA_UNSUPPORTED) return TLA_OK;
+    return tla_error_set(r->error, TLA_UNSUPPORTED, "%s: %s: %s", torch_where_is(s, conf->position).text, key,
+                         why.text);
+}
+
+/* Rejects options of torch_npu that are not modelled, where they are on. */
+static tla_status check_foreign(const torch_reader *r, const data_value *dict) {
+    static const char *const keys[] = {"base_addr_aligned_kb", "page_size", "segment_size_mb"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const data_value *value = data_get(dict, keys[i]);
+        if (!value || value->kind == DATA_NONE) continue;
+        return tla_error_set(r->error, TLA_UNSUPPORTED,
+                             "%s: allocator_settings: %s is an option of torch_npu that tlmalloc does not model; "
+                             "remove it",
+                             torch_where_is(r->snapshot, value->position).text, keys[i]);
+    }
+    return TLA_OK;
+}
+
 /* Reads the allocator's settings at the time of the snapshot; the text of PYTORCH_CUDA_ALLOC_CONF first, for settings
  * that the dictionary lacks. */
 tla_status torch_read_settings(torch_reader *r, const data_value *dict) {
@@ -400,14 +428,12 @@ tla_status torch_read_settings(torch_reader *r, const data_value *dict) {
     if (dict->kind == DATA_NONE) return TLA_OK;
     if (dict->kind != DATA_DICT) return wrong(r, dict, "allocator_settings", "a dictionary");
     s->has_settings = true;
-    const data_value *conf = data_get(dict, "PYTORCH_CUDA_ALLOC_CONF");
-    if (conf && conf->kind == DATA_TEXT) {
-        snprintf(s->conf, sizeof s->conf, "%.*s",
-                 (int)(conf->count < sizeof s->conf ? conf->count : sizeof s->conf - 1), conf->text);
-        tla_segment_settings_parse(s->conf, &s->settings, NULL); /* of another version: the dictionary below counts */
-    }
+    tla_status status = read_conf(r, dict, "PYTORCH_CUDA_ALLOC_CONF");
+    if (!status) status = read_conf(r, dict, "PYTORCH_ALLOC_CONF");
+    if (!status) status = read_conf(r, dict, "PYTORCH_NPU_ALLOC_CONF");
+    if (!status) status = check_foreign(r, dict);
     tla_segment_cache_config *c = &s->settings;
-    tla_status status = get_boolean(r, dict, "expandable_segments", &c->expandable);
+    if (!status) status = get_boolean(r, dict, "expandable_segments", &c->expandable);
     if (!status) status = read_limits(r, dict, c);
     if (!status) status = read_real(r, dict, "garbage_collection_threshold", &c->gc_threshold);
     const data_value *divisions = data_get(dict, "roundup_power2_divisions");

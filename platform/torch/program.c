@@ -243,17 +243,21 @@ static tla_status make_cache(player *p, uint64_t capacity) {
     return status;
 }
 
-static tla_status alloc_block(player *p, uint32_t id) {
-    const torch_program_block *b = &p->program->blocks[id];
-    tla_block block;
-    tla_status status = tla_segment_cache_alloc_from(p->cache, p->program->snapshot->pools[b->pool],
-                                                     p->how->one_stream ? 0 : b->stream, b->nbytes, &block, NULL);
-    if (!status) p->addresses[id] = block.offset;
-    return status;
-}
-
 static bool wants_memory(tla_status status) {
     return status == TLA_EXHAUSTED || status == TLA_FRAGMENTED || status == TLA_LIMIT || status == TLA_UNSUPPORTED;
+}
+
+static tla_status alloc_block(player *p, uint32_t id) {
+    const torch_program_block *b = &p->program->blocks[id];
+    const tla_segment_pool_id owner = p->program->snapshot->pools[b->pool];
+    const uint64_t stream = p->how->one_stream ? 0 : b->stream;
+    tla_block block;
+    tla_status status = tla_segment_cache_alloc_from(p->cache, owner, stream, b->nbytes, &block, NULL);
+    if (wants_memory(status) && p->how->second_search &&
+        tla_segment_cache_can_serve_from(p->cache, owner, stream, b->nbytes))
+        status = tla_segment_cache_alloc_from(p->cache, owner, stream, b->nbytes, &block, NULL);
+    if (!status) p->addresses[id] = block.offset;
+    return status;
 }
 
 /* false: the request failed, for want of memory if *status is TLA_OK. */

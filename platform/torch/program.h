@@ -45,7 +45,8 @@ void torch_program_clear(torch_program *program);
 
 typedef struct torch_what_if {
     tla_segment_cache_config settings;
-    bool one_stream; /* all blocks on stream 0 */
+    bool one_stream;    /* all blocks on stream 0 */
+    bool second_search; /* a request that fails is made again at once: the search sees what the release left */
 } torch_what_if;
 
 typedef struct torch_outcome {

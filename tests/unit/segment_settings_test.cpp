@@ -129,3 +129,22 @@ BOOST_AUTO_TEST_CASE(an_invalid_version_is_rejected_and_changes_nothing) {
         BOOST_CHECK(c.exempt_expandable && c.aborts_on_expandable);
     }
 }
+
+// PYTORCH_NPU_ALLOC_CONF: what is not about placement is ignored, what is not modelled is rejected by its name.
+BOOST_AUTO_TEST_CASE(options_of_torch_npu_are_ignored_or_rejected_by_name) {
+    tla_segment_cache_config config{}, before{};
+    tla_error error{};
+    BOOST_CHECK_EQUAL(tla_segment_settings_parse("pin_memory_expandable_segments:True,pinned_mem_register:True,multi_"
+                                                 "stream_lazy_reclaim:True,max_split_size_mb:32",
+                                                 &config, &error),
+                      TLA_OK);
+    BOOST_CHECK_EQUAL(config.max_split_size, 32u << 20);
+    before = config;
+    for (const std::string name : {"base_addr_aligned_kb", "page_size", "segment_size_mb"}) {
+        const std::string text = "expandable_segments:True," + name + ":1g";
+        BOOST_CHECK_EQUAL(tla_segment_settings_parse(text.c_str(), &config, &error), TLA_UNSUPPORTED);
+        BOOST_CHECK_EQUAL(error.text, "settings, column 26: " + name +
+                                          " is an option of torch_npu that tlmalloc does not model; remove it");
+        BOOST_CHECK_EQUAL(config.expandable, before.expandable);
+    }
+}

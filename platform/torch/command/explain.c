@@ -16,7 +16,8 @@ static tla_status report(const explain_question *o, const explained *e, const ui
     bool late = false, oom = e->request && e->request->action == TORCH_OOM;
     tla_status status = TLA_OK;
     if (o->compare || (oom && !e->impossible))
-        status = explain_compare(e, empties, o->settings, o->settings_count, rows, &count, &late, error);
+        status =
+            explain_compare(e, empties, o->settings, o->settings_count, o->second_search, rows, &count, &late, error);
     if (status) return status;
     if (map) explain_map(map, e);
     json_t *object = json ? explain_to_json(o->path, e, rows, count, late) : NULL;

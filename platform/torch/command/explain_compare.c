@@ -9,22 +9,23 @@
 typedef struct variant {
     const char *settings; /* NULL: those of the recording */
     const char *note;
-    bool divisions_off, one_stream, exempt;
+    bool divisions_off, one_stream, exempt, second_search;
 } variant;
 
 static const variant variants[] = {
-    {NULL, "own settings", false, false, false},
-    {"", "", false, false, false},
-    {"expandable_segments:True", "", false, false, false},
-    {"max_split_size_mb:128", "", false, false, false},
-    {"max_split_size_mb:256", "", false, false, false},
-    {"max_split_size_mb:512", "", false, false, false},
-    {"expandable_segments:True,max_split_size_mb:128", "", false, false, false},
-    {"expandable_segments:True,max_split_size_mb:256", "", false, false, false},
-    {"expandable_segments:True,max_split_size_mb:512", "", false, false, false},
-    {NULL, "divisions off", true, false, false},
-    {NULL, "one stream", false, true, false},
-    {"expandable_segments:True,max_split_size_mb:128", "with #193400", false, false, true},
+    {NULL, "own settings", false, false, false, false},
+    {"", "", false, false, false, false},
+    {"expandable_segments:True", "", false, false, false, false},
+    {"max_split_size_mb:128", "", false, false, false, false},
+    {"max_split_size_mb:256", "", false, false, false, false},
+    {"max_split_size_mb:512", "", false, false, false, false},
+    {"expandable_segments:True,max_split_size_mb:128", "", false, false, false, false},
+    {"expandable_segments:True,max_split_size_mb:256", "", false, false, false, false},
+    {"expandable_segments:True,max_split_size_mb:512", "", false, false, false, false},
+    {NULL, "divisions off", true, false, false, false},
+    {NULL, "one stream", false, true, false, false},
+    {"expandable_segments:True,max_split_size_mb:128", "with #193400", false, false, true, false},
+    {NULL, "second search", false, false, false, true},
 };
 
 /* The settings of a play, as text: plays with the same text are equal. */
@@ -34,8 +35,8 @@ typedef struct play_key {
 
 static play_key key_of(const torch_what_if *how) {
     play_key key;
-    size_t used =
-        (size_t)snprintf(key.text, sizeof key.text, "%d%d ", how->one_stream, how->settings.exempt_expandable);
+    size_t used = (size_t)snprintf(key.text, sizeof key.text, "%d%d%d ", how->one_stream, how->second_search,
+                                   how->settings.exempt_expandable);
     tla_segment_settings_print(&how->settings, key.text + used, sizeof key.text - used);
     return key;
 }
@@ -55,6 +56,7 @@ static tla_status make_what_if(const explained *e, const variant *v, bool stream
     tla_status status = v->settings ? tla_segment_settings_parse(v->settings, &how->settings, error) : TLA_OK;
     if (v->divisions_off) memset(how->settings.power2_divisions, 0, sizeof how->settings.power2_divisions);
     how->settings.exempt_expandable |= v->exempt;
+    how->second_search = v->second_search;
     return status;
 }
 
@@ -74,7 +76,7 @@ static tla_status play_row(const explained *e, const torch_program *program, con
 }
 
 tla_status explain_compare(const explained *e, const uint8_t *empties, const char *const *more, size_t more_count,
-                           explain_setting *rows, size_t *count, bool *late, tla_error *error) {
+                           bool second_search, explain_setting *rows, size_t *count, bool *late, tla_error *error) {
     torch_program program;
     play_key keys[EXPLAIN_SETTINGS_MAX];
     size_t own = sizeof variants / sizeof variants[0];
@@ -84,12 +86,13 @@ tla_status explain_compare(const explained *e, const uint8_t *empties, const cha
     *late = program.late;
     const bool streams = has_streams(&program);
     for (size_t i = 0; i < own + more_count && *count < EXPLAIN_SETTINGS_MAX && !status; i++) {
-        variant asked = {i < own ? NULL : more[i - own], "", false, false, false};
+        variant asked = {i < own ? NULL : more[i - own], "", false, false, false, false};
         const variant *v = i < own ? &variants[i] : &asked;
         explain_setting *row = &rows[*count];
         torch_what_if how;
         status = make_what_if(e, v, streams, &how, error);
         if (status) break;
+        how.second_search |= second_search;
         size_t same = 0;
         keys[*count] = key_of(&how);
         while (strcmp(keys[same].text, keys[*count].text) != 0)

@@ -49,6 +49,8 @@ static tla_status explain_after(explained *e, const tla_segment_cache *cache) {
     tla_status status = torch_cache_copy(e->snapshot, cache, &c, &copy);
     if (!status) status = tla_segment_cache_empty(copy, NULL);
     if (!status) status = tla_segment_cache_blocks(copy, &blocks, &count);
+    e->retry_served = !status && e->request && e->request->action == TORCH_OOM &&
+                      tla_segment_cache_can_serve_from(copy, e->gap_request.owner, e->request->stream, e->nbytes);
     if (!status) e->after = tla_gap_explain(blocks, count, &e->gap_request);
     free(blocks);
     tla_segment_cache_abandon(copy);

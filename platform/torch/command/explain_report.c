@@ -109,6 +109,19 @@ static void print_gap(FILE *out, const explained *e) {
     fprintf(out, "slack           %24" PRIu64 "%24" PRIu64 "\n", tla_gap_slack(&e->before), tla_gap_slack(&e->after));
 }
 
+static void print_ignored(FILE *out, const explained *e) {
+    explain_ignored ignored;
+    explain_ignored_of(e, &ignored);
+    for (size_t i = 0; i < ignored.count; i++)
+        fprintf(out, "%-15s %s\n", i ? "" : "settings", ignored.texts[i]);
+}
+
+static void print_retry(FILE *out, const explained *e) {
+    if (!e->request || e->request->action != TORCH_OOM) return;
+    fprintf(out, "An immediate retry %s: after the release %s free block is large enough.\n",
+            e->retry_served ? "would have succeeded" : "would have failed, too", e->retry_served ? "a" : "no");
+}
+
 static void print_blockers(FILE *out, const explained *e) {
     blocker told[BLOCKERS_TOLD];
     size_t count = find_blockers(e, told);
@@ -165,7 +178,7 @@ static void print_verdict(FILE *out, const explained *e, const explain_setting *
     }
     const explain_setting *best = NULL;
     for (size_t i = 0; i < count; i++)
-        if (rows[i].outcome.served && rows[i].least_capacity &&
+        if (rows[i].outcome.served && rows[i].least_capacity && strcmp(rows[i].note, "second search") != 0 &&
             (!best || rows[i].least_capacity < best->least_capacity))
             best = &rows[i];
     if (e->before.refused)
@@ -175,8 +188,10 @@ static void print_verdict(FILE *out, const explained *e, const explain_setting *
                 show(e->before.refused).text);
     tla_gap_class most = tla_gap_largest_class(&e->before);
     if (most < TLA_GAP_CLASS_COUNT)
-        fprintf(out, "Most of the gap is %s: %s.\n", tla_gap_class_name(most), tla_gap_class_remedy(most));
-    if (best)
+        fprintf(out, "Most of the gap is %s: %s.\n", tla_gap_class_name(most), explain_remedy(e, most));
+    if (best && strcmp(best->settings, rows[0].settings) == 0 && (best == rows || !best->note[0]))
+        fprintf(out, "No other settings need less memory than those of the recording: %s\n", best->settings);
+    else if (best)
         fprintf(out, "These settings need the least memory: %s%s%s\n", best->settings, best->note[0] ? ", " : "",
                 best->note);
     else if (count)
@@ -190,7 +205,9 @@ void explain_print(FILE *out, const explained *e, const explain_setting *rows, s
     double peak = e->stats.peak_reserved ? (double)e->stats.peak_reserved : 1;
     fprintf(out, "fragmentation   %.1f %% (1 - peak allocated / peak reserved)\n",
             100 * (1 - (double)e->stats.peak_allocated / peak));
+    print_ignored(out, e);
     print_gap(out, e);
+    print_retry(out, e);
     print_blockers(out, e);
     if (count) print_settings(out, e, rows, count, late);
     print_verdict(out, e, rows, count);
@@ -265,7 +282,14 @@ json_t *explain_to_json(const char *path, const explained *e, const explain_sett
     tla_gap_class most = tla_gap_largest_class(&e->before);
     json_object_set_new(report, "largest_class",
                         json_string(most < TLA_GAP_CLASS_COUNT ? tla_gap_class_name(most) : ""));
-    json_object_set_new(report, "remedy", json_string(most < TLA_GAP_CLASS_COUNT ? tla_gap_class_remedy(most) : ""));
+    json_object_set_new(report, "remedy", json_string(most < TLA_GAP_CLASS_COUNT ? explain_remedy(e, most) : ""));
+    json_t *list = json_array();
+    explain_ignored ignored;
+    explain_ignored_of(e, &ignored);
+    for (size_t i = 0; i < ignored.count; i++)
+        json_array_append_new(list, json_from_text(ignored.texts[i]));
+    json_object_set_new(report, "ignored", list);
+    json_object_set_new(report, "retry_served", json_boolean(e->retry_served));
     json_object_set_new(report, "blockers", blockers_to_json(e));
     json_object_set_new(report, "settings", rows_to_json(rows, count));
     json_object_set_new(report, "estimate", json_boolean(late));

@@ -28,7 +28,8 @@ typedef struct explained {
     tla_gap before, after; /* the request; the state after the retry */
     tla_segment_block_info *blocks;
     size_t block_count;
-    bool impossible; /* for every allocator */
+    bool retry_served; /* a second request at once would have found a block; false except after an oom */
+    bool impossible;   /* for every allocator */
     uint64_t short_by;
     bool found;
 } explained;
@@ -47,9 +48,22 @@ typedef struct explain_setting {
     uint64_t least_capacity; /* 0: at none */
 } explain_setting;
 
-/* Plays the program up to the request under section 8's settings and `more` of the user's (texts that parse). */
+/* Plays the program up to the request under section 8's settings and `more` of the user's (texts that parse).
+ * `second_search`: in all of them. */
 tla_status explain_compare(const explained *e, const uint8_t *empties, const char *const *more, size_t more_count,
-                           explain_setting *rows, size_t *count, bool *late, tla_error *error);
+                           bool second_search, explain_setting *rows, size_t *count, bool *late, tla_error *error);
+
+/* Settings of the recording that others, the build or the program made ineffective, a sentence without full stop each.
+ */
+enum { EXPLAIN_IGNORED_MAX = 12 };
+typedef struct explain_ignored {
+    char texts[EXPLAIN_IGNORED_MAX][500];
+    size_t count;
+} explain_ignored;
+void explain_ignored_of(const explained *e, explain_ignored *list);
+
+/* tla_gap_class_remedy without the settings that are on already. */
+const char *explain_remedy(const explained *e, tla_gap_class which);
 
 /* rows NULL or count 0: there was no comparison. */
 void explain_print(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late);
