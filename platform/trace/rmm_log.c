@@ -21,17 +21,22 @@ typedef struct rmm_log {
     uint64_t lost, empty, failed, unknown;
 } rmm_log;
 
+/* A field in quotes, as some tools write tables again. */
+static table_field unquoted(table_field field) {
+    const bool quoted = field.end - field.begin >= 2 && field.begin[0] == '"' && field.end[-1] == '"';
+    return quoted ? (table_field){field.begin + 1, field.end - 1} : field;
+}
+
 /* ---- columns ---- */
 
 /* The first place of a name in a line of fields, or -1; *count is how often the line has it. */
 static int find_name(const char *begin, const char *end, const char *name, int *count) {
-    const size_t length = strlen(name);
     int column = 0, first = -1;
     *count = 0;
     for (const char *p = begin; p < end; column++) {
         const char *comma = memchr(p, ',', (size_t)(end - p));
         const char *const field_end = comma ? comma : end;
-        if ((size_t)(field_end - p) == length && memcmp(p, name, length) == 0 && ++*count == 1) first = column;
+        if (table_equals(unquoted((table_field){p, field_end}), name) && ++*count == 1) first = column;
         p = comma ? comma + 1 : end;
     }
     return first;
@@ -59,7 +64,7 @@ static tla_status find_columns(rmm_log *log, tla_error *error) {
 }
 
 static table_field field_of(const rmm_log *log, int which) {
-    return log->table.fields[log->column[which]];
+    return unquoted(log->table.fields[log->column[which]]);
 }
 
 static tla_status found(const rmm_log *log, int which, const char *expected, tla_error *error) {
@@ -90,14 +95,16 @@ static bool two_digits(const char *p, uint64_t below, const char *after, uint64_
     return *number < below && strchr(after, p[2]);
 }
 
-/* HH:MM:SS and the microseconds behind a point or a colon. */
+/* HH:MM:SS and the microseconds or nanoseconds behind a point or a colon. */
 static bool time_of_day(table_field field, uint64_t *ns) {
     uint64_t hours, minutes, seconds, us;
     const char *const p = field.begin;
-    if (field.end - p != 15 || !two_digits(p, 24, ":", &hours) || !two_digits(p + 3, 60, ":", &minutes) ||
-        !two_digits(p + 6, 60, ".:", &seconds) || !table_number((table_field){p + 9, field.end}, &us))
+    const bool nanoseconds = field.end - p == 18;
+    if ((field.end - p != 15 && !nanoseconds) || !two_digits(p, 24, ":", &hours) ||
+        !two_digits(p + 3, 60, ":", &minutes) || !two_digits(p + 6, 60, ".:", &seconds) ||
+        !table_number((table_field){p + 9, field.end}, &us))
         return false;
-    *ns = ((hours * 60 + minutes) * 60 + seconds) * 1000000000 + us * 1000;
+    *ns = ((hours * 60 + minutes) * 60 + seconds) * 1000000000 + us * (nanoseconds ? 1 : 1000);
     return true;
 }
 

@@ -171,3 +171,26 @@ BOOST_AUTO_TEST_CASE(a_log_of_rmm_is_a_table_of_lifetimes_too) {
     const command_result run = run_tlmalloc({"plan", log, "--capacity", "16B"});
     BOOST_CHECK_MESSAGE(run.status == 0, run.err);
 }
+
+// Other tools write logs again, with every field in quotes or with times of nanoseconds.
+BOOST_AUTO_TEST_CASE(fields_in_quotes_and_nanoseconds_are_read) {
+    const std::vector<std::string> rows = {
+        "1,10:00:00.000001,allocate,0x100,1024,0", "1,10:00:00.000002,allocate,0x500,512,0",
+        "1,10:00:00.000003,free,0x100,1024,0", "1,10:00:00.000004,allocate failure,0x0,4096,0"};
+    std::string plain = header, quoted = "\"Thread\",\"Time\",\"Action\",\"Pointer\",\"Size\",\"Stream\"\n",
+                fine = header;
+    for (const std::string &row : rows) {
+        plain += row + "\n";
+        std::string with_quotes = "\"", with_ns = row;
+        for (const char c : row)
+            with_quotes += c == ',' ? std::string("\",\"") : std::string(1, c);
+        quoted += with_quotes + "\"\n";
+        fine += with_ns.insert(17, "789") + "\n";
+    }
+    const std::vector<long long> places = places_of(plain, 4096);
+    BOOST_CHECK_EQUAL(places.size(), 2u);
+    BOOST_CHECK(places == places_of(quoted, 4096));
+    BOOST_CHECK(places == places_of(fine, 4096));
+    BOOST_CHECK_EQUAL(failure_of(header + "1,10:00:00.00000012,allocate,0x100,1024,0\n"),
+                      "t:2:3: found '10:00:00.00000012', expected a time of day such as 15:47:02.841961");
+}
