@@ -28,6 +28,8 @@ extern char **environ;
 enum {
     LOOK_MS = 40,        /* between looks at the files */
     SETTLED_LOOKS = 2,   /* that must find no further change: an editor may write a file in pieces */
+    LOOKS_MAX = 50,      /* of files that never rest */
+    CUTS_MAX = 3,        /* runs in a row that end because of a change; the next one runs to its end */
     END_MS = 3000,       /* for a process to end by SIGTERM */
     CANNOT_START = 127,  /* as of a shell */
     COMPILER_MS = 10000, /* for a list of includes */
@@ -43,6 +45,7 @@ typedef struct watch {
     char report[PATH_MAX + 16], log[PATH_MAX + 16], page[PATH_MAX + 16], said[PATH_MAX + 16], rule[PATH_MAX + 16];
     char script[PATH_MAX]; /* PAGE.watch.js */
     char *code;            /* of watch.js */
+    unsigned cuts;         /* runs in a row that a change has ended */
     unsigned shown;        /* the number of the last run that has a page */
     watch_files files;
 } watch;
@@ -174,7 +177,7 @@ static void list_files(watch *w) {
 /* Waits until the files rest; returns their state. */
 static uint64_t settle(const watch *w) {
     uint64_t state = watch_files_state(&w->files);
-    for (int rested = 0; rested < SETTLED_LOOKS && !ended_by; rested++) {
+    for (int looks = 0, rested = 0; rested < SETTLED_LOOKS && looks < LOOKS_MAX && !ended_by; looks++, rested++) {
         poll(NULL, 0, LOOK_MS);
         const uint64_t now = watch_files_state(&w->files);
         if (now != state) rested = -1;
@@ -309,7 +312,7 @@ static char *take_said(const watch *w) {
 
 static int make_report(const watch *w, uint64_t state) {
     const char *const words[] = {"/proc/self/exe", "report", "--events", w->log, "-o", w->page, "--", w->report, NULL};
-    return run_program(w, words, "/dev/null", w->said, true, state, 0);
+    return run_program(w, words, "/dev/null", w->said, w->cuts < CUTS_MAX, state, 0);
 }
 
 static int make_run(const watch *w, uint64_t state) {
@@ -336,7 +339,7 @@ static int make_run(const watch *w, uint64_t state) {
     }
     words[count++] = "--";
     words[count++] = r->config;
-    const int status = run_program(w, words, NULL, w->said, true, state, 0);
+    const int status = run_program(w, words, NULL, w->said, w->cuts < CUTS_MAX, state, 0);
     free(words);
     return status;
 }
@@ -357,6 +360,7 @@ static bool run_once(watch *w, uint64_t state) {
         }
     }
     bool good = true;
+    w->cuts = status < 0 ? w->cuts + 1 : 0;
     if (status == 0 && read_text(w->page, PAGE_BYTES_MAX, &page, &length, &error)) {
         free(said);
         said = strdup(error.text);
