@@ -40,16 +40,6 @@ static tla_status empty(torch_replayer *r) {
     return r->at > before ? TLA_OK : torch_replayer_differ(r, "no memory to release");
 }
 
-void torch_replayer_retire(torch_replayer *r, uint32_t pool) {
-    r->retired[pool] = 1;
-    tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[pool]);
-}
-
-void torch_replayer_retire_again(torch_replayer *r) {
-    for (size_t i = 1; i < r->snapshot->pool_count; i++)
-        if (r->retired[i]) tla_segment_cache_retire_pool(r->cache, r->snapshot->pools[i]);
-}
-
 /* A release of a graph's pool, other than by oversize rules, shows that the graph is destroyed. */
 static void retire_pools(torch_replayer *r) {
     for (size_t i = r->at; i < r->device->entry_count && !r->config.max_split_size; i++) {
