@@ -149,6 +149,8 @@ size_t torch_likely_sizes(const torch_start *start, uint64_t sizes[TORCH_SIZES_M
 /* All entries, and the end; the result is in r->result. TLA_OK or TLA_NO_HOST_MEMORY. */
 tla_status torch_replayer_play(torch_replayer *r);
 
+/* ---- retired.c ---- */
+
 /* No graph uses the pool any more. */
 void torch_replayer_retire(torch_replayer *r, uint32_t pool);
 
