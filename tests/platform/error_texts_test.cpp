@@ -158,8 +158,12 @@ BOOST_AUTO_TEST_CASE(serve_names_a_header_that_it_does_not_know) {
     const file burst("When,Model,Request tokens\n5,ChatGPT,472\n");
     const std::string text = refusal(
         {"serve", burst.path, "--settings", source + "configs/serving/small.yaml", "--step-time", "fixed 1 ms"});
-    check_says(text, ":1:1: found 'When,Model,Request tokens', expected a JSON object");
-    check_says_not(text, "found no requests");
+    check_says(text, ":1:1: the column Timestamp is missing, expected Timestamp, Request tokens and Response tokens");
+    const file other("When,Model\n5,ChatGPT\n");
+    const std::string unknown = refusal(
+        {"serve", other.path, "--settings", source + "configs/serving/small.yaml", "--step-time", "fixed 1 ms"});
+    check_says(unknown, ":1:1: found 'When,Model', expected");
+    check_says_not(unknown, "found no requests");
 }
 
 BOOST_AUTO_TEST_CASE(every_reader_reports_a_missing_file_and_a_directory_alike) {
