@@ -2,6 +2,7 @@
 #include "trace/address_lines.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { WORDS_MAX = 6 };
 
@@ -40,8 +41,14 @@ static bool hexadecimal(table_field field, uint64_t *number) {
     return true;
 }
 
-static bool read_word(table_field word) {
-    return table_equals(word, "read") || table_equals(word, "write");
+/* Whether a field is a word, in letters of any case. `word` is in small letters. */
+static bool equals_any_case(table_field field, const char *word) {
+    return (size_t)(field.end - field.begin) == strlen(word) && strncasecmp(field.begin, word, strlen(word)) == 0;
+}
+
+/* An operation of DRAMSys; recorders of its traces write Read and Write, too. */
+static bool is_operation(table_field word) {
+    return equals_any_case(word, "read") || equals_any_case(word, "write");
 }
 
 address_lines address_lines_of(const char *text, size_t length) {
@@ -55,8 +62,10 @@ address_lines address_lines_of(const char *text, size_t length) {
         if (count == 0 || *words[0].begin == '#') continue;
         if (table_equals(words[0], "LD") || table_equals(words[0], "ST")) return ADDRESS_LINES_RAMULATOR;
         if (count == 1) return ADDRESS_LINES_NONE;
-        if (table_equals(words[1], "READ") || table_equals(words[1], "WRITE")) return ADDRESS_LINES_DRAMSIM3;
-        return read_word(words[1]) || *words[1].begin == '(' ? ADDRESS_LINES_DRAMSYS : ADDRESS_LINES_NONE;
+        const bool cycle_first = words[0].end[-1] == ':';
+        if (!cycle_first && (table_equals(words[1], "READ") || table_equals(words[1], "WRITE")))
+            return ADDRESS_LINES_DRAMSIM3;
+        return is_operation(words[1]) || *words[1].begin == '(' ? ADDRESS_LINES_DRAMSYS : ADDRESS_LINES_NONE;
     }
     return ADDRESS_LINES_NONE;
 }
@@ -77,8 +86,10 @@ static tla_status read_address(const trace_table *table, table_field word, tla_t
 
 static tla_status read_op(const trace_table *table, table_field word, const char *read, const char *write,
                           const char *expected, tla_traffic_access *access, tla_error *error) {
-    const bool is_write = table_equals(word, write);
-    if (!is_write && !table_equals(word, read)) return table_found(table, word, expected, error);
+    const bool any_case = *read == 'r';
+    const bool is_write = any_case ? equals_any_case(word, write) : table_equals(word, write);
+    if (!is_write && !(any_case ? equals_any_case(word, read) : table_equals(word, read)))
+        return table_found(table, word, expected, error);
     access->op = is_write ? TLA_HBM_WRITE : TLA_HBM_READ;
     return TLA_OK;
 }

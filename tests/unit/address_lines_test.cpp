@@ -60,6 +60,9 @@ constexpr auto R = TLA_HBM_READ, W = TLA_HBM_WRITE;
 BOOST_AUTO_TEST_CASE(traces_of_other_simulators_are_told_apart_by_their_first_line) {
     check("# DRAMSys\n\n0: read 0x40\n31:\tread\t0x80\r\n31: (64) write 0xC0 0x0011\n33: (128) read 100\n",
           {{0, 0x40, 32, R}, {15500, 0x80, 32, R}, {15500, 0xc0, 64, W}, {16500, 0x100, 128, R}});
+    check("0:\tWrite\t0x40\n8:\tRead\t0x80\n9: READ 0xc0\n",
+          {{0, 0x40, 32, W}, {4000, 0x80, 32, R}, {4500, 0xc0, 32, R}});
+    check("0: READ 0x40\n1 (64) Write 0x80\n", {{0, 0x40, 32, R}, {500, 0x80, 64, W}});
     check("0x40 READ 0\n80 WRITE 7\n\n", {{0, 0x40, 32, R}, {3500, 0x80, 32, W}});
     check("LD 0x40\nST 128\n", {{0, 0x40, 32, R}, {0, 128, 32, W}});
     check("time_ps,op,addr,bytes\n7,R,64,40\n", {{7, 64, 40, R}});
