@@ -371,10 +371,14 @@ static tla_status read_real(const torch_reader *r, const data_value *dict, const
 static tla_status read_limit(const torch_reader *r, const data_value *dict, const char *key, uint64_t least,
                              const char *expected, uint64_t *nbytes) {
     const data_value *value = data_get(dict, key);
-    if (!value || value->kind == DATA_NONE || value->kind == DATA_NEGATIVE) return TLA_OK;
+    if (!value || value->kind == DATA_NONE) return TLA_OK;
+    if (value->kind == DATA_NEGATIVE) {
+        *nbytes = 0; /* also where the text of the settings has one */
+        return TLA_OK;
+    }
     if (value->kind != DATA_UNSIGNED || (value->integer && value->integer < least))
         return wrong(r, value, key, expected);
-    if (value->integer < (uint64_t)INT64_MAX) *nbytes = value->integer;
+    *nbytes = value->integer < (uint64_t)INT64_MAX ? value->integer : 0;
     return TLA_OK;
 }
 

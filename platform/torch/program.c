@@ -84,24 +84,34 @@ static void add_older(maker *m) {
     m->program->late = start->block_count > 0;
 }
 
+/* The frees for which a request waited complete behind it at the latest: with other settings it need not wait. */
+static void add_waited(maker *m, size_t *first, size_t request) {
+    for (; *first < request; ++*first)
+        if (m->empties && m->empties[*first] == 2) add(m, TORCH_OP_COMPLETE, m->ids[*first]);
+    ++*first;
+}
+
 static void add_entries(maker *m) {
+    size_t waited = 0; /* the first entry of which the waits were not added */
     for (size_t i = 0; i < m->end; i++) {
         const torch_entry *e = &m->device->entries[i];
         size_t next = i + 1;
-        if (m->empties && m->empties[i]) add(m, TORCH_OP_EMPTY, 0);
+        if (m->empties && m->empties[i] == 1) add(m, TORCH_OP_EMPTY, 0);
         switch (e->action) {
         case TORCH_ALLOC:
             add(m, TORCH_OP_ALLOC, m->ids[i]);
+            add_waited(m, &waited, i);
             break;
         case TORCH_OOM:
             m->program->blocks[m->program->block_count] = (torch_program_block){e->nbytes, e->stream, e->pool};
             add(m, TORCH_OP_TRY, (uint32_t)m->program->block_count++);
+            add_waited(m, &waited, i);
             break;
         case TORCH_FREE_REQUESTED:
             while (next < m->end && m->device->entries[next].action == TORCH_SNAPSHOT)
                 next++;
             if (next < m->end && m->device->entries[next].action == TORCH_FREE_COMPLETED &&
-                m->device->entries[next].address == e->address) {
+                m->device->entries[next].address == e->address && !(m->empties && m->empties[next] == 2)) {
                 add(m, TORCH_OP_FREE, m->ids[i]);
                 i = next;
             } else {
@@ -109,7 +119,7 @@ static void add_entries(maker *m) {
             }
             break;
         case TORCH_FREE_COMPLETED:
-            add(m, TORCH_OP_COMPLETE, m->ids[i]);
+            if (!m->empties || m->empties[i] != 2) add(m, TORCH_OP_COMPLETE, m->ids[i]);
             break;
         default:
             break;

@@ -8,12 +8,19 @@
 
 /* Program entries */
 
-static bool watched(torch_replayer *r, size_t entry, bool behind) {
+static bool watched(torch_replayer *r, size_t entry, bool behind, bool captured) {
     if (!r->options->watch) return false;
-    torch_moment moment = {r->cache, behind, entry, r->result->equal - behind};
+    torch_moment moment = {r->cache, behind, entry, r->result->equal - behind, captured, r->retired};
     for (size_t i = r->at; i < entry; i++)
         moment.index += r->device->entries[i].action != TORCH_SNAPSHOT;
     return r->options->watch(r->options->context, &moment);
+}
+
+/* Frees that complete while a request waits for them are its own, not the program's. */
+static void mark_waits(const torch_replayer *r, size_t request) {
+    if (!r->options->empties) return;
+    for (size_t i = r->at; i < request; i++)
+        if (r->device->entries[i].action == TORCH_FREE_COMPLETED) r->options->empties[i] = 2;
 }
 
 /* A request: the one ahead, which may have segment events and completed frees before it. */
@@ -22,13 +29,14 @@ static tla_status request(torch_replayer *r, const torch_entry *e) {
     bool captured = false;
     tla_status status = TLA_OK;
     if (e->action == TORCH_OOM) status = torch_find_failure(r, &r->device->entries[entry], &captured);
-    if (!status && watched(r, entry, false)) status = TORCH_ABANDONED;
+    mark_waits(r, entry);
+    if (!status && watched(r, entry, false, captured)) status = TORCH_ABANDONED;
     if (status) return status;
     if (captured) tla_segment_cache_begin_capture(r->cache);
     status = torch_replayer_serve(r, e);
     if (captured) tla_segment_cache_end_capture(r->cache);
     if (status) return status;
-    return watched(r, entry, true) ? TORCH_ABANDONED : TLA_OK;
+    return watched(r, entry, true, captured) ? TORCH_ABANDONED : TLA_OK;
 }
 
 static tla_status empty(torch_replayer *r) {
@@ -125,6 +133,6 @@ tla_status torch_replayer_play(torch_replayer *r) {
     if (status == TLA_NO_HOST_MEMORY) return status;
     if (r->result->differs || status == TORCH_ABANDONED) return TLA_OK; /* or the observer has ended the replay */
     if (status) return status;
-    watched(r, r->device->entry_count, false);
+    watched(r, r->device->entry_count, false, false);
     return torch_compare_end(r);
 }

@@ -31,6 +31,8 @@ typedef struct torch_moment {
     bool behind;              /* the request was served, or has failed as recorded */
     size_t entry;             /* of the request: index into the entries of the device; their number: the end */
     uint64_t index;           /* of the request as torch_difference counts */
+    bool captured;            /* the request failed while a graph was being captured: nothing is released then */
+    const uint8_t *retired;   /* by pool of the snapshot: 1 when no graph uses it any more; valid during the call */
 } torch_moment;
 
 typedef struct torch_recorded_options {
@@ -38,8 +40,8 @@ typedef struct torch_recorded_options {
     /* Called before and after every request and at the end; true ends the replay. NULL: no observer. */
     bool (*watch)(void *context, const torch_moment *moment);
     void *context;
-    uint8_t
-        *empties; /* NULL, or for every entry of the device: set to 1 where the program emptied the cache before it */
+    uint8_t *empties; /* NULL, or for every entry of the device: set to 1 where the program emptied the cache before it,
+                         to 2 where a free completed because the next request waited for it */
 } torch_recorded_options;
 
 /* Replays one device from what torch_start_find found. A difference is a result, not an error. TLA_NO_HOST_MEMORY,

@@ -269,6 +269,267 @@ BOOST_AUTO_TEST_CASE(more_settings_can_be_asked_for) {
     BOOST_CHECK(contains(explain("{}", {"--settings", "max_split_size_mb:1"}).err, "--settings: settings, column 19"));
 }
 
+// A request that fails releases cached memory, but does not search it again: a free that completed then may have left a
+// block that is large enough, next to one that lives.
+BOOST_AUTO_TEST_CASE(a_retry_at_once_is_served_where_a_pending_free_left_a_block) {
+    for (const bool waits : {true, false}) {
+        device d;
+        d.capacity = 5 * GiB;
+        allocator a({}, d);
+        a.free(*a.malloc(4 * GiB));
+        const u64 first = *a.malloc(2 * GiB);
+        a.malloc(2 * GiB);
+        if (waits) {
+            a.use(first);
+            a.free(first);
+        }
+        BOOST_REQUIRE(!a.malloc(2 * GiB));
+        const page p = explain(to_json(snapshot_of({&a})));
+        BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+        BOOST_CHECK_EQUAL(contains(p.report, "\"retry_served\": true"), waits);
+        BOOST_CHECK(contains(
+            p.out, waits ? "An immediate retry would have succeeded: after the release a free block is large enough."
+                         : "An immediate retry would have failed, too: after the release no free block is large "
+                           "enough."));
+        if (waits) { // else no allocator can serve it
+            BOOST_CHECK(p.served(p.row("defaults", "second search")));
+            BOOST_CHECK(!p.served(p.row("defaults", "as recorded")));
+        }
+        // With the option all rows search twice, and without an oom, too.
+        const page all = explain(to_json(snapshot_of({&a})), {"--second-search"});
+        BOOST_REQUIRE_MESSAGE(all.status == 0, all.err);
+        BOOST_CHECK_EQUAL(all.served(all.row("defaults")), waits);
+        BOOST_CHECK(contains(explain(to_json(snapshot_of({&a})), {"--second-search", "--at", "0"}).out,
+                             "under other settings"));
+    }
+}
+
+// During the capture of a graph nothing is released, so that a second request finds what the first one found.
+BOOST_AUTO_TEST_CASE(a_retry_during_a_capture_fails) {
+    device d;
+    d.capacity = 5 * GiB;
+    allocator a({}, d);
+    a.free(*a.malloc(4 * GiB));
+    const u64 first = *a.malloc(2 * GiB);
+    a.malloc(2 * GiB);
+    a.use(first);
+    a.free(first);
+    a.capturing = true;
+    BOOST_REQUIRE(!a.malloc(2 * GiB));
+    const page p = explain(to_json(snapshot_of({&a})));
+    BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+    BOOST_CHECK(contains(p.report, "\"retry_served\": false"));
+    BOOST_CHECK(contains(p.out, "a graph was being captured"));
+    BOOST_CHECK_EQUAL(p.number("pending", p.report.find("after_retry")), 2 * GiB);
+}
+
+// The pools of graphs that have ended are released, too.
+BOOST_AUTO_TEST_CASE(what_the_retry_leaves_is_without_the_pools_of_graphs_that_have_ended) {
+    for (const bool pool_ids : {false, true}) {
+        device d;
+        d.capacity = 5 * GiB;
+        allocator a({}, d);
+        const u64 first = *a.malloc(GiB, 0, {0, 5}), second = *a.malloc(GiB, 0, {0, 5});
+        a.free(first);
+        a.retired.push_back({0, 5});
+        a.empty_cache(); // shows that the graph has ended
+        a.free(second);
+        a.malloc(GiB);
+        BOOST_REQUIRE(!a.malloc(5 * GiB));
+        BOOST_REQUIRE_EQUAL(a.reserved, GiB);
+        const page p = explain(to_json(snapshot_of({&a}, ~std::size_t{0}, pool_ids)));
+        BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+        BOOST_CHECK_EQUAL(p.number("reserved"), 2 * GiB);
+        BOOST_CHECK_EQUAL(p.number("reserved", p.report.find("after_retry")), GiB);
+    }
+}
+
+// Against the naive allocator, which makes the request again.
+BOOST_AUTO_TEST_CASE(random_retries_are_served_as_the_naive_allocator_serves_them) {
+    int served = 0, captured = 0, all = 0;
+    for (u64 seed = 1; seed <= 40; seed++) {
+        std::mt19937_64 random(seed);
+        settings s;
+        s.expandable = seed % 4 == 0;
+        if (seed % 3 == 0) s.max_split = 64 * MiB;
+        device d;
+        d.bytes = d.capacity = 1024 * MiB;
+        d.random.seed(seed);
+        allocator a(s, d);
+        std::vector<u64> live;
+        const u64 ooms = 1 + random() % 3;
+        bool again = false;
+        while (a.ooms < ooms) {
+            a.capturing = seed % 5 == 0 && random() % 4 == 0;
+            while (!a.pending.empty() && !a.capturing && random() % 6 == 0)
+                a.end_use(a.pending[random() % a.pending.size()]);
+            if (live.empty() || random() % 5 < 3) {
+                const u64 n = (1 + random() % (random() % 4 ? 50 : 200)) * MiB, stream = random() % 2, before = a.ooms;
+                if (const auto address = a.malloc(n, stream)) live.push_back(*address);
+                if (a.ooms == before) continue;
+                allocator copy = a;
+                again = copy.malloc(n, stream).has_value();
+            } else {
+                std::swap(live[random() % live.size()], live.back());
+                if (random() % 2) a.use(live.back());
+                a.free(live.back());
+                live.pop_back();
+            }
+        }
+        const page p = explain(to_json(snapshot_of({&a})));
+        if (p.status == 2) { // a capture is not recorded, and cannot always be found
+            BOOST_REQUIRE_MESSAGE(contains(p.err, "differs before that moment"), "seed " << seed << ": " << p.err);
+            continue;
+        }
+        BOOST_REQUIRE_MESSAGE(p.status == 0, "seed " << seed << ": " << p.err);
+        BOOST_CHECK_MESSAGE(contains(p.report, "\"retry_served\": true") == again, "seed " << seed << ": " << again);
+        all++;
+        served += again;
+        captured += a.capturing;
+    }
+    BOOST_TEST_MESSAGE(served << " of " << all << " served, " << captured << " captured");
+    BOOST_CHECK(all >= 38 && served > 1 && served < all - 3 && captured > 0);
+}
+
+namespace {
+
+// The recording of an oom under other settings than the text asks for.
+page explain_settings(const std::string &conf, const value::dict &changes = {}, bool expandable = false) {
+    device d;
+    d.capacity = 5 * GiB;
+    settings s;
+    s.expandable = expandable;
+    allocator a(s, d);
+    a.malloc(4 * GiB);
+    BOOST_REQUIRE(!a.malloc(2 * GiB));
+    value snapshot = snapshot_of({&a});
+    value &written = snapshot["allocator_settings"];
+    written["PYTORCH_CUDA_ALLOC_CONF"] = conf;
+    for (const auto &[key, to] : changes)
+        written[key] = to;
+    return explain(to_json(snapshot));
+}
+
+std::string ignored_of(const page &p) {
+    const std::size_t at = p.report.find("\"ignored\": [");
+    return at == std::string::npos ? "none: " + p.err : p.report.substr(at, p.report.find(']', at) - at);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(settings_without_effect_are_named) {
+    struct row {
+        std::string conf;
+        value::dict changes;
+        bool expandable;
+        std::string text;
+    };
+    const std::string limit = "garbage_collection_threshold ";
+    const std::vector<row> rows = {
+        {"", {}, false, ""},
+        {"expandable_segments:True", {}, true, ""},
+        {"max_split_size_mb:100,max_split_size_mb:200",
+         {{"max_split_size", 200 * MiB}},
+         false,
+         "max_split_size_mb is set 2 times: the last one replaces the others"},
+        {"garbage_collection_threshold: 0.5 , garbage_collection_threshold:0.6,garbage_collection_threshold:0.7",
+         {{"garbage_collection_threshold", 0.7}},
+         false,
+         limit + "is set 3 times"},
+        {"max_split_size_mb:100",
+         {},
+         false,
+         "asked for: max_split_size_mb:100; in effect: the defaults: the program or its build of PyTorch replaced the "
+         "settings"},
+        {"max_split_size_mb:100",
+         {{"max_split_size", 200 * MiB}},
+         false,
+         "asked for: max_split_size_mb:100; in effect: max_split_size_mb:200:"},
+        {"expandable_segments:True",
+         {{"expandable_segments", true}},
+         false,
+         "expandable_segments:True was ignored: no segment of the recording is expandable"},
+        {"expandable_segments:True,max_split_size_mb:100",
+         {{"max_split_size", 100 * MiB}},
+         true,
+         "max_split_size_mb does not keep blocks of expandable segments whole"},
+        {"max_non_split_rounding_mb:100", {}, false, "max_non_split_rounding_mb has no effect without"},
+        {"garbage_collection_threshold:0.7",
+         {{"garbage_collection_threshold", 0.7}},
+         false,
+         limit + "has no effect without a memory limit"},
+    };
+    for (const row &r : rows) {
+        const page p = explain_settings(r.conf, r.changes, r.expandable);
+        if (r.conf.rfind("expandable_segments:True", 0) == 0 && !r.expandable) {
+            BOOST_CHECK_MESSAGE(p.status == 2 || contains(ignored_of(p), r.text), p.err); // plain segments differ
+            continue;
+        }
+        BOOST_REQUIRE_MESSAGE(p.status == 0, r.conf << ": " << p.err);
+        if (r.text.empty()) {
+            BOOST_CHECK_EQUAL(ignored_of(p), "\"ignored\": [");
+            BOOST_CHECK(!contains(p.out, "\nsettings        "));
+            continue;
+        }
+        BOOST_CHECK_MESSAGE(contains(ignored_of(p), "\"" + r.text), r.conf << ": " << ignored_of(p));
+        BOOST_CHECK_MESSAGE(contains(p.out, r.text), p.out);
+    }
+}
+
+// Whatever is on already is not what helps.
+BOOST_AUTO_TEST_CASE(advice_names_no_setting_that_is_on) {
+    int checked = 0;
+    for (u64 seed = 1; seed <= 12; seed++) {
+        settings s;
+        s.expandable = seed % 2;
+        if (seed % 3 == 0) s.max_split = 128 * MiB;
+        device d;
+        d.bytes = d.capacity = 600 * MiB;
+        allocator a(s, d);
+        workload w;
+        w.streams = 2;
+        w.operations = 300;
+        run(a, w, seed);
+        while (a.malloc(40 * MiB))
+            ;
+        const page p = explain(to_json(snapshot_of({&a})));
+        BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+        const std::string remedy = p.report.substr(p.report.find("\"remedy\": "));
+        if (!contains(p.out, "least capacity")) continue; // no allocator can serve it
+        checked++;
+        const std::string said = remedy.substr(0, remedy.find('\n')) + p.out.substr(p.out.rfind("least capacity"));
+        if (s.expandable)
+            BOOST_CHECK_MESSAGE(!contains(remedy.substr(0, remedy.find('\n')), "expandable_segments:True"), said);
+        const std::string own = std::string(s.expandable ? "expandable_segments:True" : "") +
+                                (s.expandable && s.max_split != none ? "," : "") +
+                                (s.max_split != none ? "max_split_size_mb:128" : "");
+        BOOST_CHECK_MESSAGE(!contains(said, "need the least memory: " + (own.empty() ? "defaults" : own) + "\n"), said);
+    }
+    BOOST_CHECK_GT(checked, 0);
+}
+
+// Options of torch_npu are read where they change no place, and else rejected by their names.
+BOOST_AUTO_TEST_CASE(options_of_torch_npu_in_a_recording_are_read_or_rejected_by_name) {
+    for (const std::string key : {"PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"})
+        for (const std::string option : {"base_addr_aligned_kb", "page_size", "segment_size_mb"}) {
+            const page p = explain_settings("", {{key, "max_split_size_mb:64," + option + ":16"}});
+            BOOST_CHECK_EQUAL(p.status, 2);
+            BOOST_CHECK_MESSAGE(contains(p.err, key + ": settings, column 22: " + option +
+                                                    " is an option of torch_npu that tlmalloc does not model"),
+                                p.err);
+        }
+    for (const std::string option : {"base_addr_aligned_kb", "page_size", "segment_size_mb"}) {
+        const page p = explain_settings("", {{option, 16}});
+        BOOST_CHECK_EQUAL(p.status, 2);
+        BOOST_CHECK_MESSAGE(contains(p.err, "allocator_settings: " + option + " is an option of torch_npu"), p.err);
+        BOOST_CHECK_MESSAGE(contains(explain("{}", {"--settings", option + ":16"}).err, option + " is an option of"),
+                            option);
+        BOOST_CHECK_EQUAL(explain_settings("", {{option, value()}}).status, 0);
+    }
+    const page p = explain_settings("", {{"PYTORCH_NPU_ALLOC_CONF", "multi_stream_lazy_reclaim:True"}});
+    BOOST_CHECK_MESSAGE(p.status == 0, p.err);
+}
+
 BOOST_AUTO_TEST_CASE(the_example_is_a_recording_of_the_tests_own_and_its_page_shows_what_is_printed) {
     allocator a = hard_case();
     const std::string path = TLMALLOC_SOURCE_DIR "/platform/examples/fragmented.json";

@@ -38,7 +38,7 @@ static tla_status no_range(void *context, uint32_t device, uint64_t nbytes, uint
 }
 
 /* Computes the state after all possible releases. */
-static tla_status explain_after(explained *e, const tla_segment_cache *cache) {
+static tla_status explain_after(explained *e, const torch_moment *moment) {
     tla_segment_cache_config c = e->snapshot->settings;
     c.memory_fraction = 0;
     c.driver = (tla_upstream){.alloc = no_memory, .free = nothing};
@@ -46,8 +46,10 @@ static tla_status explain_after(explained *e, const tla_segment_cache *cache) {
     tla_segment_cache *copy = NULL;
     tla_segment_block_info *blocks = NULL;
     size_t count = 0;
-    tla_status status = torch_cache_copy(e->snapshot, cache, &c, &copy);
-    if (!status) status = tla_segment_cache_empty(copy, NULL);
+    tla_status status = torch_cache_copy(e->snapshot, moment->cache, &c, &copy);
+    for (size_t i = 1; !status && i < e->snapshot->pool_count; i++) /* a copy forgets it */
+        if (moment->retired[i]) tla_segment_cache_retire_pool(copy, e->snapshot->pools[i]);
+    if (!status && !moment->captured) status = tla_segment_cache_empty(copy, NULL);
     if (!status) status = tla_segment_cache_blocks(copy, &blocks, &count);
     e->retry_served = !status && e->request && e->request->action == TORCH_OOM &&
                       tla_segment_cache_can_serve_from(copy, e->gap_request.owner, e->request->stream, e->nbytes);
@@ -63,6 +65,7 @@ static tla_status capture(explained *e, const torch_moment *moment) {
     e->entry = moment->entry;
     e->index = moment->index;
     e->behind = moment->behind;
+    e->captured = moment->captured;
     e->request = moment->entry < d->entry_count ? &d->entries[moment->entry] : NULL;
     e->nbytes = e->request ? e->request->nbytes : 0;
     e->stats = tla_segment_cache_get_stats(moment->cache);
@@ -73,7 +76,7 @@ static tla_status capture(explained *e, const torch_moment *moment) {
     if (status) return status;
     e->before = tla_gap_explain(e->blocks, e->block_count, &e->gap_request);
     e->found = true;
-    return explain_after(e, moment->cache);
+    return explain_after(e, moment);
 }
 
 static bool seek(void *context, const torch_moment *moment) {

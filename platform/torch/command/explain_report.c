@@ -118,6 +118,11 @@ static void print_ignored(FILE *out, const explained *e) {
 
 static void print_retry(FILE *out, const explained *e) {
     if (!e->request || e->request->action != TORCH_OOM) return;
+    if (e->captured) {
+        fprintf(out, "An immediate retry would have failed, too: a graph was being captured, and nothing is released "
+                     "during a capture.\n");
+        return;
+    }
     fprintf(out, "An immediate retry %s: after the release %s free block is large enough.\n",
             e->retry_served ? "would have succeeded" : "would have failed, too", e->retry_served ? "a" : "no");
 }

@@ -29,6 +29,7 @@ typedef struct explained {
     tla_segment_block_info *blocks;
     size_t block_count;
     bool retry_served; /* a second request at once would have found a block; false except after an oom */
+    bool captured;     /* an oom while a graph was being captured: nothing was released */
     bool impossible;   /* for every allocator */
     uint64_t short_by;
     bool found;
