@@ -96,17 +96,17 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
     implementation(const std::string &name, cci_instance what)
         : sc_prim_channel(sc_core::sc_gen_unique_name("cci_settings")), name_(name), what_(what),
           section_(section_of(what)), originator_(originator_of(name)), broker_(broker_of_this_place(name)) {
-        std::vector<preset_texts> presets;
+        report_taken_name();
         for (const described_key &key : keys_of(what)) {
             const std::string full = full_name_of(key);
-            if (broker_.has_preset_value(full)) presets.push_back(texts_of(broker_, full, key.name));
+            if (broker_.has_preset_value(full)) presets_.push_back(texts_of(broker_, full, key.name));
             parameters_.emplace_back(full, key.default_value, broker_, key.description, ::cci::CCI_ABSOLUTE_NAME,
                                      originator_);
         }
         // Sockets have the name of a parameter: pe_mmu's `walk`. Without its name in SystemC's hierarchy the parameter
         // is found by its broker as before, and the socket keeps its own.
         if (what == cci_instance::pe_mmu) ::cci::cci_unregister_name(full_name_of("walk").c_str());
-        load(presets);
+        load(presets_);
         write_back();
     }
 
@@ -122,7 +122,27 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
     bool accepted_ = true;
     std::vector<std::string> ignored_;
 
+    // As CCI made them: it renames a parameter whose name is taken.
+    std::vector<std::string> parameters() const {
+        std::vector<std::string> names;
+        for (const ::cci::cci_param<cci_text> &parameter : parameters_)
+            names.emplace_back(parameter.name());
+        return names;
+    }
+
   private:
+    // CCI would rename the parameters, with two warnings each, and no preset would reach them.
+    void report_taken_name() {
+        for (const described_key &key : keys_of(what_)) {
+            const std::string full = full_name_of(key);
+            if (!broker_.get_param_handle(full).is_valid()) continue;
+            SC_REPORT_ERROR("/tlmalloc/cci/name", (name_ + ": the parameter " + full +
+                                                   " exists already; give each cci_settings a name of its own")
+                                                      .c_str());
+            return;
+        }
+    }
+
     void load(const std::vector<preset_texts> &texts) {
         std::vector<tla_preset> presets;
         for (const preset_texts &one : texts)
@@ -152,7 +172,27 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
         }
     }
 
-    void end_of_elaboration() override { warn_of_unknown(false); }
+    void end_of_elaboration() override {
+        warn_of_unknown(false);
+        warn_of_late();
+    }
+
+    // Warns of presets that came or changed after this was made: CCI keeps them, and nothing reads them.
+    void warn_of_late() {
+        auto taken = presets_.begin(); // in the order of keys
+        for (const described_key &key : keys_of(what_)) {
+            const bool was_preset = taken != presets_.end() && taken->name == key.name;
+            const std::string before = was_preset ? (taken++)->value : std::string();
+            const std::string full = full_name_of(key);
+            if (!broker_.has_preset_value(full)) continue;
+            const preset_texts now = texts_of(broker_, full, full);
+            if (was_preset && now.value == before) continue;
+            SC_REPORT_WARNING("/tlmalloc/cci/late",
+                              (full + " (preset by " + now.by + "): \"" + now.value + "\" came after " + name_ +
+                               " had read its presets, and has no effect; preset it earlier")
+                                  .c_str());
+        }
+    }
 
     bool is_ignored(const std::string &name) const {
         return std::any_of(ignored_.begin(), ignored_.end(), [&](const std::string &below) {
@@ -180,6 +220,7 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
     const ::cci::cci_originator originator_;
     const ::cci::cci_broker_handle broker_;
     std::deque<::cci::cci_param<cci_text>> parameters_; // in the order of keys_of(what_)
+    std::vector<preset_texts> presets_;                 // those that were there, in the same order
     std::vector<std::string> warned_;
 };
 
@@ -201,10 +242,7 @@ const std::string &cci_settings::name() const {
 }
 
 std::vector<std::string> cci_settings::parameters() const {
-    std::vector<std::string> names;
-    for (const described_key &key : keys_of(implementation_->what_))
-        names.push_back(implementation_->full_name_of(key));
-    return names;
+    return implementation_->parameters();
 }
 
 void cci_settings::ignore(const std::string &below) {

@@ -176,6 +176,46 @@ BOOST_AUTO_TEST_CASE(an_error_that_throws_leaves_no_parameter) {
     BOOST_CHECK(broker.get_param_handles().empty());
 }
 
+// The part before the NUL is a value, the whole is none.
+BOOST_AUTO_TEST_CASE(a_text_with_a_nul_is_no_value) {
+    preset("top.c.ports", std::string("8\0x", 3));
+    const parent top("top", {{"c", cci_instance::memory_controller}});
+    BOOST_CHECK(!top.settings[0]->accepted());
+    const strings errors = reported("/tlmalloc/cci/config");
+    BOOST_REQUIRE_EQUAL(errors.size(), 1u);
+    BOOST_CHECK_MESSAGE(errors[0].find("8\\u0000x") != std::string::npos, errors[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_is_taken_is_one_error_and_nothing_is_made) {
+    const ::cci::cci_broker_handle broker = presets_of("test");
+    sc_core::sc_report_handler::set_actions(sc_core::SC_ERROR, sc_core::SC_THROW);
+    const cci_settings first("c", cci_instance::memory_controller);
+    const std::size_t parameters = broker.get_param_handles().size();
+    BOOST_CHECK_THROW(cci_settings("c", cci_instance::tcm), sc_core::sc_report);
+    BOOST_REQUIRE_EQUAL(reports.size(), 1u);
+    BOOST_CHECK_EQUAL(reports[0].first, "/tlmalloc/cci/name");
+    BOOST_CHECK_EQUAL(broker.get_param_handles().size(), parameters);
+}
+
+BOOST_AUTO_TEST_CASE(a_preset_that_comes_too_late_is_reported) {
+    preset("top.c.ports", 8);
+    preset("top.c.hbm_policy", "buddy");
+    preset("top.c.guard", "report");
+    const parent top("top", {{"c", cci_instance::memory_controller}});
+    preset("top.c.ports", 9, "late.json");            // changed
+    preset("top.c.hbm_policy", "buddy", "late.json"); // the same
+    preset("top.c.hbm.capacity", "1 GiB", "late.json");
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+    const strings late = reported("/tlmalloc/cci/late");
+    BOOST_REQUIRE_EQUAL(late.size(), 2u);
+    BOOST_CHECK_EQUAL(value_of("top.c.ports"), "8");
+    std::set<std::string> names;
+    for (const std::string &text : late)
+        names.insert(text.substr(0, text.find("):")));
+    const std::set<std::string> expected{"top.c.hbm.capacity (preset by late.json", "top.c.ports (preset by late.json"};
+    BOOST_CHECK(names == expected);
+}
+
 BOOST_AUTO_TEST_CASE(unused_presets_are_reported_with_the_nearest_name) {
     preset("top.c.hbm_polcy", "buddy");
     preset("top.c.target_socket.address", 4096);

@@ -33,6 +33,9 @@ enum class cci_instance {
 //     /tlmalloc/cci/config   presets that tla_config_load would reject, all in one report. If the report does not
 //     throw,
 //                            the configuration is that of the defaults.
+//     /tlmalloc/cci/name     a parameter of this name exists already. If the report does not throw, CCI renames the
+//                            parameters that it can, and presets of the name apply to this instance too.
+//     /tlmalloc/cci/late     warning, at the end of elaboration: a preset that came, or changed, after this was made
 //     /tlmalloc/cci/unknown  warning: a preset below the instance that is no key, with the nearest key. It comes at the
 //                            end of elaboration, because parameters of others may lie below the instance, or before a
 //                            /tlmalloc/cci/config if a key is near.
@@ -51,7 +54,7 @@ class cci_settings {
     bool accepted() const; // false: presets were rejected, and the configuration is that of the defaults
 
     const std::string &name() const; // "top.controller"
-    // The full names of its parameters, in the order of keys.
+    // The full names of its parameters, in the order of keys, as CCI made them.
     std::vector<std::string> parameters() const;
 
     // No warning comes for presets of this name below the instance, and for those below this name: they belong to other

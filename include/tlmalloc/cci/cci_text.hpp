@@ -17,9 +17,12 @@ struct cci_text {
     friend std::ostream &operator<<(std::ostream &out, const cci_text &value) { return out << value.text; }
 };
 
-// The text of any value: its own, or that of JSON ("64", "true", "[1,2]"), which the key's reader judges.
+// The text of any value: its own, or that of JSON ("64", "true", "[1,2]"), which the key's reader judges. A text with a
+// NUL has that of JSON too: no key accepts it, where the part before the NUL might be a value.
 inline std::string text_of_cci_value(const ::cci::cci_value &value) {
-    return value.is_string() ? std::string(value.get_string().c_str()) : value.to_json();
+    if (!value.is_string()) return value.to_json();
+    const std::string whole = value.get_string();
+    return whole.find('\0') == std::string::npos ? whole : value.to_json();
 }
 
 } // namespace tlmalloc
