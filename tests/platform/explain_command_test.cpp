@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_retry_during_a_capture_fails) {
 }
 
 // The pools of graphs that have ended are released, too.
-BOOST_AUTO_TEST_CASE(what_the_retry_leaves_is_without_the_pools_of_graphs_that_have_ended) {
+BOOST_AUTO_TEST_CASE(a_retry_releases_the_pools_of_graphs_that_have_ended) {
     for (const bool pool_ids : {false, true}) {
         device d;
         d.capacity = 5 * GiB;

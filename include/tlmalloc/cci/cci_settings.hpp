@@ -30,12 +30,11 @@ enum class cci_instance {
 //
 // Errors are reported with SC_REPORT_ERROR, warnings with SC_REPORT_WARNING, under these ids:
 //
-//     /tlmalloc/cci/config   presets that tla_config_load would reject, all in one report. If the report does not
-//     throw,
-//                            the configuration is that of the defaults.
+//     /tlmalloc/cci/config   presets that tla_config_load would reject, all in one report. If it does not throw, the
+//                            configuration is that of the defaults.
 //     /tlmalloc/cci/name     a parameter of this name exists already. If the report does not throw, CCI renames the
-//                            parameters that it can, and presets of the name apply to this instance too.
-//     /tlmalloc/cci/late     warning, at the end of elaboration: a preset that came, or changed, after this was made
+//                            parameters that it can. Presets of the name apply to this instance too.
+//     /tlmalloc/cci/late     warning, at the end of elaboration: a preset that came, or changed, after this was made.
 //     /tlmalloc/cci/unknown  warning: a preset below the instance that is no key, with the nearest key. It comes at the
 //                            end of elaboration, because parameters of others may lie below the instance, or before a
 //                            /tlmalloc/cci/config if a key is near.
