@@ -33,11 +33,11 @@ enum class cci_instance {
 //     /tlmalloc/cci/config   presets that tla_config_load would reject, all in one report. If it does not throw, the
 //                            configuration is that of the defaults.
 //     /tlmalloc/cci/name     a parameter of this name exists already. If the report does not throw, CCI renames the
-//                            parameters that it can. Presets of the name apply to this instance too.
+//                            parameters that it can. Presets of the name count here too.
 //     /tlmalloc/cci/late     warning, at the end of elaboration: a preset that came, or changed, after this was made.
-//     /tlmalloc/cci/unknown  warning: a preset below the instance that is no key, with the nearest key. It comes at the
-//                            end of elaboration, because parameters of others may lie below the instance, or before a
-//                            /tlmalloc/cci/config if a key is near.
+//     /tlmalloc/cci/unknown  warning: a preset below the instance that is no key, with the nearest one. It comes at
+//                            the end of elaboration, because parameters of others may lie below the instance; if a
+//                            key is near, it comes before an error.
 class cci_settings {
   public:
     // `name` is the name of the instance below the module under construction ("controller" in top is top.controller);
