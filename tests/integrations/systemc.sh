@@ -12,7 +12,8 @@ ours=$project/build/release/platform/tlmalloc
 library=$(find "$prefix" -name 'libsystemc.so' | head -n 1)
 
 build=$work/systemc/build
-cmake -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
+# Warnings are no errors: GCC 12 warns of std::string in C++20 without cause.
+cmake -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DTLMALLOC_TESTS=OFF -DCMAKE_PREFIX_PATH="$prefix" >"$work/systemc/build.log" 2>&1 &&
     cmake --build "$build" -j "${jobs:-$(nproc)}" >>"$work/systemc/build.log" 2>&1 ||
     { tail -n 50 "$work/systemc/build.log"; exit 1; }
