@@ -131,16 +131,14 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
     }
 
   private:
-    // CCI would rename the parameters, with two warnings each, and no preset would reach them.
+    // CCI would rename the parameters, with two warnings each, and no preset would reach them. The first key stands for
+    // all: it has one name in all kinds of instances.
     void report_taken_name() {
-        for (const described_key &key : keys_of(what_)) {
-            const std::string full = full_name_of(key);
-            if (!broker_.get_param_handle(full).is_valid()) continue;
-            SC_REPORT_ERROR("/tlmalloc/cci/name", (name_ + ": the parameter " + full +
+        const std::string first = full_name_of(keys_of(what_).front());
+        if (broker_.get_param_handle(first).is_valid())
+            SC_REPORT_ERROR("/tlmalloc/cci/name", (name_ + ": the parameter " + first +
                                                    " exists already; give each cci_settings a name of its own")
                                                       .c_str());
-            return;
-        }
     }
 
     void load(const std::vector<preset_texts> &texts) {
