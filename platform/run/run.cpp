@@ -72,8 +72,7 @@ const option_row option_table[] = {
      "write only the first N events of the timeline (default 500000)", 1, limit_max},
     {"watch", 0, nullptr, option_flag, offsetof(run_options, watch),
      "run again whenever the kernel, its includes, the configuration or a file that it names changes, until Ctrl-C, "
-     "and "
-     "keep the page of --output up to date; needs --kernel FILE"},
+     "and keep the page of --output up to date; needs --kernel FILE"},
     {"output", 'o', "FILE.html", option_text, offsetof(run_options, output),
      "with --watch: the page for the browser, which an open browser refreshes by itself"},
     {"set", 's', "KEY=VALUE", option_each, offsetof(run_options, set),

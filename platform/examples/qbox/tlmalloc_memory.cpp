@@ -1,4 +1,4 @@
-// The component `tlmalloc_memory` for QBox (README.md): a memory controller and its slice, configured by CCI.
+// The component `tlmalloc_memory` for QBox (README.md): a memory controller and its slice. CCI presets place it.
 #include "bus_memory.hpp"
 
 #include <cci_configuration>

@@ -65,22 +65,6 @@ static void owner_of(const explained *e, uint64_t address, char *text, size_t ro
 
 /* For a person */
 
-typedef struct size_text {
-    char text[64];
-} size_text;
-
-/* "5308694528 (4.94 GiB)". */
-static size_text show(uint64_t nbytes) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    size_text s;
-    int unit = 0;
-    double value = (double)nbytes / 1024;
-    for (; value >= 1024 && unit < 3; unit++)
-        value /= 1024;
-    snprintf(s.text, sizeof s.text, "%" PRIu64 " (%.2f %s)", nbytes, value, units[unit]);
-    return s;
-}
-
 static void print_request(FILE *out, const explained *e) {
     char who[300];
     if (!e->request) {
@@ -89,7 +73,7 @@ static void print_request(FILE *out, const explained *e) {
     }
     bool oom = e->request->action == TORCH_OOM;
     fprintf(out, "moment          entry %" PRIu64 ": %s bytes on stream %" PRIu64 ", %s\n", e->index,
-            show(e->nbytes).text, e->request->stream,
+            explain_size(e->nbytes).text, e->request->stream,
             oom         ? "out of memory"
             : e->behind ? "the peak of allocated memory"
                         : "served in the recording");
@@ -150,7 +134,7 @@ static int wider(int width, const char *text) {
 }
 
 static void print_settings(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late) {
-    fprintf(out, "\nThe same program on %s bytes under other settings:\n", show(e->capacity).text);
+    fprintf(out, "\nThe same program on %s bytes under other settings:\n", explain_size(e->capacity).text);
     int settings = 48, note = 15;
     for (size_t i = 0; i < count; i++) {
         settings = wider(settings, rows[i].settings);
@@ -177,7 +161,7 @@ static void print_verdict(FILE *out, const explained *e, const explain_setting *
     if (e->impossible) {
         fprintf(out,
                 "No allocator can serve the request: it is %s bytes too large, with %s requested bytes still live.\n",
-                show(e->short_by).text, show(e->before.requested).text);
+                explain_size(e->short_by).text, explain_size(e->before.requested).text);
         fprintf(out, "No setting helps: free memory first, or request less.\n");
         return;
     }
@@ -190,7 +174,7 @@ static void print_verdict(FILE *out, const explained *e, const explain_setting *
         fprintf(out,
                 "Rules withhold %s free bytes that are large enough, because blocks of max_split_size and more are not "
                 "split: remove max_split_size_mb.\n",
-                show(e->before.refused).text);
+                explain_size(e->before.refused).text);
     tla_gap_class most = tla_gap_largest_class(&e->before);
     if (most < TLA_GAP_CLASS_COUNT)
         fprintf(out, "Most of the gap is %s: %s.\n", tla_gap_class_name(most), explain_remedy(e, most));
@@ -206,7 +190,7 @@ static void print_verdict(FILE *out, const explained *e, const explain_setting *
 void explain_print(FILE *out, const explained *e, const explain_setting *rows, size_t count, bool late) {
     fprintf(out, "recording       %s, device %zu\n", e->snapshot->name, e->device);
     print_request(out, e);
-    fprintf(out, "capacity        %s bytes: %s\n", show(e->capacity).text, e->capacity_from);
+    fprintf(out, "capacity        %s bytes: %s\n", explain_size(e->capacity).text, e->capacity_from);
     double peak = e->stats.peak_reserved ? (double)e->stats.peak_reserved : 1;
     fprintf(out, "fragmentation   %.1f %% (1 - peak allocated / peak reserved)\n",
             100 * (1 - (double)e->stats.peak_allocated / peak));

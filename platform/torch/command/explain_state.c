@@ -19,30 +19,13 @@ bool explain_lacks_history(const torch_snapshot *s, int device) {
 
 /* For a person */
 
-typedef struct size_text {
-    char text[64];
-} size_text;
-
-/* "209715200 (200.00 MiB)". */
-static size_text show(uint64_t nbytes) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    size_text s;
-    int unit = 0;
-    double value = (double)nbytes / 1024;
-    for (; value >= 1024 && unit < 3; unit++)
-        value /= 1024;
-    snprintf(s.text, sizeof s.text, "%" PRIu64 " (%.2f %s)", nbytes, value, units[unit]);
-    if (nbytes < 1024) snprintf(s.text, sizeof s.text, "%" PRIu64, nbytes);
-    return s;
-}
-
 static const char *plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
 /* "large", "small of (1, 0)". */
-static size_text name_of(const torch_usage_row *row) {
-    size_text s;
+static explain_text name_of(const torch_usage_row *row) {
+    explain_text s;
     const char *size = row->small ? "small" : "large";
     if (row->owner.a || row->owner.b)
         snprintf(s.text, sizeof s.text, "%s of (%" PRIu64 ", %" PRIu64 ")", size, row->owner.a, row->owner.b);
@@ -81,28 +64,29 @@ static void print_blockers(FILE *out, const torch_snapshot *s, const torch_usage
 }
 
 static void print_verdict(FILE *out, const torch_usage_report *r) {
-    fprintf(out, "\ntorch.cuda.empty_cache() returns %s bytes to the device.\n", show(r->empty_cache).text);
+    fprintf(out, "\ntorch.cuda.empty_cache() returns %s bytes to the device.\n", explain_size(r->empty_cache).text);
     if (r->all.waiting)
         fprintf(out, "%s bytes are kept by pending blocks alone: empty_cache waits for the streams that use them.\n",
-                show(r->all.waiting).text);
+                explain_size(r->all.waiting).text);
     if (r->private_whole)
         fprintf(out, "%s bytes are free, whole, in private pools: they stay until the graphs or MemPools are gone.\n",
-                show(r->private_whole).text);
+                explain_size(r->private_whole).text);
     if (r->all.pieces)
         fprintf(out, "%s bytes are free pieces beside blocks: they stay until these blocks are freed.\n",
-                show(r->all.pieces).text);
+                explain_size(r->all.pieces).text);
 }
 
 static void print_device(FILE *out, const torch_snapshot *s, const torch_usage_report *r) {
     const torch_usage *u = &r->all;
     fprintf(out, "snapshot        %s, device %zu: segments without history\n", s->name, r->device);
-    fprintf(out, "reserved        %s bytes in %" PRIu64 " segment%s\n", show(u->reserved).text, u->segments,
+    fprintf(out, "reserved        %s bytes in %" PRIu64 " segment%s\n", explain_size(u->reserved).text, u->segments,
             plural(u->segments));
-    fprintf(out, "- allocated     %s bytes, requested %s\n", show(u->allocated).text, show(u->requested).text);
-    fprintf(out, "- pending       %s bytes, freed but in use by another stream\n", show(u->pending).text);
-    fprintf(out, "- free, whole   %s bytes, in segments without a block\n", show(u->whole).text);
-    fprintf(out, "- free, pieces  %s bytes, beside blocks\n", show(u->pieces).text);
-    fprintf(out, "largest free    %s bytes\n", show(u->largest_free).text);
+    fprintf(out, "- allocated     %s bytes, requested %s\n", explain_size(u->allocated).text,
+            explain_size(u->requested).text);
+    fprintf(out, "- pending       %s bytes, freed but in use by another stream\n", explain_size(u->pending).text);
+    fprintf(out, "- free, whole   %s bytes, in segments without a block\n", explain_size(u->whole).text);
+    fprintf(out, "- free, pieces  %s bytes, beside blocks\n", explain_size(u->pieces).text);
+    fprintf(out, "largest free    %s bytes\n", explain_size(u->largest_free).text);
     if (r->row_count) print_rows(out, r);
     print_blockers(out, s, r);
     print_verdict(out, r);

@@ -41,6 +41,12 @@ tla_status explain_find(const torch_snapshot *snapshot, size_t device, const tor
                         uint64_t entry, uint64_t capacity, uint8_t *empties, explained *out, tla_error *error);
 void explain_clear(explained *e);
 
+/* A size as reports write it: "209715200 (200.00 MiB)", and below 1024 bytes "512". */
+typedef struct explain_text {
+    char text[64];
+} explain_text;
+explain_text explain_size(uint64_t nbytes);
+
 /* One row of the comparison of settings. */
 typedef struct explain_setting {
     char settings[200]; /* as PyTorch writes them; "defaults" */
