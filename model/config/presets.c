@@ -69,13 +69,26 @@ static tla_preset_text place_of(const char *instance, const tla_preset *preset) 
     return place;
 }
 
+/* The names of tla_preset_suggest, each below the instance: `top.c.hbm.capacity" or "top.c.sram.capacity`. */
+static tla_preset_text below(const char *instance, const char *names) {
+    static const char between[] = "\" or \"";
+    tla_preset_text all = {""};
+    for (const char *end; names; names = end ? end + strlen(between) : NULL) {
+        end = strstr(names, between);
+        const size_t used = strlen(all.text);
+        snprintf(all.text + used, sizeof all.text - used, "%s%.100s.%.*s", used ? between : "", instance,
+                 end ? (int)(end - names) : (int)strlen(names), names);
+    }
+    return all;
+}
+
 tla_preset_text tla_preset_unknown(const char *instance, const char *section, const tla_preset *preset) {
     tla_config_text nearest;
     tla_preset_text line;
     const tla_preset_text place = place_of(instance, preset);
     if (tla_preset_suggest(section, preset->name, &nearest))
-        snprintf(line.text, sizeof line.text, "%.600s: unknown key, did you mean \"%.100s.%s\"?", place.text, instance,
-                 nearest.text);
+        snprintf(line.text, sizeof line.text, "%.600s: unknown key, did you mean \"%.390s\"?", place.text,
+                 below(instance, nearest.text).text);
     else
         snprintf(line.text, sizeof line.text, "%.900s: unknown key", place.text);
     return line;

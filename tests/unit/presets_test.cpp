@@ -120,6 +120,19 @@ BOOST_AUTO_TEST_CASE(the_nearest_name_is_one_below_the_instance) {
     BOOST_CHECK_EQUAL(nearest("mmu", "nothing_like_it_at_all"), "none");
 }
 
+// Several keys end with a word: each is named below the instance.
+BOOST_AUTO_TEST_CASE(every_name_of_a_suggestion_is_below_the_instance) {
+    for (const char *const section : sections_of_instances) {
+        const tla_preset preset = {"chunk", "1", "a"};
+        tla_config_text nearest;
+        BOOST_REQUIRE(tla_preset_suggest(section, preset.name, &nearest));
+        string expected = string("top.x.chunk (preset by a): unknown key, did you mean \"top.x.") + nearest.text;
+        for (std::size_t at = expected.find("\" or \""); at != string::npos; at = expected.find("\" or \"", at + 6))
+            expected.insert(at + 6, "top.x.");
+        BOOST_CHECK_EQUAL(tla_preset_unknown("top.x", section, &preset).text, expected + "\"?");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_unused_preset_names_the_nearest_parameter) {
     const char *const parameters[] = {"top.slice.capacity", "top.slice.burst"};
     const tla_preset near = {"top.sclie.capacity", "1 GiB", "first.json"}, far = {"elsewhere", "\x1b", nullptr};
