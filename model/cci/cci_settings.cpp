@@ -28,6 +28,9 @@ const char *section_of(cci_instance what) {
     return nullptr;
 }
 
+constexpr cci_instance all_instances[] = {cci_instance::npu, cci_instance::memory_controller, cci_instance::pe_mmu,
+                                          cci_instance::hbm_slice, cci_instance::tcm};
+
 // What is the same for every instance of a kind.
 struct described_key {
     std::string key, name, description; // name: below the instance
@@ -96,13 +99,14 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
     implementation(const std::string &name, cci_instance what)
         : sc_prim_channel(sc_core::sc_gen_unique_name("cci_settings")), name_(name), what_(what),
           section_(section_of(what)), originator_(originator_of(name)), broker_(broker_of_this_place(name)) {
-        report_taken_name();
+        const bool is_first = report_taken_name();
         for (const described_key &key : keys_of(what)) {
             const std::string full = full_name_of(key);
             if (broker_.has_preset_value(full)) presets_.push_back(texts_of(broker_, full, key.name));
             parameters_.emplace_back(full, key.default_value, broker_, key.description, ::cci::CCI_ABSOLUTE_NAME,
                                      originator_);
         }
+        if (is_first) report_renamed();
         // Sockets have the name of a parameter: pe_mmu's `walk`. Without its name in SystemC's hierarchy the parameter
         // is found by its broker as before, and the socket keeps its own.
         if (what == cci_instance::pe_mmu) ::cci::cci_unregister_name(full_name_of("walk").c_str());
@@ -132,13 +136,28 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
 
   private:
     // CCI would rename the parameters, with two warnings each, and no preset would reach them. The first key stands for
-    // all: it has one name in all kinds of instances.
-    void report_taken_name() {
+    // all: it has one name in all kinds of instances. Returns whether its name is free.
+    bool report_taken_name() {
         const std::string first = full_name_of(keys_of(what_).front());
-        if (broker_.get_param_handle(first).is_valid())
-            SC_REPORT_ERROR("/tlmalloc/cci/name", (name_ + ": the parameter " + first +
-                                                   " exists already; give each cci_settings a name of its own")
-                                                      .c_str());
+        if (!broker_.get_param_handle(first).is_valid()) return true;
+        SC_REPORT_ERROR(
+            "/tlmalloc/cci/name",
+            (name_ + ": the parameter " + first + " exists already; give each cci_settings a name of its own").c_str());
+        return false;
+    }
+
+    // Another parameter, or an object, has the name of a single parameter, which CCI has renamed.
+    void report_renamed() {
+        std::string names;
+        for (std::size_t i = 0; i < parameters_.size(); i++) {
+            const std::string full = full_name_of(keys_of(what_)[i]);
+            if (full != parameters_[i].name()) names += (names.empty() ? "" : ", ") + full;
+        }
+        if (names.empty()) return;
+        SC_REPORT_ERROR("/tlmalloc/cci/name",
+                        (name_ + ": other parameters or objects have these names already: " + names +
+                         "; make the cci_settings before modules, and rename other parameters")
+                            .c_str());
     }
 
     void load(const std::vector<preset_texts> &texts) {
@@ -198,7 +217,23 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
         });
     }
 
-    // Warns of presets below the instance that no parameter has used.
+    // False: the name may be that of a parameter of another instance below this one, which is made later. Names of this
+    // instance begin with one of its sections, and no part after a dot is a key.
+    bool is_of_this_instance(const std::string &name) const {
+        const std::string section = name.substr(0, name.rfind('.') + 1); // with its dot; "": no section
+        const std::vector<described_key> &keys = keys_of(what_);
+        if (std::none_of(keys.begin(), keys.end(),
+                         [&](const described_key &key) { return key.name.compare(0, section.size(), section) == 0; }))
+            return false;
+        tla_config_key found;
+        for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+            for (const cci_instance what : all_instances)
+                if (tla_preset_find_key(section_of(what), name.c_str() + dot + 1, &found)) return false;
+        return true;
+    }
+
+    // Warns of presets below the instance that no parameter has used; `near_ones`: before an error, and only of those
+    // that are certainly misspelt.
     void warn_of_unknown(bool near_ones) {
         const std::string below = name_ + sc_core::SC_HIERARCHY_CHAR;
         for (const ::cci::cci_name_value_pair &preset : broker_.get_unconsumed_preset_values()) {
@@ -207,7 +242,8 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
             tla_config_text nearest;
             const bool warned = std::find(warned_.begin(), warned_.end(), name) != warned_.end();
             if (warned || is_ignored(name)) continue;
-            if (near_ones && !tla_preset_suggest(section_, name.c_str(), &nearest)) continue;
+            if (near_ones && (!is_of_this_instance(name) || !tla_preset_suggest(section_, name.c_str(), &nearest)))
+                continue;
             warned_.push_back(name);
             const preset_texts texts = texts_of(broker_, preset.first, name);
             const tla_preset one = texts.preset();

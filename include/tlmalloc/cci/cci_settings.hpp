@@ -25,19 +25,21 @@ enum class cci_instance {
 //
 // The broker is that of the place where it is made: within the hierarchy cci_get_broker(), with the private brokers of
 // parents, outside cci_get_global_broker(). Every key becomes a parameter of type cci::cci_param<cci_text>, with its
-// range and meaning as description. A preset may be a text, an integer or a bool. Only a preset key counts as set.
+// range and meaning as description. A preset may be a text, a whole number or a bool. Only a preset key counts as set.
 // Afterwards every parameter has the resolved value, as text, and is locked.
 //
 // Errors are reported with SC_REPORT_ERROR, warnings with SC_REPORT_WARNING, under these ids:
 //
 //     /tlmalloc/cci/config   presets that tla_config_load would reject, all in one report. If it does not throw, the
 //                            configuration is that of the defaults.
-//     /tlmalloc/cci/name     a parameter of this name exists already. If the report does not throw, CCI renames the
-//                            parameters that it can. Presets of the name count here too.
+//     /tlmalloc/cci/name     a parameter of this name exists already, or an object has the name of a key. If the
+//                            report does not throw, CCI renames the parameters that it can. Presets of the name count
+//                            here too.
 //     /tlmalloc/cci/late     warning, at the end of elaboration: a preset that came, or changed, after this was made.
 //     /tlmalloc/cci/unknown  warning: a preset below the instance that is no key, with the nearest one. It comes at
-//                            the end of elaboration, because parameters of others may lie below the instance; if a
-//                            key is near, it comes before an error.
+//                            the end of elaboration, because parameters of others may lie below the instance. It comes
+//                            before an error if a key of the same section is near, and no instance below this one
+//                            can have the name.
 class cci_settings {
   public:
     // `name` is the name of the instance below the module under construction ("controller" in top is top.controller);
