@@ -41,7 +41,8 @@ foreach(component firmware torch serving sweep pages)
   endif()
 endforeach()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tlmallocConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/tlmallocConfig.cmake INSTALL_DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/tlmallocConfig.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tlmallocConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tlmallocConfig.cmake ${PROJECT_BINARY_DIR}/tlmallocConfigVersion.cmake
         DESTINATION ${package_dir})
