@@ -1,6 +1,7 @@
 # The Debian packages that `cpack` builds (preset `packages`): the shared libraries, what programs are built with, the
 # command line with the plugin, and the pages. Their files are the components of `cmake --install` (model/cmake/install.cmake,
-# platform/install.cmake); stage.cmake adds what Debian requires of every package.
+# platform/install.cmake); stage.cmake adds what Debian requires of every package. Debian has no CCI: the preset leaves
+# the component cci out, even where the host has CCI.
 set(TLMALLOC_MAINTAINER "tlmalloc maintainers <maintainers@tlmalloc.example>" CACHE STRING
     "Who builds the Debian packages, and answers for them: NAME <ADDRESS>")
 set(CPACK_GENERATOR DEB)
