@@ -62,23 +62,38 @@ static const char *or_unknown(const char *by) {
     return by ? by : "an unknown originator";
 }
 
+/* Names come from other tools, and may have any characters; a message is one line without control characters. */
+static void keep_one_line(tla_preset_text *line) {
+    for (char *at = line->text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+}
+
 /* The place of a preset: "top.controller.hbm_policy (preset by platform.json)". */
 static tla_preset_text place_of(const char *instance, const tla_preset *preset) {
     tla_preset_text place;
     snprintf(place.text, sizeof place.text, "%s.%s (preset by %s)", instance, preset->name, or_unknown(preset->by));
+    keep_one_line(&place);
     return place;
 }
 
-/* The names of tla_preset_suggest, each below the instance: `top.c.hbm.capacity" or "top.c.sram.capacity`. */
+/* The names of tla_preset_suggest, each below the instance: `top.c.hbm.capacity" or "top.c.sram.capacity`. Without the
+ * instance where its name is so long that they would be cut. */
 static tla_preset_text below(const char *instance, const char *names) {
     static const char between[] = "\" or \"";
+    enum { NAMES_MAX = 390 };
     tla_preset_text all = {""};
-    for (const char *end; names; names = end ? end + strlen(between) : NULL) {
-        end = strstr(names, between);
-        const size_t used = strlen(all.text);
-        snprintf(all.text + used, sizeof all.text - used, "%s%.100s.%.*s", used ? between : "", instance,
-                 end ? (int)(end - names) : (int)strlen(names), names);
+    size_t used = 0;
+    for (const char *at = names, *end; at; at = end ? end + strlen(between) : NULL) {
+        end = strstr(at, between);
+        const size_t length = end ? (size_t)(end - at) : strlen(at);
+        const int added = snprintf(all.text + used, sizeof all.text - used, "%s%s.%.*s", used ? between : "", instance,
+                                   (int)length, at);
+        used += (size_t)added;
+        if (used <= NAMES_MAX) continue;
+        snprintf(all.text, sizeof all.text, "%s", names);
+        break;
     }
+    keep_one_line(&all);
     return all;
 }
 
@@ -102,6 +117,7 @@ tla_preset_text tla_preset_unused(const tla_preset *preset, const char *const *p
     snprintf(line.text, sizeof line.text, "%.300s = %s (preset by %.100s) is no parameter%s%s%s", preset->name,
              tla_quote(preset->value).text, or_unknown(preset->by), nearest.found ? ", did you mean \"" : "",
              nearest.found ? nearest.name.text : "", nearest.found ? "\"?" : "");
+    keep_one_line(&line);
     return line;
 }
 

@@ -133,6 +133,22 @@ BOOST_AUTO_TEST_CASE(every_name_of_a_suggestion_is_below_the_instance) {
     }
 }
 
+// Names of other tools may have any characters, and any length.
+BOOST_AUTO_TEST_CASE(a_message_is_one_line_with_whole_names) {
+    const tla_preset strange = {"hbm_polcy\n\x1b", "1", "a\tb"}, misspelt = {"hbm_polcy", "1", "a"};
+    BOOST_CHECK_EQUAL(tla_preset_unknown("top.x", "controller", &strange).text,
+                      "top.x.hbm_polcy?? (preset by a?b): unknown key, did you mean \"top.x.hbm_policy\"?");
+    BOOST_CHECK_EQUAL(tla_preset_unused(&strange, nullptr, 0).text,
+                      "hbm_polcy?? = \"1\" (preset by a?b) is no parameter");
+    for (const std::size_t length : {99u, 300u, 377u, 378u, 379u, 380u, 400u, 500u}) {
+        const string instance(length, 'x'), line = tla_preset_unknown(instance.c_str(), "controller", &misspelt).text;
+        const string whole = "\"" + instance + ".hbm_policy\"?", alone = "\"hbm_policy\"?";
+        const string &expected = length + 11 <= 390 ? whole : alone;
+        BOOST_CHECK_EQUAL(line.substr(line.size() - expected.size()), expected);
+        BOOST_CHECK_EQUAL(line.substr(line.size() - expected.size() - 4, 4), "ean ");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_unused_preset_names_the_nearest_parameter) {
     const char *const parameters[] = {"top.slice.capacity", "top.slice.burst"};
     const tla_preset near = {"top.sclie.capacity", "1 GiB", "first.json"}, far = {"elsewhere", "\x1b", nullptr};
