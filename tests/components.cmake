@@ -1,7 +1,7 @@
 # Which tests are a component's (platform/components.md). They have its label, and are left out with it.
 
 # Whole programs, by the name of their file.
-set(torch_tests as_recorded_course_test as_recorded_test explain_command_test
+set(torch_tests as_recorded_course_test as_recorded_test explain_command_test explain_graphs_test
     explain_state_test least_capacity_test out_of_memory_snapshot_test torch_replay_test trace_formats_test)
 set(serving_tests engines_hour_test host_tier_test measured_run_test out_of_memory_serve_test out_of_memory_serving_test
     platform_attention_test platform_blocks_test platform_tier_test scheduler_test serve_command_test serve_hour_test

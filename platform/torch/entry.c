@@ -30,7 +30,7 @@ const char *torch_action_name(torch_action action) {
 
 /* Errors */
 
-static tla_status wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
+tla_status torch_wrong(const torch_reader *r, const data_value *at, const char *what, const char *expected) {
     char number[24];
     const char *found = data_value_name(at);
     if (at->kind == DATA_UNSIGNED || at->kind == DATA_NEGATIVE) {
@@ -63,7 +63,7 @@ static bool is_text(const data_value *value, const char *text) {
 static tla_status get_number(const torch_reader *r, const data_value *dict, const char *key, uint64_t *number) {
     const data_value *value = data_get(dict, key);
     if (!value) return missing(r, dict, key);
-    if (value->kind != DATA_UNSIGNED) return wrong(r, value, key, "a number");
+    if (value->kind != DATA_UNSIGNED) return torch_wrong(r, value, key, "a number");
     *number = value->integer;
     return TLA_OK;
 }
@@ -82,17 +82,17 @@ static tla_status get_optional(const torch_reader *r, const data_value *dict, co
     return !value || value->kind == DATA_NONE ? TLA_OK : get_bits(r, dict, key, bits);
 }
 
-static tla_status get_boolean(const torch_reader *r, const data_value *dict, const char *key, bool *flag) {
+tla_status torch_get_boolean(const torch_reader *r, const data_value *dict, const char *key, bool *flag) {
     const data_value *value = data_get(dict, key);
     if (!value) return TLA_OK;
-    if (value->kind != DATA_BOOLEAN) return wrong(r, value, key, "a boolean");
+    if (value->kind != DATA_BOOLEAN) return torch_wrong(r, value, key, "a boolean");
     *flag = value->integer;
     return TLA_OK;
 }
 
 static tla_status check_size(const torch_reader *r, const data_value *dict, const char *key, uint64_t nbytes) {
     if (nbytes > 0 && nbytes <= TRACE_MAX_BYTES) return TLA_OK;
-    return wrong(r, data_get(dict, key), key, "1 .. 2^63 bytes");
+    return torch_wrong(r, data_get(dict, key), key, "1 .. 2^63 bytes");
 }
 
 /* Pools */
@@ -133,7 +133,7 @@ static tla_status find_pool(torch_reader *r, const data_value *dict, const char 
     if (!*exists) return TLA_OK;
     if (id->kind != DATA_LIST || id->count != 2 || id->items[0]->kind != DATA_UNSIGNED ||
         id->items[1]->kind != DATA_UNSIGNED)
-        return wrong(r, id, key, "two numbers");
+        return torch_wrong(r, id, key, "two numbers");
     pool = (torch_pool){id->items[0]->integer, id->items[1]->integer};
     if (!grow_slots(r)) return torch_no_memory(r);
     uint32_t *slot = pool_slot(r, pool);
@@ -153,7 +153,7 @@ static tla_status get_action(const torch_reader *r, const data_value *entry, con
     *action = TORCH_ACTION_COUNT;
     *name = data_get(entry, "action");
     if (!*name) return missing(r, entry, "action");
-    if ((*name)->kind != DATA_TEXT) return wrong(r, *name, "action", "a text");
+    if ((*name)->kind != DATA_TEXT) return torch_wrong(r, *name, "action", "a text");
     for (int i = 0; i < TORCH_ACTION_COUNT; i++)
         if (is_text(*name, action_names[i])) *action = (torch_action)i;
     return TLA_OK;
@@ -171,7 +171,7 @@ static tla_status get_device_free(const torch_reader *r, const data_value *entry
     const data_value *value = data_get(entry, "device_free");
     tla_status status = value ? get_number(r, entry, "device_free", nbytes) : TLA_OK;
     if (status || *nbytes <= TRACE_MAX_BYTES) return status;
-    return wrong(r, value, "device_free", "0 .. 2^63 bytes");
+    return torch_wrong(r, value, "device_free", "0 .. 2^63 bytes");
 }
 
 /* The address of an oom is missing, that of a snapshot is 0. Without time_us (before PyTorch 2.1) the place in the
@@ -216,7 +216,7 @@ static tla_status read_state(const torch_reader *r, const data_value *block, tor
     else if (is_text(value, "inactive"))
         *state = TORCH_INACTIVE;
     else
-        return wrong(r, value, "state", "active_allocated, active_pending_free or inactive");
+        return torch_wrong(r, value, "state", "active_allocated, active_pending_free or inactive");
     return TLA_OK;
 }
 
@@ -313,18 +313,18 @@ tla_status torch_read_segment(torch_reader *r, const data_value *segment) {
     if (!status) status = get_number(r, segment, "total_size", &s.nbytes);
     if (!status) status = check_size(r, segment, "total_size", s.nbytes);
     if (!status && s.nbytes > TRACE_MAX_BYTES - r->reserved)
-        return wrong(r, data_get(segment, "total_size"), "total_size", "at most 2^63 bytes in all segments");
+        return torch_wrong(r, data_get(segment, "total_size"), "total_size", "at most 2^63 bytes in all segments");
     r->reserved += s.nbytes;
     if (!status) status = get_optional(r, segment, "stream", &s.stream);
-    if (!status) status = get_boolean(r, segment, "is_expandable", &s.expandable);
+    if (!status) status = torch_get_boolean(r, segment, "is_expandable", &s.expandable);
     if (!status) status = find_pool(r, segment, "segment_pool_id", &s.pool, &has_pool);
     if (status) return status;
     const data_value *type = data_get(segment, "segment_type"), *blocks = data_get(segment, "blocks");
     if (type && !is_text(type, "small") && !is_text(type, "large"))
-        return wrong(r, type, "segment_type", "small or large");
+        return torch_wrong(r, type, "segment_type", "small or large");
     s.small = type ? is_text(type, "small") : s.nbytes == 2 << 20;
     if (!blocks) return missing(r, segment, "blocks");
-    if (blocks->kind != DATA_LIST) return wrong(r, blocks, "blocks", "a list");
+    if (blocks->kind != DATA_LIST) return torch_wrong(r, blocks, "blocks", "a list");
     torch_device *device;
     status = torch_reader_device(r, number, segment->position, &device);
     if (status) return status;
@@ -337,111 +337,4 @@ tla_status torch_read_segment(torch_reader *r, const data_value *segment) {
     for (size_t i = 0; i < blocks->count && !status; i++)
         status = read_block(r, device, blocks->items[i], &address);
     return status ? status : check_sums(r, device, segment);
-}
-
-/* Settings */
-
-static tla_status read_divisions(const torch_reader *r, const data_value *dict, uint32_t *divisions) {
-    if (dict->kind != DATA_DICT) return wrong(r, dict, "roundup_power2_divisions", "a dictionary");
-    for (size_t i = 0; i < dict->count; i += 2) {
-        const data_value *key = dict->items[i], *value = dict->items[i + 1];
-        uint64_t mib = 0;
-        bool good = key->kind == DATA_TEXT && key->count < 8 && value->kind == DATA_UNSIGNED;
-        for (size_t k = 0; good && k < key->count; k++) {
-            good = key->text[k] >= '0' && key->text[k] <= '9';
-            mib = 10 * mib + (uint64_t)(key->text[k] - '0');
-        }
-        good = good && mib && !(mib & (mib - 1)) && mib < (uint64_t)1 << TLA_SEGMENT_DIVISIONS;
-        good = good && value->integer <= 1 << 30 && !(value->integer & (value->integer - 1));
-        if (!good) return wrong(r, value, "roundup_power2_divisions", "powers of two by sizes 1 .. 32768 (MiB)");
-        divisions[63 - __builtin_clzll(mib)] = (uint32_t)value->integer;
-    }
-    return TLA_OK;
-}
-
-static tla_status read_real(const torch_reader *r, const data_value *dict, const char *key, double *real) {
-    const data_value *value = data_get(dict, key);
-    if (!value || value->kind == DATA_NONE) return TLA_OK;
-    *real = value->kind == DATA_REAL ? value->real : (double)value->integer;
-    bool good = value->kind == DATA_REAL || value->kind == DATA_UNSIGNED;
-    return good && *real >= 0 && *real < 1 ? TLA_OK : wrong(r, value, key, "a number from 0 up to, but below, 1");
-}
-
-/* Bytes, or none: -1, or 0, or more than there is. */
-static tla_status read_limit(const torch_reader *r, const data_value *dict, const char *key, uint64_t least,
-                             const char *expected, uint64_t *nbytes) {
-    const data_value *value = data_get(dict, key);
-    if (!value || value->kind == DATA_NONE) return TLA_OK;
-    if (value->kind == DATA_NEGATIVE) {
-        *nbytes = 0; /* also where the text of the settings has one */
-        return TLA_OK;
-    }
-    if (value->kind != DATA_UNSIGNED || (value->integer && value->integer < least))
-        return wrong(r, value, key, expected);
-    *nbytes = value->integer < (uint64_t)INT64_MAX ? value->integer : 0;
-    return TLA_OK;
-}
-
-static tla_status read_limits(const torch_reader *r, const data_value *dict, tla_segment_cache_config *c) {
-    static const char at_least[] = "-1, or at least 20971520 bytes";
-    static const uint64_t mib = 1 << 20;
-    tla_status status = read_limit(r, dict, "max_split_size", 20 * mib, at_least, &c->max_split_size);
-    if (!status)
-        status = read_limit(r, dict, "max_non_split_rounding_size", 20 * mib, at_least, &c->max_non_split_rounding);
-    if (!status)
-        status =
-            read_limit(r, dict, "large_segment_size", 10 * mib + 1, "more than 10485760 bytes", &c->large_segment_size);
-    if (!status && c->expandable && c->large_segment_size % (2 * mib))
-        status = wrong(r, data_get(dict, "large_segment_size"), "large_segment_size",
-                       "a multiple of 2097152 bytes, because segments are expandable");
-    return status;
-}
-
-/* Reads a text of settings. It may be of another version, so that only the dictionary counts; options of torch_npu that
- * are not modelled are rejected, by the name of the option. */
-static tla_status read_conf(const torch_reader *r, const data_value *dict, const char *key) {
-    torch_snapshot *s = r->snapshot;
-    const data_value *conf = data_get(dict, key);
-    if (!conf || conf->kind != DATA_TEXT) return TLA_OK;
-    snprintf(s->conf, sizeof s->conf, "%.*s", (int)(conf->count < sizeof s->conf ? conf->count : sizeof s->conf - 1),
-             conf->text);
-    tla_error why;
-    if (tla_segment_settings_parse(s->conf, &s->settings, &why) != TLA_UNSUPPORTED) return TLA_OK;
-    return tla_error_set(r->error, TLA_UNSUPPORTED, "%s: %s: %s", torch_where_is(s, conf->position).text, key,
-                         why.text);
-}
-
-/* Rejects options of torch_npu that are not modelled, where they are on. */
-static tla_status check_foreign(const torch_reader *r, const data_value *dict) {
-    static const char *const keys[] = {"base_addr_aligned_kb", "page_size", "segment_size_mb"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const data_value *value = data_get(dict, keys[i]);
-        if (!value || value->kind == DATA_NONE) continue;
-        return tla_error_set(r->error, TLA_UNSUPPORTED,
-                             "%s: allocator_settings: %s is an option of torch_npu that tlmalloc does not model; "
-                             "remove it",
-                             torch_where_is(r->snapshot, value->position).text, keys[i]);
-    }
-    return TLA_OK;
-}
-
-/* Reads the allocator's settings at the time of the snapshot; the text of PYTORCH_CUDA_ALLOC_CONF first, for settings
- * that the dictionary lacks. */
-tla_status torch_read_settings(torch_reader *r, const data_value *dict) {
-    torch_snapshot *s = r->snapshot;
-    if (dict->kind == DATA_NONE) return TLA_OK;
-    if (dict->kind != DATA_DICT) return wrong(r, dict, "allocator_settings", "a dictionary");
-    s->has_settings = true;
-    tla_status status = read_conf(r, dict, "PYTORCH_CUDA_ALLOC_CONF");
-    if (!status) status = read_conf(r, dict, "PYTORCH_ALLOC_CONF");
-    if (!status) status = read_conf(r, dict, "PYTORCH_NPU_ALLOC_CONF");
-    if (!status) status = check_foreign(r, dict);
-    tla_segment_cache_config *c = &s->settings;
-    if (!status) status = get_boolean(r, dict, "expandable_segments", &c->expandable);
-    if (!status) status = read_limits(r, dict, c);
-    if (!status) status = read_real(r, dict, "garbage_collection_threshold", &c->gc_threshold);
-    const data_value *divisions = data_get(dict, "roundup_power2_divisions");
-    if (!status && divisions && divisions->kind != DATA_NONE)
-        status = read_divisions(r, divisions, c->power2_divisions);
-    return status;
 }

@@ -29,6 +29,17 @@ tla_status torch_reader_count(torch_reader *reader, const data_value *dict, size
 /* Appends the entry of a dictionary. */
 tla_status torch_read_entry(torch_reader *reader, size_t device, const data_value *entry);
 tla_status torch_read_segment(torch_reader *reader, const data_value *segment);
+
+/* A value of the wrong kind: TLA_SYNTAX with the place, the found and the expected value. */
+tla_status torch_wrong(const torch_reader *reader, const data_value *at, const char *what, const char *expected);
+
+/* Reads a boolean, which may be absent: *flag is unchanged then. TLA_SYNTAX for another kind. */
+tla_status torch_get_boolean(const torch_reader *reader, const data_value *dict, const char *key, bool *flag);
+
+/* ---- settings.c ---- */
+
+/* Reads the dictionary `allocator_settings`. TLA_SYNTAX with the place, TLA_UNSUPPORTED with the name of an option that
+ * is not modelled, TLA_NO_HOST_MEMORY. */
 tla_status torch_read_settings(torch_reader *reader, const data_value *settings);
 
 /* Whether an element of a bare list is an event of a profiler, or a segment. */

@@ -20,7 +20,7 @@ static int by_address(const void *a, const void *b) {
 typedef struct maker {
     const torch_device *device;
     const torch_start *start;
-    const uint8_t *empties;
+    const torch_inferred *inferred;
     size_t end;
     torch_program *program;
     uint32_t *ids; /* of the block that an entry is about */
@@ -62,6 +62,10 @@ static bool find_blocks(maker *m) {
     return true;
 }
 
+static bool is_marked(const maker *m, size_t entry, uint8_t mark) {
+    return m->inferred && (m->inferred->marks[entry] & mark);
+}
+
 static void add(maker *m, torch_op_kind kind, uint32_t block) {
     m->program->ops[m->program->op_count++] = (torch_op){(uint32_t)kind, block};
 }
@@ -87,31 +91,50 @@ static void add_older(maker *m) {
 /* The frees for which a request waited complete behind it at the latest: with other settings it need not wait. */
 static void add_waited(maker *m, size_t *first, size_t request) {
     for (; *first < request; ++*first)
-        if (m->empties && m->empties[*first] == 2) add(m, TORCH_OP_COMPLETE, m->ids[*first]);
+        if (is_marked(m, *first, TORCH_MARK_WAITED)) add(m, TORCH_OP_COMPLETE, m->ids[*first]);
     ++*first;
+}
+
+/* A request, which is the block's last mention in the program if it fails. */
+static void add_request(maker *m, torch_op_kind kind, size_t entry) {
+    const torch_entry *e = &m->device->entries[entry];
+    const bool captured = is_marked(m, entry, TORCH_MARK_CAPTURED);
+    const uint32_t block = (uint32_t)m->program->block_count++;
+    m->program->blocks[block] = (torch_program_block){e->nbytes, e->stream, e->pool};
+    if (captured) add(m, TORCH_OP_CAPTURE, 0);
+    add(m, kind, block);
+    if (captured) add(m, TORCH_OP_RECORDED, 0);
+}
+
+/* The pools whose graphs ended up to an entry. */
+static void add_retirements(maker *m, size_t *next, size_t entry) {
+    const torch_inferred *inferred = m->inferred;
+    for (; inferred && *next < inferred->retirement_count && inferred->retirements[*next].entry <= entry; ++*next)
+        add(m, TORCH_OP_RETIRE, inferred->retirements[*next].pool);
 }
 
 static void add_entries(maker *m) {
     size_t waited = 0; /* the first entry of which the waits were not added */
+    size_t retired = 0;
     for (size_t i = 0; i < m->end; i++) {
         const torch_entry *e = &m->device->entries[i];
         size_t next = i + 1;
-        if (m->empties && m->empties[i] == 1) add(m, TORCH_OP_EMPTY, 0);
+        add_retirements(m, &retired, i);
+        if (is_marked(m, i, TORCH_MARK_EMPTIED)) add(m, TORCH_OP_EMPTY, 0);
         switch (e->action) {
         case TORCH_ALLOC:
             add(m, TORCH_OP_ALLOC, m->ids[i]);
             add_waited(m, &waited, i);
             break;
         case TORCH_OOM:
-            m->program->blocks[m->program->block_count] = (torch_program_block){e->nbytes, e->stream, e->pool};
-            add(m, TORCH_OP_TRY, (uint32_t)m->program->block_count++);
+            add_request(m, TORCH_OP_TRY, i);
             add_waited(m, &waited, i);
             break;
         case TORCH_FREE_REQUESTED:
             while (next < m->end && m->device->entries[next].action == TORCH_SNAPSHOT)
                 next++;
             if (next < m->end && m->device->entries[next].action == TORCH_FREE_COMPLETED &&
-                m->device->entries[next].address == e->address && !(m->empties && m->empties[next] == 2)) {
+                m->device->entries[next].address == e->address && !is_marked(m, next, TORCH_MARK_WAITED)) {
                 add(m, TORCH_OP_FREE, m->ids[i]);
                 i = next;
             } else {
@@ -119,20 +142,20 @@ static void add_entries(maker *m) {
             }
             break;
         case TORCH_FREE_COMPLETED:
-            if (!m->empties || m->empties[i] != 2) add(m, TORCH_OP_COMPLETE, m->ids[i]);
+            if (!is_marked(m, i, TORCH_MARK_WAITED)) add(m, TORCH_OP_COMPLETE, m->ids[i]);
             break;
         default:
             break;
         }
     }
+    add_retirements(m, &retired, m->end);
 }
 
 tla_status torch_program_make(const torch_snapshot *snapshot, size_t device, const torch_start *start,
-                              const uint8_t *empties, size_t end, torch_program *program, tla_error *error) {
+                              const torch_inferred *inferred, size_t end, torch_program *program, tla_error *error) {
     *program = (torch_program){.snapshot = snapshot};
-    maker m = {&snapshot->devices[device], start, empties, end, program, NULL};
-    bool request = end < m.device->entry_count;
-    size_t most = 2 * start->block_count + 2 * m.device->entry_count + 2;
+    maker m = {&snapshot->devices[device], start, inferred, end, program, NULL};
+    const size_t most = 2 * start->block_count + 4 * m.device->entry_count + snapshot->pool_count + 2;
     program->ops = malloc(most * sizeof *program->ops);
     program->blocks = malloc((start->block_count + m.device->entry_count + 2) * sizeof *program->blocks);
     m.ids = malloc((m.device->entry_count + 1) * sizeof *m.ids);
@@ -143,11 +166,7 @@ tla_status torch_program_make(const torch_snapshot *snapshot, size_t device, con
     }
     if (good) {
         add_entries(&m);
-        const torch_entry *last = request ? &m.device->entries[end] : NULL;
-        if (last) {
-            program->blocks[program->block_count] = (torch_program_block){last->nbytes, last->stream, last->pool};
-            add(&m, TORCH_OP_ALLOC, (uint32_t)program->block_count++);
-        }
+        if (end < m.device->entry_count) add_request(&m, TORCH_OP_ALLOC, end);
     }
     free(m.ids);
     if (good) return TLA_OK;
@@ -272,7 +291,7 @@ static tla_status alloc_block(player *p, uint32_t id) {
 
 /* false: the request failed, for want of memory if *status is TLA_OK. */
 static bool play_op(player *p, const torch_op *op, tla_status *status) {
-    uint64_t address = p->addresses[op->block];
+    const uint64_t address = op->kind < TORCH_OP_EMPTY ? p->addresses[op->block] : 0;
     switch (op->kind) {
     case TORCH_OP_ALLOC:
         *status = alloc_block(p, op->block);
@@ -298,6 +317,15 @@ static bool play_op(player *p, const torch_op *op, tla_status *status) {
         break;
     case TORCH_OP_COMPLETE: /* unless the cache had to wait for it before */
         if (end_pending(p, op->block)) *status = tla_segment_cache_end_use(p->cache, address, NULL);
+        break;
+    case TORCH_OP_RETIRE:
+        *status = tla_segment_cache_retire_pool(p->cache, p->program->snapshot->pools[op->block]);
+        break;
+    case TORCH_OP_CAPTURE:
+        tla_segment_cache_begin_capture(p->cache);
+        break;
+    case TORCH_OP_RECORDED:
+        tla_segment_cache_end_capture(p->cache);
         break;
     default:
         *status = tla_segment_cache_empty(p->cache, NULL);

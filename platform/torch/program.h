@@ -4,7 +4,7 @@
 #ifndef TLMALLOC_PLATFORM_TORCH_PROGRAM_H
 #define TLMALLOC_PLATFORM_TORCH_PROGRAM_H
 
-#include "torch/torch.h"
+#include "torch/recorded.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,10 @@ typedef enum torch_op_kind {
     TORCH_OP_FREE,     /* and no other stream uses it */
     TORCH_OP_PENDING,  /* another stream still uses it */
     TORCH_OP_COMPLETE, /* no longer */
-    TORCH_OP_EMPTY     /* empty_cache */
+    TORCH_OP_EMPTY,    /* empty_cache */
+    TORCH_OP_RETIRE,   /* the last graph of a private pool ends; `block` is the pool */
+    TORCH_OP_CAPTURE,  /* the capture of a graph begins */
+    TORCH_OP_RECORDED  /* and ends */
 } torch_op_kind;
 
 typedef struct torch_op {
@@ -37,10 +40,11 @@ typedef struct torch_program {
     bool late; /* blocks older than the trace are among them */
 } torch_program;
 
-/* The program up to and with the request at entry `end`; the number of entries: all of it. `empties` as
- * torch_recorded_options has them; NULL: none. TLA_NO_HOST_MEMORY; *program is empty then. */
+/* The program up to and with the request at entry `end`; the number of entries: all of it. `inferred` as a replay has
+ * filled it; NULL: nothing. The capture of a graph is known where a request failed in it, and lasts as long as this
+ * request. TLA_NO_HOST_MEMORY; *program is empty then. */
 tla_status torch_program_make(const torch_snapshot *snapshot, size_t device, const torch_start *start,
-                              const uint8_t *empties, size_t end, torch_program *program, tla_error *error);
+                              const torch_inferred *inferred, size_t end, torch_program *program, tla_error *error);
 void torch_program_clear(torch_program *program);
 
 typedef struct torch_what_if {

@@ -18,9 +18,9 @@ static bool watched(torch_replayer *r, size_t entry, bool behind, bool captured)
 
 /* Frees that complete while a request waits for them are its own, not the program's. */
 static void mark_waits(const torch_replayer *r, size_t request) {
-    if (!r->options->empties) return;
+    if (!r->options->inferred) return;
     for (size_t i = r->at; i < request; i++)
-        if (r->device->entries[i].action == TORCH_FREE_COMPLETED) r->options->empties[i] = 2;
+        if (r->device->entries[i].action == TORCH_FREE_COMPLETED) r->options->inferred->marks[i] |= TORCH_MARK_WAITED;
 }
 
 /* A request: the one ahead, which may have segment events and completed frees before it. */
@@ -30,6 +30,7 @@ static tla_status request(torch_replayer *r, const torch_entry *e) {
     tla_status status = TLA_OK;
     if (e->action == TORCH_OOM) status = torch_find_failure(r, &r->device->entries[entry], &captured);
     mark_waits(r, entry);
+    if (captured && r->options->inferred) r->options->inferred->marks[entry] |= TORCH_MARK_CAPTURED;
     if (!status && watched(r, entry, false, captured)) status = TORCH_ABANDONED;
     if (status) return status;
     if (captured) tla_segment_cache_begin_capture(r->cache);
@@ -41,7 +42,7 @@ static tla_status request(torch_replayer *r, const torch_entry *e) {
 
 static tla_status empty(torch_replayer *r) {
     size_t before = r->at;
-    if (r->options->empties) r->options->empties[r->at] = 1;
+    if (r->options->inferred) r->options->inferred->marks[r->at] |= TORCH_MARK_EMPTIED;
     tla_status status = tla_segment_cache_empty(r->cache, NULL);
     if (status == TLA_NO_HOST_MEMORY || r->result->differs) return status;
     r->course_end = 0; /* what stands behind it has a course of its own */

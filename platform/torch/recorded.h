@@ -35,13 +35,36 @@ typedef struct torch_moment {
     const uint8_t *retired;   /* by pool of the snapshot: 1 when no graph uses it any more; valid during the call */
 } torch_moment;
 
+/* What a replay infers about the program between the entries. Marks of an entry: */
+enum {
+    TORCH_MARK_EMPTIED = 1, /* the program emptied the cache before the entry */
+    TORCH_MARK_WAITED = 2,  /* a free completed because the next request waited for it */
+    TORCH_MARK_CAPTURED = 4 /* the request failed while a graph was being captured */
+};
+
+/* Before `entry` the last graph of a private pool ended. */
+typedef struct torch_retirement {
+    size_t entry;
+    uint32_t pool; /* index into the pools of the snapshot */
+} torch_retirement;
+
+typedef struct torch_inferred {
+    uint8_t *marks;                /* by entry of the device */
+    torch_retirement *retirements; /* in order; room for one of every pool */
+    size_t retirement_count;
+} torch_inferred;
+
+/* Empty, for one device. TLA_NO_HOST_MEMORY; the caller clears, also then. */
+tla_status torch_inferred_create(const torch_snapshot *snapshot, size_t device, torch_inferred *inferred,
+                                 tla_error *error);
+void torch_inferred_clear(torch_inferred *inferred);
+
 typedef struct torch_recorded_options {
     const tla_segment_cache_config *settings; /* NULL: those of the recording */
     /* Called before and after every request and at the end; true ends the replay. NULL: no observer. */
     bool (*watch)(void *context, const torch_moment *moment);
     void *context;
-    uint8_t *empties; /* NULL, or for every entry of the device: set to 1 where the program emptied the cache before it,
-                         to 2 where a free completed because the next request waited for it */
+    torch_inferred *inferred; /* NULL, or filled by the last replay */
 } torch_recorded_options;
 
 /* Replays one device from what torch_start_find found. A difference is a result, not an error. TLA_NO_HOST_MEMORY,

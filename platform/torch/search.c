@@ -25,7 +25,10 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
                         .config = *config,
                         .uncertain = start->uncertain << 20,
                         .shortest = UINT64_MAX};
-    if (options->empties) memset(options->empties, 0, d->entry_count);
+    if (options->inferred) {
+        memset(options->inferred->marks, 0, d->entry_count);
+        options->inferred->retirement_count = 0;
+    }
     torch_replayer_connect(&r);
     r.retired = calloc(snapshot->pool_count, 1);
     tla_status status = r.retired ? tla_segment_cache_create(&r.config, &r.cache) : TLA_NO_HOST_MEMORY;
@@ -198,7 +201,7 @@ static tla_status play_until_all_fits(const torch_snapshot *snapshot, size_t dev
                 status = try_other_pools(&s, lot, sideways, &better);
         }
     }
-    if (status || !(options->watch || options->empties)) return status;
+    if (status || !(options->watch || options->inferred)) return status;
     return play_once(snapshot, device, start, options, config, result, &s.of_best);
 }
 

@@ -124,6 +124,7 @@ void torch_snapshot_clear(torch_snapshot *s) {
     free(s->devices);
     free(s->profile);
     free(s->pools);
+    free(s->conf);
     pickle_destroy(s->pickle);
     free(s->own_text);
     *s = (torch_snapshot){0};

@@ -111,7 +111,7 @@ static size_t count_failed(const torch_device *d) {
 static void add_remark(const converter *c, const torch_start *start) {
     const torch_snapshot *s = c->snapshot;
     remark r = {.used = 0};
-    char settings[200];
+    char settings[TRACE_SETTINGS_MAX];
     say(&r, "PyTorch snapshot, device %zu of %zu with a trace; %" PRIu64 " blocks older than the trace", c->number,
         count_traces(s), start->older);
     if (c->device->comparable == 1) say(&r, "; one entry only: the history was not recorded");

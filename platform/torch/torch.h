@@ -101,7 +101,7 @@ typedef struct torch_snapshot {
     bool is_list;                      /* segments without anything around them: torch.cuda.memory_snapshot() */
     bool has_settings;                 /* allocator_settings exists; otherwise the settings follow from the segments */
     tla_segment_cache_config settings; /* those of the dump */
-    char conf[400];                    /* PYTORCH_CUDA_ALLOC_CONF as written, cut; may be empty */
+    char *conf;                        /* PYTORCH_CUDA_ALLOC_CONF as written, or the text of a later name; NULL: none */
     const char *name;                  /* of the file, for messages; the caller's */
     const char *text;                  /* the file; the caller's */
     size_t length;
@@ -133,6 +133,12 @@ tla_status torch_choose_device(const torch_snapshot *snapshot, int device, size_
 /* Whether the trace of a device has events to replay: not when it has one entry, which PyTorch keeps without history,
  * and segments. TLA_SYNTAX otherwise, with what to do instead. */
 tla_status torch_check_history(const torch_snapshot *snapshot, size_t device, tla_error *error);
+
+/* Sets PyTorch's defaults and the settings of a recorded text, as tla_segment_settings_parse does. A setting that
+ * tlmalloc does not know, or whose value it does not know, is left out. `unknown` NULL, or these settings, with commas
+ * between them; the caller frees it. TLA_UNSUPPORTED for an option that is not modelled, with its name and column;
+ * TLA_NO_HOST_MEMORY without a text. */
+tla_status torch_conf_parse(const char *conf, tla_segment_cache_config *config, char **unknown, tla_error *error);
 
 /* Where an entry, a segment or a block stands: the byte of the file. */
 size_t torch_place(const torch_snapshot *snapshot, const void *source);

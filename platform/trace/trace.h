@@ -18,7 +18,10 @@
 extern "C" {
 #endif
 
-enum { TRACE_REMARK_MAX = 1000, TRACE_FIRST_DEVICE = -1 };
+enum { TRACE_REMARK_MAX = 1600, TRACE_FIRST_DEVICE = -1 };
+
+/* Bytes for the longest text that tla_segment_settings_print writes, and its end. */
+enum { TRACE_SETTINGS_MAX = 640 };
 
 typedef struct trace_allocation {
     uint64_t id;     /* as in the file; unique among the allocations that live at the same time, except lost ones */
@@ -42,9 +45,9 @@ typedef struct alloc_trace {
     size_t event_count;
     trace_allocation *allocations;
     size_t allocation_count;
-    char *id_texts;                /* behind id_text, or NULL */
-    char remark[TRACE_REMARK_MAX]; /* a remark for the user about the reading of the file; may be empty */
-    char settings[200];            /* those that PyTorch's allocator had (segment_cache.h); may be empty */
+    char *id_texts;                    /* behind id_text, or NULL */
+    char remark[TRACE_REMARK_MAX];     /* a remark for the user about the reading of the file; may be empty */
+    char settings[TRACE_SETTINGS_MAX]; /* those that PyTorch's allocator had (segment_cache.h); may be empty */
 } alloc_trace;
 
 /* Reads a trace file. TLA_IO when it cannot be read. When it is not a trace: TLA_SYNTAX, TLA_NOT_ALLOCATED (a free of a

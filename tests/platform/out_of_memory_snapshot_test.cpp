@@ -33,23 +33,24 @@ outcome use(const std::string &text) {
     torch_outcome played{};
     u64 capacity = 0;
     char frames[100] = "";
-    std::vector<std::uint8_t> empties(snapshot.devices[0].entry_count + 1);
+    torch_inferred inferred{};
     torch_recorded_options options{};
-    options.empties = empties.data();
+    options.inferred = &inferred;
     torch_what_if how{};
     how.settings = snapshot.settings;
     torch_usage_report usage{};
     status = torch_usage_find(&snapshot, 0, &usage, &error);
     torch_usage_clear(&usage);
+    if (!status) status = torch_inferred_create(&snapshot, 0, &inferred, &error);
     if (!status) status = torch_start_find(&snapshot, 0, &start, &error);
     if (!status) status = torch_replay_recorded(&snapshot, 0, &start, &options, &recorded, &error);
     if (!status)
-        status =
-            torch_program_make(&snapshot, 0, &start, empties.data(), snapshot.devices[0].entry_count, &program, &error);
+        status = torch_program_make(&snapshot, 0, &start, &inferred, snapshot.devices[0].entry_count, &program, &error);
     if (!status) status = torch_program_play(&program, &how, 0, &played, nullptr, &error);
     if (!status) status = torch_program_least_capacity(&program, &how, 0, &capacity, &error);
     torch_frames(&snapshot, snapshot.devices[0].entries[0].source, 2, frames, sizeof frames);
     torch_program_clear(&program);
+    torch_inferred_clear(&inferred);
     torch_start_clear(&start);
     torch_snapshot_clear(&snapshot);
     return {status, status ? error.text : found(recorded, played, capacity, frames)};

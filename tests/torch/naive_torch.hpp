@@ -59,8 +59,10 @@ struct device {
     u64 bytes = u64{80} * GiB; // of the card, for the length of ranges
     std::mt19937_64 random{1};
     u64 next_plain = u64{1} << 40, next_range = u64{1} << 46;
+    bool ascending = false; // every segment behind all earlier ones
 
     u64 plain_base(u64 size) { // neighbours now and then, and not in ascending order
+        if (ascending) return next_plain += size + 2 * MiB, next_plain - size - 2 * MiB;
         if (random() % 4) next_plain = (u64{1} << 40) + (random() % 4096) * (u64{1} << 30);
         while (std::any_of(taken.begin(), taken.end(),
                            [&](auto &t) { return next_plain < t.first + t.second && t.first < next_plain + size; }))

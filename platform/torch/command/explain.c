@@ -7,17 +7,15 @@
 #include "torch/command/explain_state.h"
 #include "torch/command/explained.h"
 
-#include <stdlib.h>
-
-static tla_status report(const explain_question *o, const explained *e, const uint8_t *empties, FILE *map, FILE *json,
-                         tla_error *error) {
+static tla_status report(const explain_question *o, const explained *e, const torch_inferred *inferred, FILE *map,
+                         FILE *json, tla_error *error) {
     static explain_setting rows[EXPLAIN_SETTINGS_MAX];
     size_t count = 0;
     bool late = false, oom = e->request && e->request->action == TORCH_OOM;
     tla_status status = TLA_OK;
     if (o->compare || (oom && !e->impossible))
         status =
-            explain_compare(e, empties, o->settings, o->settings_count, o->second_search, rows, &count, &late, error);
+            explain_compare(e, inferred, o->settings, o->settings_count, o->second_search, rows, &count, &late, error);
     if (status) return status;
     if (map) explain_map(map, e);
     json_t *object = json ? explain_to_json(o->path, e, rows, count, late) : NULL;
@@ -42,14 +40,14 @@ static tla_status explain(const explain_question *o, torch_snapshot *snapshot, F
                              snapshot->name);
     status = torch_start_find(snapshot, device, &start, error);
     if (status) return status;
-    uint8_t *empties = calloc(snapshot->devices[device].entry_count + 1, 1);
-    status = empties ? explain_find(snapshot, device, &start, o->when, o->entry, o->capacity, empties, &e, error)
-                     : tla_error_set(error, TLA_NO_HOST_MEMORY, "no host memory to explain");
+    torch_inferred inferred;
+    status = torch_inferred_create(snapshot, device, &inferred, error);
+    if (!status) status = explain_find(snapshot, device, &start, o->when, o->entry, o->capacity, &inferred, &e, error);
     if (!status) {
-        status = report(o, &e, empties, map, json, error);
+        status = report(o, &e, &inferred, map, json, error);
         explain_clear(&e);
     }
-    free(empties);
+    torch_inferred_clear(&inferred);
     torch_start_clear(&start);
     return status;
 }

@@ -30,7 +30,7 @@ static const variant variants[] = {
 
 /* The settings of a play, as text: plays with the same text are equal. */
 typedef struct play_key {
-    char text[512];
+    char text[TRACE_SETTINGS_MAX];
 } play_key;
 
 static play_key key_of(const torch_what_if *how) {
@@ -75,13 +75,14 @@ static tla_status play_row(const explained *e, const torch_program *program, con
     return torch_program_least_capacity(program, how, served_by, &row->least_capacity, error);
 }
 
-tla_status explain_compare(const explained *e, const uint8_t *empties, const char *const *more, size_t more_count,
-                           bool second_search, explain_setting *rows, size_t *count, bool *late, tla_error *error) {
+tla_status explain_compare(const explained *e, const torch_inferred *inferred, const char *const *more,
+                           size_t more_count, bool second_search, explain_setting *rows, size_t *count, bool *late,
+                           tla_error *error) {
     torch_program program;
     play_key keys[EXPLAIN_SETTINGS_MAX];
     size_t own = sizeof variants / sizeof variants[0];
     *count = 0;
-    tla_status status = torch_program_make(e->snapshot, e->device, e->start, empties, e->entry, &program, error);
+    tla_status status = torch_program_make(e->snapshot, e->device, e->start, inferred, e->entry, &program, error);
     if (status) return status;
     *late = program.late;
     const bool streams = has_streams(&program);

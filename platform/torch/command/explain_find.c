@@ -149,12 +149,12 @@ static tla_status differs(const explained *e, const torch_recorded *result, tla_
 }
 
 tla_status explain_find(const torch_snapshot *snapshot, size_t device, const torch_start *start, explain_when when,
-                        uint64_t entry, uint64_t capacity, uint8_t *empties, explained *out, tla_error *error) {
+                        uint64_t entry, uint64_t capacity, torch_inferred *inferred, explained *out, tla_error *error) {
     const torch_device *d = &snapshot->devices[device];
     *out = (explained){.snapshot = snapshot, .device = device, .start = start};
     seeker s = {.e = out, .by_index = when == EXPLAIN_ENTRY, .index = entry};
     torch_recorded result;
-    torch_recorded_options options = {.watch = seek, .context = &s, .empties = empties};
+    torch_recorded_options options = {.watch = seek, .context = &s, .inferred = inferred};
     bool oom = find_oom(d, &s.entry);
     tla_status status = TLA_OK;
     if (when == EXPLAIN_OOM && !oom)

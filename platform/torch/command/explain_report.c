@@ -98,6 +98,7 @@ static void print_ignored(FILE *out, const explained *e) {
     explain_ignored_of(e, &ignored);
     for (size_t i = 0; i < ignored.count; i++)
         fprintf(out, "%-15s %s\n", i ? "" : "settings", ignored.texts[i]);
+    explain_ignored_clear(&ignored);
 }
 
 static void print_retry(FILE *out, const explained *e) {
@@ -277,6 +278,7 @@ json_t *explain_to_json(const char *path, const explained *e, const explain_sett
     explain_ignored_of(e, &ignored);
     for (size_t i = 0; i < ignored.count; i++)
         json_array_append_new(list, json_from_text(ignored.texts[i]));
+    explain_ignored_clear(&ignored);
     json_object_set_new(report, "ignored", list);
     json_object_set_new(report, "retry_served", json_boolean(e->retry_served));
     json_object_set_new(report, "blockers", blockers_to_json(e));

@@ -1,8 +1,12 @@
 /* What settings of a recording could not do: those that others, the build or the program switched off. */
+#define _GNU_SOURCE /* vasprintf */
 #include "torch/command/explained.h"
+
+#include "model/base/escape.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add(explain_ignored *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -11,8 +15,13 @@ static void add(explain_ignored *list, const char *format, ...) {
     if (list->count == EXPLAIN_IGNORED_MAX) return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(list->texts[list->count++], sizeof list->texts[0], format, arguments);
+    if (vasprintf(&list->texts[list->count], format, arguments) >= 0) list->count++;
     va_end(arguments);
+}
+
+void explain_ignored_clear(explain_ignored *list) {
+    while (list->count)
+        free(list->texts[--list->count]);
 }
 
 /* Returns how often a text of settings has a key. */
@@ -33,20 +42,29 @@ static void find_repeated(const torch_snapshot *s, explain_ignored *list) {
                                        "large_segment_size_mb",    "garbage_collection_threshold",
                                        "roundup_power2_divisions", "per_process_memory_fraction",
                                        "max_non_split_rounding_mb"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && s->conf; i++) {
         const int times = times_of(s->conf, keys[i]);
         if (times > 1) add(list, "%s is set %d times: the last one replaces the others", keys[i], times);
     }
 }
 
-/* The settings that the environment asks for, and those in effect at the dump. */
+/* The settings that the environment asks for: those that are not modelled, and those that are not in effect at the
+ * dump. */
 static void find_reset(const torch_snapshot *s, explain_ignored *list) {
     tla_segment_cache_config asked = s->settings;
-    char before[200], after[200];
-    if (!s->has_settings || !s->conf[0] || tla_segment_settings_parse(s->conf, &asked, NULL)) return;
+    char before[TRACE_SETTINGS_MAX], after[TRACE_SETTINGS_MAX], *unknown = NULL;
+    if (!s->conf || torch_conf_parse(s->conf, &asked, &unknown, NULL)) return;
+    const size_t length = strlen(unknown), room = 4 * length + 1; /* each byte as \xNN */
+    char *shown = length ? malloc(room) : NULL;
+    if (shown) {
+        tla_escape(unknown, length, shown, room);
+        add(list, "not modelled, because tlmalloc does not know the name or the value: %s", shown);
+    }
+    free(shown);
+    free(unknown);
     tla_segment_settings_print(&asked, before, sizeof before);
     tla_segment_settings_print(&s->settings, after, sizeof after);
-    if (strcmp(before, after) != 0)
+    if (s->has_settings && strcmp(before, after) != 0)
         add(list, "asked for: %s; in effect: %s: the program or its build of PyTorch replaced the settings",
             before[0] ? before : "the defaults", after[0] ? after : "the defaults");
 }

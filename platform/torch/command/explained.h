@@ -7,6 +7,7 @@
 #include "tlmalloc/segments/segment_cache.h"
 #include "torch/program.h"
 #include "torch/recorded.h"
+#include "trace/trace.h"
 
 #include <jansson.h>
 
@@ -38,7 +39,7 @@ typedef struct explained {
 /* Replays the recording to the moment. `entry` is for EXPLAIN_ENTRY; capacity 0: the recording's. TLA_SYNTAX when the
  * recording has no such moment or cannot be replayed to it. The caller clears. */
 tla_status explain_find(const torch_snapshot *snapshot, size_t device, const torch_start *start, explain_when when,
-                        uint64_t entry, uint64_t capacity, uint8_t *empties, explained *out, tla_error *error);
+                        uint64_t entry, uint64_t capacity, torch_inferred *inferred, explained *out, tla_error *error);
 void explain_clear(explained *e);
 
 /* A size as reports write it: "209715200 (200.00 MiB)", and below 1024 bytes "512". */
@@ -49,25 +50,29 @@ explain_text explain_size(uint64_t nbytes);
 
 /* One row of the comparison of settings. */
 typedef struct explain_setting {
-    char settings[200]; /* as PyTorch writes them; "defaults" */
-    const char *note;   /* "as recorded", "own settings", "one stream"; "" */
+    char settings[TRACE_SETTINGS_MAX]; /* as PyTorch writes them; "defaults" */
+    const char *note;                  /* "as recorded", "own settings", "one stream"; "" */
     torch_outcome outcome;
     uint64_t least_capacity; /* 0: at none */
 } explain_setting;
 
 /* Plays the program up to the request under section 8's settings and `more` of the user's (texts that parse).
  * `second_search`: in all of them. */
-tla_status explain_compare(const explained *e, const uint8_t *empties, const char *const *more, size_t more_count,
-                           bool second_search, explain_setting *rows, size_t *count, bool *late, tla_error *error);
+tla_status explain_compare(const explained *e, const torch_inferred *inferred, const char *const *more,
+                           size_t more_count, bool second_search, explain_setting *rows, size_t *count, bool *late,
+                           tla_error *error);
 
 /* Settings of the recording that others, the build or the program made ineffective, a sentence without full stop each.
  */
-enum { EXPLAIN_IGNORED_MAX = 12 };
+enum { EXPLAIN_IGNORED_MAX = 16 };
 typedef struct explain_ignored {
-    char texts[EXPLAIN_IGNORED_MAX][500];
+    char *texts[EXPLAIN_IGNORED_MAX];
     size_t count;
 } explain_ignored;
+
+/* Finds them; the caller clears. A sentence for which the host has no memory is left out. */
 void explain_ignored_of(const explained *e, explain_ignored *list);
+void explain_ignored_clear(explain_ignored *list);
 
 /* tla_gap_class_remedy without the settings that are on already. */
 const char *explain_remedy(const explained *e, tla_gap_class which);
