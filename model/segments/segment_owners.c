@@ -40,9 +40,17 @@ tla_status tla_segment_cache_add_pool(tla_segment_cache *cache, tla_segment_pool
 }
 
 tla_status tla_segment_cache_retire_pool(tla_segment_cache *cache, tla_segment_pool_id id) {
-    tla_segment_owner *owner = tla_segment_find_owner(cache, id);
-    if (!owner || owner == &cache->everybody) return TLA_OUT_OF_RANGE;
+    tla_segment_owner *before = &cache->everybody, *last = before;
+    while (before->next && (before->next->id.a != id.a || before->next->id.b != id.b))
+        before = before->next;
+    tla_segment_owner *owner = before->next;
+    if (!owner) return TLA_OUT_OF_RANGE;
     owner->retired = true;
+    before->next = owner->next; /* the order of the list is that of the releases */
+    owner->next = NULL;
+    while (last->next)
+        last = last->next;
+    last->next = owner;
     return TLA_OK;
 }
 

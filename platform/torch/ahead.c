@@ -44,13 +44,22 @@ static bool is_bare(const torch_replayer *r, const torch_entry *e) {
     return s.ranges == 0 && s.reserved == s.allocated + s.inactive_split && !torch_can_serve(r, r->cache, e);
 }
 
+/* Returns whether the entries before a failing request are possible during a capture: oversize blocks are released
+ * then, and a part of a range may have been mapped. */
+static bool may_be_captured(const torch_replayer *r, const torch_entry *e) {
+    for (const torch_entry *at = &r->device->entries[r->at]; at < e; at++)
+        if (at->action != TORCH_SEGMENT_FREE && at->action != TORCH_SEGMENT_MAP && at->action != TORCH_SNAPSHOT)
+            return false;
+    return !r->result->differs;
+}
+
 /* Captures of graphs, during which nothing is released before, are not recorded, and only newer versions record the
  * pool of a failed request. Selects the first combination that fails as it was recorded. */
 tla_status torch_find_failure(torch_replayer *r, torch_entry *e, bool *captured) {
     const uint32_t first = e->has_pool ? e->pool : 0;
     const size_t behind = e->has_pool ? first + 1 : r->snapshot->pool_count - 1; /* the last is of no known pool */
     *captured = false;
-    if (torch_replayer_next(r) != e || is_bare(r, e)) return TLA_OK;
+    if (!may_be_captured(r, e) || is_bare(r, e)) return TLA_OK;
     for (int capture = 0; capture < 2; capture++)
         for (e->pool = first; e->pool < behind; e->pool++) {
             bool agrees;

@@ -62,11 +62,13 @@ static void retire_pools(torch_replayer *r) {
 /* Oversize rules release memory for a request of the same pool only. */
 static void retire_recorded_pools(torch_replayer *r) {
     const torch_stretch s = torch_look_ahead(r);
+    uint32_t last = 0;
     for (size_t i = r->at; i < s.end && s.gives; i++) {
         const torch_entry *e = &r->device->entries[i];
         if (e->action != TORCH_SEGMENT_FREE && e->action != TORCH_SEGMENT_UNMAP) continue;
-        if (!e->has_pool || !e->pool || r->retired[e->pool]) continue;
-        if (!s.request || s.request->pool != e->pool) torch_replayer_retire(r, e->pool);
+        if (!e->has_pool || !e->pool || e->pool == last) continue;
+        last = e->pool; /* the order of pools in a release is recorded, too */
+        if (r->retired[e->pool] || !s.request || s.request->pool != e->pool) torch_replayer_retire(r, e->pool);
     }
 }
 

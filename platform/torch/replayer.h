@@ -48,6 +48,8 @@ typedef struct torch_replayer {
     uint64_t shortest; /* range that was found out, in bytes; UINT64_MAX: none was */
     torch_doubt doubt;
     uint8_t *retired; /* by pool of the snapshot: 1 when no graph uses it any more; copies of the cache forget it */
+    uint32_t *retired_order; /* these pools, and any that is in use again, in the order of their releases */
+    size_t retired_count;
     bool is_probe;    /* its doubts are not needed */
     uint64_t refused; /* bytes that the driver failed first; 0: none */
 } torch_replayer;
@@ -151,7 +153,8 @@ tla_status torch_replayer_play(torch_replayer *r);
 
 /* ---- retired.c ---- */
 
-/* No graph uses the pool any more. */
+/* No graph uses the pool any more. Its memory is released behind that of the pools that were retired before; a pool
+ * that is retired already moves behind the others. */
 void torch_replayer_retire(torch_replayer *r, uint32_t pool);
 
 /* Retires the same pools in r->cache, which is a copy. */

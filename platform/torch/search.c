@@ -31,7 +31,9 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
     }
     torch_replayer_connect(&r);
     r.retired = calloc(snapshot->pool_count, 1);
-    tla_status status = r.retired ? tla_segment_cache_create(&r.config, &r.cache) : TLA_NO_HOST_MEMORY;
+    r.retired_order = calloc(snapshot->pool_count, sizeof *r.retired_order);
+    tla_status status =
+        r.retired && r.retired_order ? tla_segment_cache_create(&r.config, &r.cache) : TLA_NO_HOST_MEMORY;
     if (!status) status = torch_start_restore(snapshot, start, r.config.device_bytes, r.cache);
     if (!status) {
         tla_segment_cache_on_synchronize(r.cache, torch_replayer_synchronize, &r);
@@ -40,6 +42,7 @@ static tla_status play_once(const torch_snapshot *snapshot, size_t device, const
     }
     tla_segment_cache_abandon(r.cache);
     free(r.retired);
+    free(r.retired_order);
     *found = (attempt){r.shortest, r.doubt};
     return status;
 }

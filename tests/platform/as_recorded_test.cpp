@@ -500,6 +500,65 @@ BOOST_AUTO_TEST_CASE(recorded_pools_show_when_a_graph_has_ended) {
     }
 }
 
+// Of two graphs that have ended, either may be released first, and the order may change.
+BOOST_AUTO_TEST_CASE(the_order_in_which_pools_of_ended_graphs_are_released_is_recorded) {
+    const owner_id one{0, 5}, two{3, 1};
+    for (const bool swapped : {false, true}) {
+        allocator a;
+        std::vector<u64> blocks;
+        for (int i = 0; i < 3; i++)
+            for (const owner_id &owner : {one, two})
+                blocks.push_back(*a.malloc(30 * MiB, 0, owner));
+        a.retired = swapped ? std::vector<owner_id>{two, one} : std::vector<owner_id>{one, two};
+        for (std::size_t i = 0; i < blocks.size(); i += 2) {
+            a.free(blocks[i]);
+            a.free(blocks[i + 1]);
+            a.empty_cache();
+            if (i == 2) std::swap(a.retired[0], a.retired[1]);
+        }
+        a.malloc(512);
+        const outcome o = replay(to_json(snapshot_of({&a}, ~std::size_t{0}, true)));
+        BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
+    }
+}
+
+// During a capture a request releases oversize blocks, and maps a part of a range, before it fails.
+BOOST_AUTO_TEST_CASE(a_failure_during_a_capture_may_release_and_map) {
+    settings s;
+    s.max_split = 64 * MiB;
+    device d;
+    d.capacity = 400 * MiB;
+    allocator a(s, d);
+    const u64 kept = *a.malloc(30 * MiB), large = *a.malloc(70 * MiB), small = *a.malloc(40 * MiB);
+    a.malloc(10 * MiB);
+    a.free(large);
+    a.free(small);
+    a.use(kept);
+    a.free(kept);
+    a.capturing = true;
+    BOOST_REQUIRE(!a.malloc(390 * MiB));
+    BOOST_REQUIRE_EQUAL(a.trace[a.trace.size() - 2].action, "segment_free");
+    outcome o = replay(to_json(snapshot_of({&a})));
+    BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
+
+    settings expandable;
+    expandable.expandable = true;
+    d.bytes = d.capacity = 200 * MiB;
+    allocator b(expandable, d);
+    const u64 first = *b.malloc(40 * MiB), second = *b.malloc(40 * MiB);
+    b.malloc(40 * MiB);
+    b.free(first);
+    b.empty_cache();
+    b.free(second); // behind a hole
+    const u64 other = *b.malloc(20 * MiB, 1);
+    b.use(other);
+    b.free(other);
+    b.capturing = true;
+    BOOST_REQUIRE(!b.malloc(190 * MiB));
+    o = replay(to_json(snapshot_of({&b})));
+    BOOST_CHECK_MESSAGE(o.equal(), o.out << o.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_of_an_entry_is_two_numbers) {
     allocator a;
     a.malloc(512, 0, {0, 5});

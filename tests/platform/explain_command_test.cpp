@@ -377,10 +377,6 @@ BOOST_AUTO_TEST_CASE(random_retries_are_served_as_the_naive_allocator_serves_the
             }
         }
         const page p = explain(to_json(snapshot_of({&a})));
-        if (p.status == 2) { // a capture is not recorded, and cannot always be found
-            BOOST_REQUIRE_MESSAGE(contains(p.err, "differs before that moment"), "seed " << seed << ": " << p.err);
-            continue;
-        }
         BOOST_REQUIRE_MESSAGE(p.status == 0, "seed " << seed << ": " << p.err);
         BOOST_CHECK_MESSAGE(contains(p.report, "\"retry_served\": true") == again, "seed " << seed << ": " << again);
         all++;
@@ -388,13 +384,13 @@ BOOST_AUTO_TEST_CASE(random_retries_are_served_as_the_naive_allocator_serves_the
         captured += a.capturing;
     }
     BOOST_TEST_MESSAGE(served << " of " << all << " served, " << captured << " captured");
-    BOOST_CHECK(all >= 38 && served > 1 && served < all - 3 && captured > 0);
+    BOOST_CHECK(served > 1 && served < all - 3 && captured > 0);
 }
 
 namespace {
 
 // The recording of an oom under other settings than the text asks for.
-page explain_settings(const std::string &conf, const value::dict &changes = {}, bool expandable = false) {
+value recording_with(const std::string &conf, const value::dict &changes = {}, bool expandable = false) {
     device d;
     d.capacity = 5 * GiB;
     settings s;
@@ -407,12 +403,17 @@ page explain_settings(const std::string &conf, const value::dict &changes = {}, 
     written["PYTORCH_CUDA_ALLOC_CONF"] = conf;
     for (const auto &[key, to] : changes)
         written[key] = to;
-    return explain(to_json(snapshot));
+    return snapshot;
+}
+
+page explain_settings(const std::string &conf, const value::dict &changes = {}, bool expandable = false) {
+    return explain(to_json(recording_with(conf, changes, expandable)));
 }
 
 std::string ignored_of(const page &p) {
     const std::size_t at = p.report.find("\"ignored\": [");
-    return at == std::string::npos ? "none: " + p.err : p.report.substr(at, p.report.find(']', at) - at);
+    if (at == std::string::npos) return "none: " + p.err;
+    return p.report.substr(at, p.report.find(p.report[at + 12] == ']' ? "]" : "\n  ]", at) - at);
 }
 
 } // namespace
@@ -528,6 +529,80 @@ BOOST_AUTO_TEST_CASE(options_of_torch_npu_in_a_recording_are_read_or_rejected_by
     }
     const page p = explain_settings("", {{"PYTORCH_NPU_ALLOC_CONF", "multi_stream_lazy_reclaim:True"}});
     BOOST_CHECK_MESSAGE(p.status == 0, p.err);
+}
+
+// PyTorch leaves the texts empty that are not set: they say nothing about the others.
+BOOST_AUTO_TEST_CASE(an_empty_text_of_settings_replaces_no_other) {
+    const std::string names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_NPU_ALLOC_CONF"};
+    for (const std::string &set : names)
+        for (const std::string empty : {"", " ", "\t "}) {
+            value::dict texts;
+            for (const std::string &name : names)
+                texts.emplace_back(name, name == set ? "max_split_size_mb:100" : empty);
+            value snapshot = recording_with("", texts);
+            for (const std::string &recording : {to_json(snapshot), to_pickle(snapshot)})
+                BOOST_CHECK_MESSAGE(contains(ignored_of(explain(recording)), "asked for: max_split_size_mb:100;"), set);
+            // A setting that the dictionary lacks is that of the text.
+            snapshot["allocator_settings"].erase("max_split_size");
+            BOOST_CHECK_MESSAGE(contains(explain(to_json(snapshot), {"--compare"}).out, "\nmax_split_size_mb:100 "),
+                                set);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_text_of_settings_of_any_length_is_read_and_shown_whole) {
+    std::string divisions = "roundup_power2_divisions:[";
+    for (int i = 0; i < 16; i++)
+        divisions += (i ? "," : "") + std::to_string(1 << i) + ":" + std::to_string(i % 2 ? 1 : 1 << 30);
+    divisions += "]";
+    const std::string sizes =
+        "max_split_size_mb:17592186044,max_non_split_rounding_mb:17592186044,large_segment_size_mb:17592186044,"
+        "garbage_collection_threshold:0.123456789012345";
+    const std::string all = sizes + "," + divisions + ",per_process_memory_fraction:0.123456789012345";
+    BOOST_REQUIRE_GT(all.size(), 380u);
+    const page p = explain_settings(all);
+    BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
+    BOOST_CHECK_MESSAGE(contains(ignored_of(p), "asked for: " + all + "; in effect: "), ignored_of(p));
+    // The dictionary lacks everything: the text is in effect, and the table shows it.
+    value snapshot = recording_with("");
+    snapshot["allocator_settings"] = value::dict{{"PYTORCH_CUDA_ALLOC_CONF", all}};
+    const page whole = explain(to_json(snapshot), {"--compare", "--at", "0"});
+    BOOST_CHECK_MESSAGE(contains(whole.out, "\n" + all + " "), whole.out);
+    // What stands behind 399 characters counts: a setting, and an option that is not modelled.
+    for (const std::size_t length : {390u, 399u, 400u, 1000u, 100000u}) {
+        std::string conf = "pinned_num_register_threads:1";
+        while (conf.size() < length)
+            conf += ",pinned_num_register_threads:1";
+        BOOST_CHECK_MESSAGE(contains(ignored_of(explain_settings(conf + ",max_split_size_mb:100")),
+                                     "asked for: max_split_size_mb:100; in effect: the defaults"),
+                            length);
+        const std::string column = "column " + std::to_string(conf.size() + 2);
+        BOOST_CHECK_MESSAGE(contains(explain_settings(conf + ",page_size:1").err, column + ": page_size is an option"),
+                            length);
+        BOOST_CHECK_MESSAGE(contains(ignored_of(explain_settings(conf + ",foo:1")), ": foo:1"), length);
+    }
+}
+
+// A setting of another version hides neither the settings behind it nor the options that are not modelled.
+BOOST_AUTO_TEST_CASE(settings_behind_an_unknown_one_count) {
+    const std::string unknown[] = {"foo:1", "foo",         "foo:[1:2,4:8]", "max_split_size_mb:1",
+                                   ":",     "foo:\x1b[1m", "segment:[a",    "backend:cudaMallocAsync"};
+    for (const std::string &name : unknown) {
+        const bool open = contains(name, "[") && !contains(name, "]"); // all that follows is a part of it
+        const page p = explain_settings(name + ",max_split_size_mb:100");
+        BOOST_REQUIRE_MESSAGE(p.status == 0, name << ": " << p.err);
+        BOOST_CHECK_EQUAL(contains(ignored_of(p), "asked for: max_split_size_mb:100; in effect: the defaults"), !open);
+        if (!open)
+            BOOST_CHECK_MESSAGE(contains(ignored_of(p), "does not know the name or the value: " + name + "\""),
+                                ignored_of(p));
+        BOOST_CHECK(!contains(p.out, "\x1b"));
+        if (open) continue;
+        const page q = explain_settings(name + ", segment_size_mb:16");
+        BOOST_CHECK_EQUAL(q.status, 2);
+        BOOST_CHECK_MESSAGE(contains(q.err, "PYTORCH_CUDA_ALLOC_CONF: settings, column " +
+                                                std::to_string(name.size() + 3) + ": segment_size_mb is an option of"),
+                            q.err);
+    }
+    BOOST_CHECK_EQUAL(ignored_of(explain_settings(",,pinned_num_register_threads:1, ,")), "\"ignored\": [");
 }
 
 BOOST_AUTO_TEST_CASE(the_example_is_a_recording_of_the_tests_own_and_its_page_shows_what_is_printed) {

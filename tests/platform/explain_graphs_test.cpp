@@ -29,10 +29,14 @@ struct program {
 
     explicit program(allocator a) : recorded(std::move(a)) {}
 
-    // Whether there is anything to release, so that a failure without a release shows a capture.
+    // Whether there is anything to release that the recording shows, so that a failure without a release shows a
+    // capture.
     bool could_release() const {
         allocator copy = recorded;
         copy.capturing = false;
+        copy.retired.clear();
+        for (const auto &[owner, is_shown] : shown)
+            if (is_shown) copy.retired.push_back(owner);
         const std::size_t before = copy.trace.size();
         copy.empty_cache();
         return copy.trace.size() > before;
@@ -64,18 +68,40 @@ struct program {
         actions.push_back(a);
     }
 
+    // Whether the same entries result when the frees complete before the request, which is what a replay assumes then.
+    static bool is_same_with_frees_before(allocator copy, const allocator &after, u64 nbytes, u64 stream,
+                                          owner_id owner) {
+        const std::size_t before = copy.trace.size();
+        while (!copy.pending.empty())
+            copy.end_use(copy.pending.front());
+        copy.malloc(nbytes, stream, owner);
+        const auto same = [](const entry &a, const entry &b) {
+            return a.action == b.action && a.address == b.address && a.size == b.size;
+        };
+        return copy.trace.size() == after.trace.size() &&
+               std::equal(copy.trace.begin() + static_cast<std::ptrdiff_t>(before), copy.trace.end(),
+                          after.trace.begin() + static_cast<std::ptrdiff_t>(before), same);
+    }
+
     std::optional<u64> request(u64 nbytes, u64 stream, owner_id owner) {
         const std::size_t at = actions.size(), before = recorded.trace.size();
         const std::vector<u64> waiting = recorded.pending;
+        const allocator copy = recorded;
         action a{action::request, nbytes, stream, owner};
         a.captured = recorded.capturing && could_release();
         const auto address = recorded.malloc(nbytes, stream, owner);
         a.failed = !address;
         a.captured = a.captured && a.failed;
+        const bool waited = !waiting.empty() && recorded.pending.empty();
+        const bool first = waited && is_same_with_frees_before(copy, recorded, nbytes, stream, owner);
         if (address) blocks[*address] = requests;
         requests++;
+        if (first) {
+            for (const u64 block : waiting)
+                complete(block);
+        }
         actions.push_back(a);
-        notice(before, at, waiting, true);
+        notice(before, at, first ? std::vector<u64>{} : waiting, true);
         return address;
     }
 
@@ -104,6 +130,7 @@ struct program {
         for (std::size_t i = before; i < recorded.trace.size(); i++)
             released = released || recorded.trace[i].action != "free_completed";
         if (released) actions.push_back({action::empty});
+        recorded.snapshot_entry(); // otherwise a request behind it may have released the memory as well
         notice(before, at, waiting, false);
     }
 
@@ -124,9 +151,9 @@ result play(const program &p, settings how, u64 capacity) {
     allocator a(how, d);
     std::vector<std::optional<u64>> blocks;
     result r;
-    for (std::size_t i = 0; i < p.actions.size() && r.served; i++) {
+    for (std::size_t i = 0; i < p.actions.size() && r.served && blocks.size() < p.requests; i++) {
         const action &x = p.actions[i];
-        const bool last = i + 1 == p.actions.size();
+        const bool last = blocks.size() + 1 == p.requests;
         if (x.what == action::request) {
             a.capturing = x.captured;
             const auto address = a.malloc(x.nbytes, x.stream, x.owner);
