@@ -151,6 +151,9 @@ static void print_settings(FILE *out, const explained *e, const explain_setting 
     }
     fprintf(out, "least capacity: serves the request, which fails with 2 MiB less; a still smaller capacity may serve "
                  "it by chance\n");
+    if (e->snapshot->pool_count > 2)
+        fprintf(out, "pools of graphs and MemPools are played as recorded; captures of graphs are known only where a "
+                     "request failed in one\n");
     if (late)
         fprintf(out, "the trace starts late: older blocks were allocated first, in the order of addresses, so this is "
                      "an estimate\n");
