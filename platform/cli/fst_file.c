@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* fopencookie, memfd_create */
 #include "cli/fst_file.h"
 
+#include "cli/start_program.h"
 #include "cli/vcd_digest.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,10 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 struct fst_file {
-    volatile pid_t child; /* vcd2fst; 0: has not begun, or has ended */
+    volatile pid_t child; /* vcd2fst, then fst2vcd; 0: has not begun, or has ended */
     int pipe;             /* to it, or -1 */
     int said;             /* what it prints on standard error, or -1 */
     volatile int started; /* 0: not yet; -1: it could not, with `reason`; 1: has begun */
@@ -34,7 +32,7 @@ static const char writer_name[] = "vcd2fst", reader_name[] = "fst2vcd";
 
 bool fst_is_name(const char *path) {
     const size_t length = strlen(path);
-    return length >= 4 && strcmp(path + length - 4, ".fst") == 0;
+    return length >= 4 && strcasecmp(path + length - 4, ".fst") == 0;
 }
 
 static bool is_in_path(const char *program) {
@@ -60,32 +58,15 @@ tla_status fst_find_programs(const char *path, tla_error *error) {
                          path, missing);
 }
 
-/* Starts a program. Its signals are as by default: a limit of the size of files then ends it, instead of cutting its
- * file. Descriptors of -1 lead to /dev/null. Returns an error number. */
-static int start(const char *const words[], int in, int out, int err, pid_t *child) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t all, none;
+/* Starts a program, which fst_end ends. */
+static int start(fst_file *fst, const char *const words[], const int streams[3]) {
+    sigset_t all, before;
     sigfillset(&all);
-    sigemptyset(&none);
-    int reason = posix_spawn_file_actions_init(&files);
-    if (reason) return reason;
-    reason = posix_spawnattr_init(&attributes);
-    if (reason) {
-        posix_spawn_file_actions_destroy(&files);
-        return reason;
-    }
-    const int from[] = {in, out, err};
-    for (int to = 0; to < 3 && !reason; to++)
-        reason = from[to] >= 0 ? posix_spawn_file_actions_adddup2(&files, from[to], to)
-                               : posix_spawn_file_actions_addopen(&files, to, "/dev/null", to ? O_WRONLY : O_RDONLY, 0);
-    if (!reason) reason = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    if (!reason) reason = posix_spawnattr_setsigdefault(&attributes, &all);
-    if (!reason) reason = posix_spawnattr_setsigmask(&attributes, &none);
-    /* posix_spawnp takes words that can be written to, and does not write to them */
-    if (!reason) reason = posix_spawnp(child, words[0], &files, &attributes, (char *const *)(uintptr_t)words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
+    sigprocmask(SIG_SETMASK, &all, &before); /* the program and its number come together */
+    pid_t child = 0;
+    const int reason = start_program(words, streams, &child);
+    if (!reason) fst->child = child;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return reason;
 }
 
@@ -94,13 +75,7 @@ static int start_writer(fst_file *fst) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
     fst->said = memfd_create("vcd2fst", MFD_CLOEXEC);
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before); /* the program and its number come together */
-    pid_t child = 0;
-    const int reason = start(words, ends[0], -1, fst->said, &child);
-    if (!reason) fst->child = child;
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    const int reason = start(fst, words, (const int[]){ends[0], -1, fst->said});
     close(ends[0]);
     if (reason)
         close(ends[1]);
@@ -187,20 +162,23 @@ static void read_said(const fst_file *fst, char text[128]) {
 }
 
 /* As waitpid of a program that has closed its input, or has been ended. */
-static int wait_for(pid_t child) {
+static int wait_for(fst_file *fst) {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return -1;
+    while (waitpid(fst->child, &status, 0) < 0)
+        if (errno != EINTR) {
+            status = -1;
+            break;
+        }
+    fst->child = 0;
     return status;
 }
 
 /* Whether the file holds what was written. A damaged file can let the reader run forever: it may be silent for a
  * minute. */
-static bool is_what_was_written(const fst_file *fst) {
+static bool is_what_was_written(fst_file *fst) {
     enum { SILENT_MS = 60000, CHUNK = 1 << 16 };
     const char *const words[] = {reader_name, "-f", fst->temporary, NULL};
     int ends[2];
-    pid_t child = 0;
     vcd_digest *const read_back = vcd_digest_create();
     char *const chunk = malloc(CHUNK);
     if (!read_back || !chunk || pipe2(ends, O_CLOEXEC) != 0) {
@@ -208,7 +186,7 @@ static bool is_what_was_written(const fst_file *fst) {
         free(chunk);
         return false;
     }
-    bool good = start(words, -1, ends[1], -1, &child) == 0;
+    bool good = start(fst, words, (const int[]){-1, ends[1], -1}) == 0;
     close(ends[1]);
     for (bool more = good; more;) {
         struct pollfd ready = {.fd = ends[0], .events = POLLIN};
@@ -216,11 +194,11 @@ static bool is_what_was_written(const fst_file *fst) {
         if (found < 0 && errno == EINTR) continue;
         const ssize_t got = found > 0 ? read(ends[0], chunk, CHUNK) : -1;
         if (got > 0) vcd_digest_add(read_back, chunk, (size_t)got);
-        if (got < 0) kill(child, SIGKILL);
+        if (got < 0) kill(fst->child, SIGKILL);
         more = got > 0;
     }
     close(ends[0]);
-    if (good) good = wait_for(child) == 0 && vcd_digest_equal(fst->written, read_back);
+    if (good) good = wait_for(fst) == 0 && vcd_digest_equal(fst->written, read_back);
     vcd_digest_destroy(read_back);
     free(chunk);
     return good;
@@ -231,8 +209,7 @@ tla_status fst_finish(fst_file *fst, const char *path, tla_error *error) {
     if (fst->started <= 0)
         return tla_error_set(error, TLA_IO, "%.200s: cannot write: vcd2fst did not start: %s", path,
                              fst->started ? strerror(fst->reason) : "there is no waveform");
-    const int ended = wait_for(fst->child);
-    fst->child = 0;
+    const int ended = wait_for(fst);
     read_said(fst, said);
     if (ended != 0 && WIFSIGNALED(ended))
         return tla_error_set(error, TLA_IO,
@@ -267,8 +244,7 @@ void fst_release(fst_file *fst) {
     if (!fst) return;
     if (fst->child) {
         kill(fst->child, SIGKILL);
-        wait_for(fst->child);
-        fst->child = 0;
+        wait_for(fst);
     }
     if (fst->beside) unlink(fst->beside);
     if (fst->said >= 0) close(fst->said);

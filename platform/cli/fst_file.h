@@ -9,7 +9,7 @@
 
 typedef struct fst_file fst_file;
 
-/* Whether a name asks for an FST: it ends in .fst. */
+/* Whether a name asks for an FST: it ends in .fst, in small or capital letters. */
 bool fst_is_name(const char *path);
 
 /* TLA_IO where vcd2fst or fst2vcd is not in PATH; the text names `path` and the package. */

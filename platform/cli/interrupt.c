@@ -131,5 +131,6 @@ void interrupt_prepare(const char *command) {
         if (ends_process(number) && sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(number, &handled, NULL);
     sigaction(SIGXFSZ, &ignored, NULL);
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the status of a compiler or of vcd2fst */
     atexit(at_exit);
 }

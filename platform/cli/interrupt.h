@@ -12,9 +12,9 @@ extern "C" {
 /* For the whole process. Every signal that would end it (all but SIGKILL) first removes the unfinished outputs and a
  * compilation, and reports the progress of the command on standard error (not for SIGPIPE). Then it ends the process as
  * without this function: a shell sees 128 and the number of the signal. A signal that was ignored at the start of the
- * process stays ignored. A file that grows past a limit (SIGXFSZ) is a write error. At exit, unfinished outputs are
- * removed. A standard output that could not be written completely is reported, and makes the exit status 1. `command`
- * is for messages. */
+ * process stays ignored, but for SIGCHLD: programs that this process starts are waited for. A file that grows past a
+ * limit (SIGXFSZ) is a write error. At exit, unfinished outputs are removed. A standard output that could not be
+ * written completely is reported, and makes the exit status 1. `command` is for messages. */
 void interrupt_prepare(const char *command);
 
 /* Another name for messages. */

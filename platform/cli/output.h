@@ -27,9 +27,9 @@ tla_status output_check_standard(tla_error *error);
  * standard output, or when that is an input; TLA_IO when it cannot be written; TLA_NO_HOST_MEMORY. */
 tla_status output_open(const char *option, const char *path, FILE **stream, tla_error *error);
 
-/* As output_open for a VCD. Where `path` ends in .fst, the file becomes an FST of what is written, by vcd2fst of
- * Debian's package gtkwave: TLA_IO when that program or fst2vcd is missing, TLA_INVALID_ARGUMENT when the path leads to
- * something other than a regular file. */
+/* As output_open for a VCD. Where `path` ends in .fst or .FST, the file becomes an FST of what is written, by vcd2fst
+ * of Debian's package gtkwave: TLA_IO when that program or fst2vcd is missing, TLA_INVALID_ARGUMENT when the path leads
+ * to something other than a regular file. */
 tla_status output_open_waveform(const char *option, const char *path, FILE **stream, tla_error *error);
 
 /* Makes a directory for outputs, one level, unless it exists. TLA_IO when it cannot be made, or when the name is not a
