@@ -1,9 +1,10 @@
 "use strict";
 // Only in pages of `run --watch`: asks a script beside the page which run is the last one. A page that was opened as a
-// file may load a script, but may not fetch. A new run loads the page again; what was shown stays shown.
+// file may load a script, but may not fetch. A new run loads the page again; what was shown stays shown. After the end
+// of a watch the page looks for the next one.
 
-const WATCH = {page: /*PAGE*/0, script: /*SCRIPT*/"", asked: 0, missed: 0};
-const WATCH_PAUSE_MS = 100, WATCH_MISSED_MAX = 20;
+const WATCH = {page: /*PAGE*/0, script: /*SCRIPT*/"", watch: /*WATCH*/"", asked: 0, missed: 0, pause: 100};
+const WATCH_PAUSE_MS = 100, WATCH_ENDED_PAUSE_MS = 1000, WATCH_MISSED_MAX = 20;
 
 function showWatched(text, message) {
   let box = document.getElementById("watch");
@@ -63,31 +64,41 @@ function showKept() {
   window.scrollTo(0, state.scroll);
 }
 
+function showEnded() {
+  WATCH.pause = WATCH_ENDED_PAUSE_MS;
+  showWatched("The watch has ended.", "");
+}
+
 // Called by the script beside the page.
 function tlmallocWatched(now) {
   WATCH.missed = 0;
   window.tlmalloc = window.tlmalloc || {};
   window.tlmalloc.watched = now;
-  if (now.state === "ended") return showWatched("The watch has ended.", "");
-  if (now.page > WATCH.page) {
+  if (now.watch !== WATCH.watch || now.page > WATCH.page) {
     keepShown();
     location.reload();
-    return undefined;
+    return;
   }
-  if (now.state === "failed") showWatched("The last run failed" + (WATCH.page ? "; the page shows the run before it:" : ":"),
-    now.message);
-  else showWatched(now.state === "running" ? "Running ..." : "", "");
-  setTimeout(askWatched, WATCH_PAUSE_MS);
-  return undefined;
+  WATCH.pause = WATCH_PAUSE_MS;
+  // A page 0 may be one of before this watch.
+  const hasRun = document.getElementById("tlmalloc-data") !== null, isEarlier = hasRun && !WATCH.page;
+  if (now.state === "ended") showEnded();
+  else if (now.state === "failed") showWatched("The last run failed" +
+    (isEarlier ? "; the page shows an earlier run:" : hasRun ? "; the page shows the run before it:" : ":"), now.message);
+  else if (now.state === "running") showWatched("Running ..." + (isEarlier ? " The page shows an earlier run." : ""), "");
+  else showWatched("", "");
 }
 
 function askWatched() {
   const script = document.createElement("script");
-  script.onload = () => script.remove();
-  script.onerror = () => {
+  const next = () => {
     script.remove();
-    if (++WATCH.missed < WATCH_MISSED_MAX) setTimeout(askWatched, WATCH_PAUSE_MS);
-    else showWatched("The watch has ended.", "");
+    setTimeout(askWatched, WATCH.pause);
+  };
+  script.onload = next;
+  script.onerror = () => {
+    if (++WATCH.missed === WATCH_MISSED_MAX) showEnded();
+    next();
   };
   script.src = WATCH.script + "?" + WATCH.asked++;
   document.head.append(script);

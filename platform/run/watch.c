@@ -3,27 +3,26 @@
 #include "run/watch.h"
 
 #include "cli/commands.h"
-#include "cli/config_json.h"
-#include "cli/json_writer.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/read_text.h"
+#include "cli/start_program.h"
 #include "run/watch_files.h"
+#include "run/watch_page.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum {
     LOOK_MS = 40,        /* between looks at the files */
@@ -34,19 +33,25 @@ enum {
     CANNOT_START = 127,  /* as of a shell */
     COMPILER_MS = 10000, /* for a list of includes */
     PAGE_BYTES_MAX = 300 << 20,
-    MESSAGE_BYTES_MAX = 16 << 10
+    SIGNALS_MAX = 65,    /* 1 + SIGRTMAX of Linux */
+    SAID_BYTES = 8 << 10 /* of the begin, and of the end, of what a run has printed on standard error */
 };
 
 static volatile sig_atomic_t ended_by; /* a signal; 0: none */
 
+/* What a program has printed on standard error: its begin and its end. */
+typedef struct said {
+    char begin[SAID_BYTES], end[SAID_BYTES]; /* end: a ring */
+    uint64_t count;                          /* of all bytes */
+} said;
+
 typedef struct watch {
     const watch_request *request;
-    char folder[PATH_MAX]; /* of temporary files */
-    char report[PATH_MAX + 16], log[PATH_MAX + 16], page[PATH_MAX + 16], said[PATH_MAX + 16], rule[PATH_MAX + 16];
-    char script[PATH_MAX]; /* PAGE.watch.js */
-    char *code;            /* of watch.js */
-    unsigned cuts;         /* runs in a row that a change has ended */
-    unsigned shown;        /* the number of the last run that has a page */
+    char folder[PATH_MAX]; /* of temporary files; "": none */
+    char report[PATH_MAX + 16], log[PATH_MAX + 16], page[PATH_MAX + 16];
+    watch_page shown;
+    unsigned cuts; /* runs in a row that a change has ended */
+    said said;
     watch_files files;
 } watch;
 
@@ -56,60 +61,123 @@ static void on_end(int number) {
 
 /* ---- processes ---- */
 
-/* Starts a program without input. `out` and `err` are paths of files to write; NULL: as this process's. */
-static pid_t start(const char *const words[], const char *out, const char *err) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t all, none;
-    pid_t child = -1;
-    sigfillset(&all);
-    sigemptyset(&none);
-    if (posix_spawn_file_actions_init(&files)) return -1;
-    if (posix_spawnattr_init(&attributes)) {
-        posix_spawn_file_actions_destroy(&files);
-        return -1;
-    }
-    int reason = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!reason && out)
-        reason = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!reason && err)
-        reason = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!reason) reason = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    if (!reason) reason = posix_spawnattr_setsigdefault(&attributes, &all);
-    if (!reason) reason = posix_spawnattr_setsigmask(&attributes, &none);
-    if (!reason) reason = posix_spawnp(&child, words[0], &files, &attributes, (char *const *)(uintptr_t)words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return reason ? -1 : child;
+static void add_said(said *s, const char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++, s->count++)
+        if (s->count < SAID_BYTES)
+            s->begin[s->count] = bytes[i];
+        else
+            s->end[s->count % SAID_BYTES] = bytes[i];
 }
 
-/* Ends a process, which removes its temporary files itself. */
-static void end_process(pid_t child) {
+__attribute__((format(printf, 2, 3))) static void say(said *s, const char *format, ...) {
+    char text[PATH_MAX + 256];
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (length > 0) add_said(s, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+}
+
+/* As a text from malloc; NULL without host memory. */
+static char *said_text(const said *s) {
+    enum { MIDDLE_BYTES = 80 };
+    char *const text = calloc(1, 2 * SAID_BYTES + MIDDLE_BYTES);
+    if (!text) return NULL;
+    const uint64_t left_out = s->count > 2 * SAID_BYTES ? s->count - 2 * SAID_BYTES : 0;
+    size_t length = s->count < SAID_BYTES ? (size_t)s->count : SAID_BYTES;
+    memcpy(text, s->begin, length);
+    if (left_out)
+        length += (size_t)snprintf(text + length, MIDDLE_BYTES, "\n... %llu bytes left out ...\n",
+                                   (unsigned long long)left_out);
+    for (uint64_t i = SAID_BYTES + left_out; i < s->count; i++)
+        text[length++] = s->end[i % SAID_BYTES];
+    for (size_t i = 0; i < length; i++)
+        if (!text[i]) text[i] = '?';
+    return text;
+}
+
+/* Passes on what a program has printed by now, as far as it comes in one go; a kernel may print without end. What it
+ * prints about its own end by a signal is for nobody when this process ends too. */
+static void pass_on(watch *w, int from) {
+    char chunk[1 << 16];
+    const ssize_t got = read(from, chunk, sizeof chunk);
+    if (got <= 0) return;
+    add_said(&w->said, chunk, (size_t)got);
+    if (!ended_by) fwrite(chunk, 1, (size_t)got, stderr);
+}
+
+/* Ends a process, which removes its temporary files itself. What it still prints goes nowhere. */
+static void end_process(pid_t child, int from) {
+    char chunk[1 << 12];
     kill(child, SIGTERM);
     for (int waited = 0; waitpid(child, NULL, WNOHANG) == 0; waited += 10) {
         if (waited >= END_MS) kill(child, SIGKILL);
+        while (from >= 0 && read(from, chunk, sizeof chunk) == sizeof chunk &&
+               waited < END_MS) /* a full pipe stops it */
+            ;
         poll(NULL, 0, 10);
     }
 }
 
-/* The exit status of a program; 128 and the number of a signal that ended it; -1 when it was ended because this process
- * shall end, because `changes` are watched and a file has changed since `state`, or because it took too long (0: it
- * may). */
-static int run_program(const watch *w, const char *const words[], const char *out, const char *err, bool changes,
-                       uint64_t state, int limit_ms) {
-    const pid_t child = start(words, out, err);
+static int start_piped(const char *const words[], int out, int ends[2], pid_t *child) {
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+    const int reason =
+        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : start_program(words, (const int[]){-1, out, ends[1]}, child);
+    close(ends[1]);
+    if (reason) close(ends[0]);
+    return reason;
+}
+
+/* Waits for a program: as run_program. `from`: what it prints on standard error, or -1. */
+static int wait_for(watch *w, pid_t child, int from, bool changes, uint64_t state, int limit_ms) {
+    enum { STEP_MS = 10 };
+    struct timespec begin, now, last;
     int status = 0;
-    if (child < 0) return CANNOT_START;
-    for (int waited = 0; waitpid(child, &status, WNOHANG) == 0; waited += 10) {
-        const bool late = limit_ms && waited >= limit_ms;
-        const bool old = changes && waited % LOOK_MS == 0 && watch_files_state(&w->files) != state;
-        if (ended_by || late || old) {
-            end_process(child);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    last = begin;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        struct pollfd ready = {.fd = from, .events = POLLIN};
+        if (poll(&ready, 1, STEP_MS) > 0) {
+            if (ready.revents & POLLIN)
+                pass_on(w, from);
+            else
+                poll(NULL, 0, STEP_MS); /* it has closed its standard error */
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        const long long ms = (now.tv_sec - begin.tv_sec) * 1000LL + (now.tv_nsec - begin.tv_nsec) / 1000000,
+                        since = (now.tv_sec - last.tv_sec) * 1000LL + (now.tv_nsec - last.tv_nsec) / 1000000;
+        bool old = false;
+        if (since >= LOOK_MS) {
+            old = changes && watch_files_state(&w->files) != state;
+            last = now;
+        }
+        if (ended_by || old || (limit_ms && ms >= limit_ms)) {
+            end_process(child, from);
             return -1;
         }
-        poll(NULL, 0, 10);
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Runs a program whose standard output is `out`, and keeps what it prints on standard error. Returns its exit status;
+ * 128 and the number of a signal that ended it; -1 when it was ended because this process shall end or, where `changes`
+ * are watched, because a file has changed since `state`. */
+static int run_program(watch *w, const char *const words[], int out, bool changes, uint64_t state) {
+    int ends[2];
+    pid_t child = 0;
+    w->said.count = 0;
+    const int reason = start_piped(words, out, ends, &child);
+    if (reason) {
+        say(&w->said, "tlmalloc run: --watch: cannot start a process: %s\n", strerror(reason));
+        fputs("tlmalloc run: --watch: cannot start a process\n", stderr);
+        return CANNOT_START;
+    }
+    const int status = wait_for(w, child, ends[0], changes, state, 0);
+    if (status >= 0) pass_on(w, ends[0]); /* the rest is at most what a pipe holds */
+    close(ends[0]);
+    if (status > 128)
+        say(&w->said, "tlmalloc run: the run was ended by signal %d (%s)\n", status - 128, strsignal(status - 128));
+    return status;
 }
 
 /* ---- files that are watched ---- */
@@ -121,16 +189,34 @@ static const char *compiler_words(char *copy, const char **words, size_t *count,
     return words[0];
 }
 
+/* What a compiler prints on standard output, as a text from malloc; NULL when it fails. */
+static char *compiler_output(watch *w, const char *const words[]) {
+    enum { TEXT_BYTES_MAX = 16 << 20 };
+    const int file = memfd_create("includes", MFD_CLOEXEC);
+    struct stat found;
+    pid_t child = 0;
+    char *text = NULL;
+    if (file < 0) return NULL;
+    if (start_program(words, (const int[]){-1, file, -1}, &child) == 0 &&
+        wait_for(w, child, -1, false, 0, COMPILER_MS) == 0 && fstat(file, &found) == 0 &&
+        found.st_size < TEXT_BYTES_MAX && (text = calloc(1, (size_t)found.st_size + 1)) &&
+        pread(file, text, (size_t)found.st_size, 0) != found.st_size) {
+        free(text);
+        text = NULL;
+    }
+    close(file);
+    return text;
+}
+
 /* The kernel's includes, by the compiler, also where the kernel does not compile; a missing one is a file that may
  * appear. */
 static void add_includes(watch *w) {
     enum { WORDS_MAX = 40 };
     const char *const given = getenv("CC"), *words[WORDS_MAX + 8] = {NULL};
-    const char *const kernel = w->request->kernel, *const slash = strrchr(kernel, '.');
-    char include[PATH_MAX + 2], shared[PATH_MAX + 2], source[PATH_MAX + 2], *text = NULL;
-    size_t count = 0, length = 0;
-    tla_error error;
-    if (!slash || strcmp(slash, ".c") != 0) return;
+    const char *const kernel = w->request->kernel, *const end = strrchr(kernel, '.');
+    char include[PATH_MAX + 2], shared[PATH_MAX + 2], source[PATH_MAX + 2];
+    size_t count = 0;
+    if (!end || strcmp(end, ".c") != 0) return;
     char *const copy = strdup(given && given[strspn(given, " \t")] ? given : "cc");
     if (!copy || !compiler_words(copy, words, &count, WORDS_MAX)) {
         free(copy);
@@ -141,9 +227,8 @@ static void add_includes(watch *w) {
     snprintf(source, sizeof source, "%s%s", *kernel == '-' || *kernel == '@' ? "./" : "", kernel);
     const char *const more[] = {include, shared, "-M", "-MG", source};
     memcpy(words + count, more, sizeof more);
-    const int status = run_program(w, words, w->rule, "/dev/null", false, 0, COMPILER_MS);
-    if (status == 0 && !read_text(w->rule, PAGE_BYTES_MAX, &text, &length, &error))
-        watch_files_add_rule(&w->files, text, kernel);
+    char *const text = compiler_output(w, words);
+    if (text) watch_files_add_rule(&w->files, text, kernel);
     free(text);
     free(copy);
 }
@@ -162,16 +247,21 @@ static void add_value(watch *w, const char *set) {
         watch_files_add_named(&w->files, path);
 }
 
+/* Includes come first: a text can name more files than the list takes. */
 static void list_files(watch *w) {
+    const watch_request *const r = w->request;
     watch_files_clear(&w->files);
-    watch_files_add_named(&w->files, w->request->config);
-    watch_files_add(&w->files, w->request->kernel);
-    const char *const end = strrchr(w->request->kernel, '.');
-    if (end && strcmp(end, ".c") == 0) watch_files_add_named(&w->files, w->request->kernel);
-    if (w->request->from) watch_files_add(&w->files, w->request->from);
-    for (size_t i = 0; i < w->request->set.count; i++)
-        add_value(w, w->request->set.items[i]);
+    if (watch_page_is_page(r->page)) watch_files_skip(&w->files, r->page); /* a remark may name it */
+    if (*w->shown.script) watch_files_skip(&w->files, w->shown.script);
+    watch_files_add(&w->files, r->config);
+    watch_files_add(&w->files, r->kernel);
+    if (r->from) watch_files_add(&w->files, r->from);
     add_includes(w);
+    watch_files_add_named(&w->files, r->config);
+    for (size_t i = 0; i < r->set.count; i++)
+        add_value(w, r->set.items[i]);
+    const char *const end = strrchr(r->kernel, '.');
+    if (end && strcmp(end, ".c") == 0) watch_files_add_named(&w->files, r->kernel);
 }
 
 /* Waits until the files rest; returns their state. */
@@ -197,125 +287,14 @@ static bool list_again(watch *w, uint64_t state, struct timespec begin) {
     return same;
 }
 
-/* ---- the page ---- */
-
-/* Writes a file beside its final name, and renames it. */
-static bool write_file(const char *path, const char *const texts[], size_t count) {
-    char part[PATH_MAX + 32];
-    snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid());
-    FILE *const out = fopen(part, "we");
-    bool good = out;
-    for (size_t i = 0; i < count && good; i++)
-        good = fputs(texts[i], out) >= 0;
-    if (out && fclose(out) != 0) good = false;
-    if (good && rename(part, path) == 0) return true;
-    const int reason = errno;
-    unlink(part);
-    print_message("tlmalloc run: --output: %s: cannot write: %s", path, strerror(reason));
-    return false;
-}
-
-/* Tells an open page what has happened. `state`: running, done, failed or ended. */
-static bool tell(const watch *w, const char *state, const char *message) {
-    json_t *const now = json_object();
-    json_object_set_new(now, "page", json_integer(w->shown));
-    json_object_set_new(now, "state", json_string(state));
-    json_object_set_new(now, "message", json_from_text(message));
-    char *const text = json_compact_text(now);
-    json_decref(now);
-    const char *const texts[] = {"tlmallocWatched(", text ? text : "{}", ");\n"};
-    const bool good = text && write_file(w->script, texts, 3);
-    free(text);
-    return good;
-}
-
-/* The last part of the page's name, as in an address. */
-static void name_script(const char *path, char *name, size_t size) {
-    const char *const slash = strrchr(path, '/');
-    size_t length = 0;
-    for (const char *at = slash ? slash + 1 : path; *at && length + 4 < size; at++) {
-        const bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
-                           strchr("._-", *at);
-        length += (size_t)snprintf(name + length, size - length, plain ? "%c" : "%%%02X", (unsigned char)*at);
-    }
-    name[length] = 0;
-}
-
-/* Writes the page of a report with the script that watches. The policy of a page in its head forbids all scripts of
- * other files: a watched page may load those of its own scheme. */
-static bool write_watched(const watch *w, char *page) {
-    static const char policy[] = "script-src 'unsafe-inline'", end[] = "</body>";
-    char name[3 * NAME_MAX], number[32];
-    char *const allow = strstr(page, policy), *last = NULL;
-    char *const mark = strstr(w->code, "/*PAGE*/0"), *const script = strstr(w->code, "/*SCRIPT*/\"\"");
-    for (char *at = page; (at = strstr(at, end)); at++)
-        last = at;
-    if (!allow || !last || !mark || !script || mark > script) {
-        print_message("tlmalloc run: --watch: %s does not belong to this version: install tlmalloc again",
-                      w->request->script);
-        return false;
-    }
-    name_script(w->script, name, sizeof name);
-    snprintf(number, sizeof number, "%u", w->shown);
-    /* the texts between the places that change */
-    char *const after_policy = allow + sizeof policy - 1;
-    char *const head = strndup(page, (size_t)(after_policy - page));
-    char *const body = strndup(after_policy, (size_t)(last - after_policy));
-    char *const begin = strndup(w->code, (size_t)(mark - w->code));
-    char *const middle = strndup(mark + strlen("/*PAGE*/0"), (size_t)(script - mark) - strlen("/*PAGE*/0"));
-    const char *const texts[] = {head,
-                                 " 'self' file:",
-                                 body,
-                                 "<script>\n",
-                                 begin,
-                                 number,
-                                 middle,
-                                 "\"",
-                                 name,
-                                 "\"",
-                                 script + strlen("/*SCRIPT*/\"\""),
-                                 "</script>\n",
-                                 last};
-    const bool good =
-        head && body && begin && middle && write_file(w->request->page, texts, sizeof texts / sizeof *texts);
-    free(head);
-    free(body);
-    free(begin);
-    free(middle);
-    return good;
-}
-
-/* A page for the time before the first run that succeeds. */
-static bool write_waiting(const watch *w) {
-    static const char waiting[] =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
-        "style-src 'unsafe-inline'; img-src data:\">\n<title>tlmalloc</title>\n</head>\n<body>\n"
-        "<h1>tlmalloc</h1>\n<p>No run has succeeded yet.</p>\n</body>\n</html>\n";
-    char *const copy = strdup(waiting);
-    const bool good = copy && write_watched(w, copy);
-    free(copy);
-    return good;
-}
-
 /* ---- runs ---- */
 
-/* What a program has printed on standard error, which goes to this process's too. The caller frees it. */
-static char *take_said(const watch *w) {
-    char *const text = calloc(1, MESSAGE_BYTES_MAX + 1);
-    FILE *const in = fopen(w->said, "re");
-    if (in && text) text[fread(text, 1, MESSAGE_BYTES_MAX, in)] = 0;
-    if (in) fclose(in);
-    if (text) fputs(text, stderr);
-    return text;
-}
-
-static int make_report(const watch *w, uint64_t state) {
+static int make_report(watch *w, uint64_t state) {
     const char *const words[] = {"/proc/self/exe", "report", "--events", w->log, "-o", w->page, "--", w->report, NULL};
-    return run_program(w, words, "/dev/null", w->said, w->cuts < CUTS_MAX, state, 0);
+    return run_program(w, words, -1, w->cuts < CUTS_MAX, state);
 }
 
-static int make_run(const watch *w, uint64_t state) {
+static int make_run(watch *w, uint64_t state) {
     const watch_request *const r = w->request;
     const size_t room = 16 + 2 * (r->set.count + r->parameters.count);
     const char **const words = calloc(room, sizeof *words);
@@ -339,9 +318,30 @@ static int make_run(const watch *w, uint64_t state) {
     }
     words[count++] = "--";
     words[count++] = r->config;
-    const int status = run_program(w, words, NULL, w->said, w->cuts < CUTS_MAX, state, 0);
+    const int status = run_program(w, words, STDOUT_FILENO, w->cuts < CUTS_MAX, state);
     free(words);
     return status;
+}
+
+/* Makes the folder of temporary files: anew, where it has been removed since, for example by a cleaner of /tmp. */
+static bool make_folder(watch *w) {
+    const char *const where = getenv("TMPDIR");
+    if (*w->folder && access(w->folder, F_OK) == 0) return true;
+    const int length =
+        snprintf(w->folder, sizeof w->folder, "%s/tlmalloc-watch-XXXXXX", where && *where ? where : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof w->folder || !mkdtemp(w->folder)) {
+        w->said.count = 0;
+        say(&w->said, "tlmalloc run: --watch: %s: cannot create a folder: %s; set TMPDIR to a writable folder\n",
+            w->folder, strerror(errno));
+        print_message("tlmalloc run: --watch: %s: cannot create a folder: %s; set TMPDIR to a writable folder",
+                      w->folder, strerror(errno));
+        w->folder[0] = 0;
+        return false;
+    }
+    snprintf(w->report, sizeof w->report, "%s/report.json", w->folder);
+    snprintf(w->log, sizeof w->log, "%s/log.events", w->folder);
+    snprintf(w->page, sizeof w->page, "%s/page.html", w->folder);
+    return true;
 }
 
 /* One run of the files in this state. False when no page can be written. */
@@ -349,50 +349,32 @@ static bool run_once(watch *w, uint64_t state) {
     char *page = NULL;
     size_t length = 0;
     tla_error error;
-    if (!tell(w, "running", "")) return false;
-    int status = make_run(w, state);
-    char *said = status < 0 ? NULL : take_said(w);
-    if (status == 0) {
-        status = make_report(w, state);
-        if (status > 0) {
-            free(said);
-            said = take_said(w);
-        }
-    }
-    bool good = true;
+    if (!watch_page_tell(&w->shown, "running", "")) return false;
+    int status = make_folder(w) ? make_run(w, state) : CLI_FAILED;
+    if (status == 0) status = make_report(w, state);
     w->cuts = status < 0 ? w->cuts + 1 : 0;
     if (status == 0 && read_text(w->page, PAGE_BYTES_MAX, &page, &length, &error)) {
-        free(said);
-        said = strdup(error.text);
+        say(&w->said, "tlmalloc run: %s\n", error.text);
         status = CLI_FAILED;
     }
+    bool good = true;
     if (status == 0) {
-        w->shown++;
-        good = write_watched(w, page) && tell(w, "done", "");
+        good = watch_page_show(&w->shown, page) && watch_page_tell(&w->shown, "done", "");
     } else if (status > 0) {
-        char plain[64];
-        snprintf(plain, sizeof plain, "tlmalloc run: ended with status %d", status);
-        good = tell(w, "failed", said && *said ? said : plain);
+        if (!w->said.count) say(&w->said, "tlmalloc run: ended with status %d\n", status);
+        char *const text = said_text(&w->said);
+        good = watch_page_tell(&w->shown, "failed", text ? text : "no host memory");
+        free(text);
     }
     free(page);
-    free(said);
     return good;
 }
 
 /* ---- begin and end ---- */
 
-static bool is_ours(const char *script) {
-    static const char begin[] = "tlmallocWatched(";
-    char text[sizeof begin] = "";
-    FILE *const in = fopen(script, "re");
-    if (!in) return errno == ENOENT;
-    const bool ours = fread(text, 1, sizeof begin - 1, in) == sizeof begin - 1 && strcmp(text, begin) == 0;
-    fclose(in);
-    return ours;
-}
-
 /* Whether the page can be written, and is no input. */
-static bool check_page(const watch_request *r) {
+static bool check_page(watch *w) {
+    const watch_request *const r = w->request;
     FILE *out = NULL;
     tla_error error;
     struct stat found;
@@ -406,89 +388,89 @@ static bool check_page(const watch_request *r) {
     output_drop(out);
     if (!status && strcmp(r->page, "-") == 0)
         status = tla_error_set(&error, TLA_INVALID_ARGUMENT, "--output: found -, expected a file for the page");
+    if (!status && !watch_page_is_page(r->page) && watch_files_has_file(&w->files, r->page))
+        status = tla_error_set(&error, TLA_INVALID_ARGUMENT,
+                               "--output: '%.200s' is a file that the run reads, or that the kernel or the "
+                               "configuration names: name another file",
+                               r->page);
     if (status) print_message("tlmalloc run: %s", error.text);
     return !status;
 }
 
-static bool begin(watch *w) {
-    const char *const where = getenv("TMPDIR");
-    size_t length = 0;
-    tla_error error;
-    const int written = snprintf(w->script, sizeof w->script, "%s.watch.js", w->request->page);
-    if (written < 0 || (size_t)written + 32 >= sizeof w->script || !is_ours(w->script)) {
-        print_message("tlmalloc run: --watch: %s exists and is not of a watch: name another page", w->script);
-        return false;
-    }
-    if (read_text(w->request->script, PAGE_BYTES_MAX, &w->code, &length, &error)) {
-        print_message("tlmalloc run: --watch: %s", error.text);
-        return false;
-    }
-    const int folder =
-        snprintf(w->folder, sizeof w->folder, "%s/tlmalloc-watch-XXXXXX", where && *where ? where : "/tmp");
-    if (folder < 0 || (size_t)folder >= sizeof w->folder || !mkdtemp(w->folder)) {
-        print_message("tlmalloc run: --watch: %s: cannot create a folder: %s; set TMPDIR to a writable folder",
-                      w->folder, strerror(errno));
-        w->folder[0] = 0;
-        return false;
-    }
-    snprintf(w->report, sizeof w->report, "%s/report.json", w->folder);
-    snprintf(w->log, sizeof w->log, "%s/log.events", w->folder);
-    snprintf(w->page, sizeof w->page, "%s/page.html", w->folder);
-    snprintf(w->said, sizeof w->said, "%s/said", w->folder);
-    snprintf(w->rule, sizeof w->rule, "%s/rule", w->folder);
-    return true;
+/* A pipe cannot be read again. */
+static bool check_input(const char *what, const char *path) {
+    struct stat found;
+    if (!path || stat(path, &found) != 0 || S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)) return true;
+    print_message("tlmalloc run: --watch: %s '%s' is no regular file, and cannot be read again: name a file", what,
+                  path);
+    return false;
 }
 
-/* The last page becomes a page like any other; one without a run goes. An open page has time to see that the watch has
- * ended. */
-static bool end(watch *w) {
-    enum { SEEN_MS = 600 }; /* more than two pauses of watch.js */
-    char *page = NULL;
-    size_t length = 0;
-    tla_error error;
+/* Signals that would end this process first end its work. Those of a fault do not return; those that were ignored at
+ * the start of the process stay ignored. */
+static void catch_signals(struct sigaction before[]) {
+    const struct sigaction handled = {.sa_handler = on_end};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        bool is_fault = false;
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+            is_fault = is_fault || faults[i] == number;
+        /* interrupt_prepare has a handler for each signal that ends the process */
+        if (!is_fault && sigaction(number, NULL, &before[number]) == 0 && before[number].sa_handler != SIG_DFL &&
+            before[number].sa_handler != SIG_IGN)
+            sigaction(number, &handled, NULL);
+    }
+}
+
+static void remove_folder(const watch *w) {
+    if (!*w->folder) return;
+    unlink(w->report);
+    unlink(w->log);
+    unlink(w->page);
+    rmdir(w->folder);
+}
+
+/* Runs until a signal or an error; false after an error. */
+static bool loop(watch *w) {
     bool good = true;
-    if (w->shown && !read_text(w->page, PAGE_BYTES_MAX, &page, &length, &error))
-        good = write_file(w->request->page, (const char *const[]){page}, 1);
-    else if (w->folder[0])
-        unlink(w->request->page);
-    free(page);
-    if (tell(w, "ended", "")) poll(NULL, 0, SEEN_MS);
-    unlink(w->script);
-    const char *const temporary[] = {w->report, w->log, w->page, w->said, w->rule};
-    for (size_t i = 0; i < sizeof temporary / sizeof *temporary && w->folder[0]; i++)
-        unlink(temporary[i]);
-    if (w->folder[0]) rmdir(w->folder);
-    watch_files_clear(&w->files);
-    free(w->code);
+    while (good && !ended_by) {
+        struct timespec now;
+        const uint64_t state = settle(w);
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (ended_by) break;
+        good = run_once(w, state);
+        fflush(NULL);
+        if (!good || ended_by || !list_again(w, state, now)) continue;
+        const uint64_t rested = watch_files_state(&w->files);
+        while (!ended_by && watch_files_state(&w->files) == rested)
+            poll(NULL, 0, LOOK_MS);
+    }
     return good;
 }
 
 int watch_run(const watch_request *request) {
     static watch w;
+    static struct sigaction before[SIGNALS_MAX];
     w = (watch){.request = request};
-    struct sigaction handled = {.sa_handler = on_end};
-    if (!check_page(request)) return CLI_BAD_INPUT;
-    if (!begin(&w)) {
-        free(w.code);
-        return CLI_FAILED;
-    }
-    sigaction(SIGINT, &handled, NULL);
-    sigaction(SIGTERM, &handled, NULL);
-    sigaction(SIGHUP, &handled, NULL);
-    signal(SIGCHLD, SIG_DFL);
-    bool good = tell(&w, "running", "") && write_waiting(&w); /* the page asks at once */
+    if (!check_input("the configuration", request->config) || !check_input("--kernel", request->kernel) ||
+        !check_input("--from", request->from))
+        return CLI_BAD_INPUT;
+    catch_signals(before);
     list_files(&w);
-    while (good && !ended_by) {
-        struct timespec now;
-        const uint64_t state = settle(&w);
-        clock_gettime(CLOCK_REALTIME, &now);
-        if (ended_by) break;
-        good = run_once(&w, state);
-        fflush(NULL);
-        if (!good || !list_again(&w, state, now)) continue;
-        const uint64_t rested = watch_files_state(&w.files);
-        while (!ended_by && watch_files_state(&w.files) == rested)
-            poll(NULL, 0, LOOK_MS);
+    int status = check_page(&w) ? CLI_OK : CLI_BAD_INPUT;
+    if (!status && !make_folder(&w)) status = CLI_FAILED;
+    if (!status) {
+        const bool good = watch_page_begin(&w.shown, request->page, request->script);
+        if (good) list_files(&w); /* now without the page and its script */
+        if (!good || !loop(&w)) status = CLI_FAILED;
+        if (!watch_page_end(&w.shown)) status = CLI_FAILED;
     }
-    return end(&w) && good ? CLI_OK : CLI_FAILED;
+    remove_folder(&w);
+    watch_files_clear(&w.files);
+    const int number = ended_by;
+    if (number && number != SIGINT && number != SIGTERM && number != SIGHUP) {
+        sigaction(number, &before[number], NULL);
+        raise(number); /* ends the process as it ends any command */
+    }
+    return status;
 }

@@ -9,23 +9,55 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILES_MAX = 4096, DEPTH_MAX = 3, TEXT_BYTES_MAX = 4 << 20 };
+enum { DEPTH_MAX = 3, TEXT_BYTES_MAX = 1 << 20 };
+
+/* The slot of a path, or the free one where it belongs. */
+static size_t find_slot(const watch_files *files, const char *path) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = path; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    size_t slot = (hash ^ hash >> 32) % WATCH_FILES_SLOTS;
+    while (files->slots[slot] && strcmp(files->paths[files->slots[slot] - 1], path) != 0)
+        slot = (slot + 1) % WATCH_FILES_SLOTS;
+    return slot;
+}
 
 static bool has(const watch_files *files, const char *path) {
+    return files->slots[find_slot(files, path)] != 0;
+}
+
+static bool is_skipped(const watch_files *files, const char *path) {
+    struct stat found;
+    if (!files->skipped_count || stat(path, &found) != 0) return false;
+    for (size_t i = 0; i < files->skipped_count; i++)
+        if (found.st_dev == files->skipped[i].device && found.st_ino == files->skipped[i].number) return true;
+    return false;
+}
+
+void watch_files_skip(watch_files *files, const char *path) {
+    struct stat found;
+    if (files->skipped_count == WATCH_FILES_SKIPPED_MAX || stat(path, &found) != 0) return;
+    files->skipped[files->skipped_count++] = (struct watch_file){found.st_dev, found.st_ino};
+}
+
+bool watch_files_has_file(const watch_files *files, const char *path) {
+    struct stat own, found;
+    if (stat(path, &own) != 0) return false;
     for (size_t i = 0; i < files->count; i++)
-        if (strcmp(files->paths[i], path) == 0) return true;
+        if (stat(files->paths[i], &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino) return true;
     return false;
 }
 
 bool watch_files_add(watch_files *files, const char *path) {
-    if (has(files, path)) return true;
-    if (files->count == FILES_MAX) return false;
+    const size_t slot = find_slot(files, path);
+    if (files->slots[slot] || is_skipped(files, path)) return true;
+    if (files->count == WATCH_FILES_MAX) return false;
     char **const grown = realloc(files->paths, (files->count + 1) * sizeof *grown);
     if (!grown) return false;
     files->paths = grown;
     files->paths[files->count] = strdup(path);
     if (!files->paths[files->count]) return false;
-    files->count++;
+    files->slots[slot] = (uint16_t)++files->count;
     return true;
 }
 
@@ -53,7 +85,7 @@ static void add_text(watch_files *files, const char *path, int depth);
 
 static void add_place(watch_files *files, const char *path, bool may_be_missing, int depth) {
     const bool exists = is_regular(path);
-    if (has(files, path) || (!exists && !may_be_missing)) return;
+    if ((!exists && !may_be_missing) || has(files, path) || is_skipped(files, path)) return;
     if (watch_files_add(files, path) && exists && depth < DEPTH_MAX) add_text(files, path, depth + 1);
 }
 
@@ -62,7 +94,7 @@ static void add_text(watch_files *files, const char *path, int depth) {
     size_t length = 0;
     tla_error error;
     if (read_text(path, TEXT_BYTES_MAX, &text, &length, &error)) return;
-    for (char *word = strtok_r(text, " \t\r\n\"'<>(){}[],:;=", &rest); word;
+    for (char *word = strtok_r(text, " \t\r\n\"'<>(){}[],:;=", &rest); word && files->count < WATCH_FILES_MAX;
          word = strtok_r(NULL, " \t\r\n\"'<>(){}[],:;=", &rest)) {
         const char *const mark = strpbrk(word, "./");
         /* A path that may appear later; not a number, nor the end of a sentence. */

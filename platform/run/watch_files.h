@@ -5,19 +5,35 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Paths, without doubles. Zero is empty. */
+/* A hash table of paths, in the order in which they came. Zero is empty. */
+enum { WATCH_FILES_MAX = 4096, WATCH_FILES_SLOTS = 2 * WATCH_FILES_MAX, WATCH_FILES_SKIPPED_MAX = 2 };
+
 typedef struct watch_files {
     char **paths;
     size_t count;
+    uint16_t slots[WATCH_FILES_SLOTS]; /* 1 + the index of a path; 0: none */
+    struct watch_file {
+        dev_t device;
+        ino_t number;
+    } skipped[WATCH_FILES_SKIPPED_MAX]; /* files that the watch itself writes */
+    size_t skipped_count;
 } watch_files;
 
-/* Adds a path, whether or not a file exists there. False without host memory, and when the list has 4096 paths. */
+/* From now on this file, by whatever path, is not added, nor is what it names. A file that is missing is not noted. */
+void watch_files_skip(watch_files *files, const char *path);
+
+/* Whether a path of the list leads to this file. */
+bool watch_files_has_file(const watch_files *files, const char *path);
+
+/* Adds a path, whether or not a file exists there. False without host memory, and when the list has WATCH_FILES_MAX
+ * paths. */
 bool watch_files_add(watch_files *files, const char *path);
 
 void watch_files_clear(watch_files *files);
