@@ -6,21 +6,17 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/read_text.h"
-#include "cli/start_program.h"
 #include "run/watch_files.h"
 #include "run/watch_page.h"
+#include "run/watch_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,21 +25,12 @@ enum {
     SETTLED_LOOKS = 2,   /* that must find no further change: an editor may write a file in pieces */
     LOOKS_MAX = 50,      /* of files that never rest */
     CUTS_MAX = 3,        /* runs in a row that end because of a change; the next one runs to its end */
-    END_MS = 3000,       /* for a process to end by SIGTERM */
-    CANNOT_START = 127,  /* as of a shell */
     COMPILER_MS = 10000, /* for a list of includes */
     PAGE_BYTES_MAX = 300 << 20,
-    SIGNALS_MAX = 65,    /* 1 + SIGRTMAX of Linux */
-    SAID_BYTES = 8 << 10 /* of the begin, and of the end, of what a run has printed on standard error */
+    SIGNALS_MAX = 65 /* 1 + SIGRTMAX of Linux */
 };
 
 static volatile sig_atomic_t ended_by; /* a signal; 0: none */
-
-/* What a program has printed on standard error: its begin and its end. */
-typedef struct said {
-    char begin[SAID_BYTES], end[SAID_BYTES]; /* end: a ring */
-    uint64_t count;                          /* of all bytes */
-} said;
 
 typedef struct watch {
     const watch_request *request;
@@ -51,133 +38,25 @@ typedef struct watch {
     char report[PATH_MAX + 16], log[PATH_MAX + 16], page[PATH_MAX + 16];
     watch_page shown;
     unsigned cuts; /* runs in a row that a change has ended */
-    said said;
+    watch_said said;
     watch_files files;
+    uint64_t state; /* of the files, when the last run began */
 } watch;
 
 static void on_end(int number) {
     ended_by = number;
 }
 
-/* ---- processes ---- */
-
-static void add_said(said *s, const char *bytes, size_t count) {
-    for (size_t i = 0; i < count; i++, s->count++)
-        if (s->count < SAID_BYTES)
-            s->begin[s->count] = bytes[i];
-        else
-            s->end[s->count % SAID_BYTES] = bytes[i];
+/* Whether a program shall end, because this process shall. */
+static bool is_ended(void *context) {
+    (void)context;
+    return ended_by != 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(said *s, const char *format, ...) {
-    char text[PATH_MAX + 256];
-    va_list values;
-    va_start(values, format);
-    const int length = vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    if (length > 0) add_said(s, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
-}
-
-/* As a text from malloc; NULL without host memory. */
-static char *said_text(const said *s) {
-    enum { MIDDLE_BYTES = 80 };
-    char *const text = calloc(1, 2 * SAID_BYTES + MIDDLE_BYTES);
-    if (!text) return NULL;
-    const uint64_t left_out = s->count > 2 * SAID_BYTES ? s->count - 2 * SAID_BYTES : 0;
-    size_t length = s->count < SAID_BYTES ? (size_t)s->count : SAID_BYTES;
-    memcpy(text, s->begin, length);
-    if (left_out)
-        length += (size_t)snprintf(text + length, MIDDLE_BYTES, "\n... %llu bytes left out ...\n",
-                                   (unsigned long long)left_out);
-    for (uint64_t i = SAID_BYTES + left_out; i < s->count; i++)
-        text[length++] = s->end[i % SAID_BYTES];
-    for (size_t i = 0; i < length; i++)
-        if (!text[i]) text[i] = '?';
-    return text;
-}
-
-/* Passes on what a program has printed by now, as far as it comes in one go; a kernel may print without end. What it
- * prints about its own end by a signal is for nobody when this process ends too. */
-static void pass_on(watch *w, int from) {
-    char chunk[1 << 16];
-    const ssize_t got = read(from, chunk, sizeof chunk);
-    if (got <= 0) return;
-    add_said(&w->said, chunk, (size_t)got);
-    if (!ended_by) fwrite(chunk, 1, (size_t)got, stderr);
-}
-
-/* Ends a process, which removes its temporary files itself. What it still prints goes nowhere. */
-static void end_process(pid_t child, int from) {
-    char chunk[1 << 12];
-    kill(child, SIGTERM);
-    for (int waited = 0; waitpid(child, NULL, WNOHANG) == 0; waited += 10) {
-        if (waited >= END_MS) kill(child, SIGKILL);
-        while (from >= 0 && read(from, chunk, sizeof chunk) == sizeof chunk &&
-               waited < END_MS) /* a full pipe stops it */
-            ;
-        poll(NULL, 0, 10);
-    }
-}
-
-static int start_piped(const char *const words[], int out, int ends[2], pid_t *child) {
-    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    const int reason =
-        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : start_program(words, (const int[]){-1, out, ends[1]}, child);
-    close(ends[1]);
-    if (reason) close(ends[0]);
-    return reason;
-}
-
-/* Waits for a program: as run_program. `from`: what it prints on standard error, or -1. */
-static int wait_for(watch *w, pid_t child, int from, bool changes, uint64_t state, int limit_ms) {
-    enum { STEP_MS = 10 };
-    struct timespec begin, now, last;
-    int status = 0;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    last = begin;
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        struct pollfd ready = {.fd = from, .events = POLLIN};
-        if (poll(&ready, 1, STEP_MS) > 0) {
-            if (ready.revents & POLLIN)
-                pass_on(w, from);
-            else
-                poll(NULL, 0, STEP_MS); /* it has closed its standard error */
-        }
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        const long long ms = (now.tv_sec - begin.tv_sec) * 1000LL + (now.tv_nsec - begin.tv_nsec) / 1000000,
-                        since = (now.tv_sec - last.tv_sec) * 1000LL + (now.tv_nsec - last.tv_nsec) / 1000000;
-        bool old = false;
-        if (since >= LOOK_MS) {
-            old = changes && watch_files_state(&w->files) != state;
-            last = now;
-        }
-        if (ended_by || old || (limit_ms && ms >= limit_ms)) {
-            end_process(child, from);
-            return -1;
-        }
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Runs a program whose standard output is `out`, and keeps what it prints on standard error. Returns its exit status;
- * 128 and the number of a signal that ended it; -1 when it was ended because this process shall end or, where `changes`
- * are watched, because a file has changed since `state`. */
-static int run_program(watch *w, const char *const words[], int out, bool changes, uint64_t state) {
-    int ends[2];
-    pid_t child = 0;
-    w->said.count = 0;
-    const int reason = start_piped(words, out, ends, &child);
-    if (reason) {
-        say(&w->said, "tlmalloc run: --watch: cannot start a process: %s\n", strerror(reason));
-        fputs("tlmalloc run: --watch: cannot start a process\n", stderr);
-        return CANNOT_START;
-    }
-    const int status = wait_for(w, child, ends[0], changes, state, 0);
-    if (status >= 0) pass_on(w, ends[0]); /* the rest is at most what a pipe holds */
-    close(ends[0]);
-    if (status > 128)
-        say(&w->said, "tlmalloc run: the run was ended by signal %d (%s)\n", status - 128, strsignal(status - 128));
-    return status;
+/* Whether a run shall end, also because a file has changed. */
+static bool is_old(void *context) {
+    const watch *const w = context;
+    return ended_by || (w->cuts < CUTS_MAX && watch_files_state(&w->files) != w->state);
 }
 
 /* ---- files that are watched ---- */
@@ -187,25 +66,6 @@ static const char *compiler_words(char *copy, const char **words, size_t *count,
     for (char *word = strtok_r(copy, " \t", &rest); word && *count < room; word = strtok_r(NULL, " \t", &rest))
         words[(*count)++] = word;
     return words[0];
-}
-
-/* What a compiler prints on standard output, as a text from malloc; NULL when it fails. */
-static char *compiler_output(watch *w, const char *const words[]) {
-    enum { TEXT_BYTES_MAX = 16 << 20 };
-    const int file = memfd_create("includes", MFD_CLOEXEC);
-    struct stat found;
-    pid_t child = 0;
-    char *text = NULL;
-    if (file < 0) return NULL;
-    if (start_program(words, (const int[]){-1, file, -1}, &child) == 0 &&
-        wait_for(w, child, -1, false, 0, COMPILER_MS) == 0 && fstat(file, &found) == 0 &&
-        found.st_size < TEXT_BYTES_MAX && (text = calloc(1, (size_t)found.st_size + 1)) &&
-        pread(file, text, (size_t)found.st_size, 0) != found.st_size) {
-        free(text);
-        text = NULL;
-    }
-    close(file);
-    return text;
 }
 
 /* The kernel's includes, by the compiler, also where the kernel does not compile; a missing one is a file that may
@@ -227,7 +87,7 @@ static void add_includes(watch *w) {
     snprintf(source, sizeof source, "%s%s", *kernel == '-' || *kernel == '@' ? "./" : "", kernel);
     const char *const more[] = {include, shared, "-M", "-MG", source};
     memcpy(words + count, more, sizeof more);
-    char *const text = compiler_output(w, words);
+    char *const text = watch_program_output(words, COMPILER_MS, is_ended, NULL);
     if (text) watch_files_add_rule(&w->files, text, kernel);
     free(text);
     free(copy);
@@ -276,25 +136,25 @@ static uint64_t settle(const watch *w) {
     return state;
 }
 
-/* Lists the files again after a run of files in this state that began then: they may include others now. False when one
+/* Lists the files again after a run that began then: they may include others now. False when one
  * has changed since. The list is made after the run, which need not wait for it. */
-static bool list_again(watch *w, uint64_t state, struct timespec begin) {
+static bool list_again(watch *w, struct timespec begin) {
     watch_files before = w->files;
     w->files = (watch_files){0};
     list_files(w);
-    const bool same = watch_files_state(&before) == state && !watch_files_new_since(&w->files, &before, begin);
+    const bool same = watch_files_state(&before) == w->state && !watch_files_new_since(&w->files, &before, begin);
     watch_files_clear(&before);
     return same;
 }
 
 /* ---- runs ---- */
 
-static int make_report(watch *w, uint64_t state) {
+static int make_report(watch *w) {
     const char *const words[] = {"/proc/self/exe", "report", "--events", w->log, "-o", w->page, "--", w->report, NULL};
-    return run_program(w, words, -1, w->cuts < CUTS_MAX, state);
+    return watch_run_program(words, -1, is_old, w, &w->said);
 }
 
-static int make_run(watch *w, uint64_t state) {
+static int make_run(watch *w) {
     const watch_request *const r = w->request;
     const size_t room = 16 + 2 * (r->set.count + r->parameters.count);
     const char **const words = calloc(room, sizeof *words);
@@ -318,7 +178,7 @@ static int make_run(watch *w, uint64_t state) {
     }
     words[count++] = "--";
     words[count++] = r->config;
-    const int status = run_program(w, words, STDOUT_FILENO, w->cuts < CUTS_MAX, state);
+    const int status = watch_run_program(words, STDOUT_FILENO, is_old, w, &w->said);
     free(words);
     return status;
 }
@@ -331,8 +191,8 @@ static bool make_folder(watch *w) {
         snprintf(w->folder, sizeof w->folder, "%s/tlmalloc-watch-XXXXXX", where && *where ? where : "/tmp");
     if (length < 0 || (size_t)length >= sizeof w->folder || !mkdtemp(w->folder)) {
         w->said.count = 0;
-        say(&w->said, "tlmalloc run: --watch: %s: cannot create a folder: %s; set TMPDIR to a writable folder\n",
-            w->folder, strerror(errno));
+        watch_say(&w->said, "tlmalloc run: --watch: %s: cannot create a folder: %s; set TMPDIR to a writable folder\n",
+                  w->folder, strerror(errno));
         print_message("tlmalloc run: --watch: %s: cannot create a folder: %s; set TMPDIR to a writable folder",
                       w->folder, strerror(errno));
         w->folder[0] = 0;
@@ -344,25 +204,25 @@ static bool make_folder(watch *w) {
     return true;
 }
 
-/* One run of the files in this state. False when no page can be written. */
-static bool run_once(watch *w, uint64_t state) {
+/* One run of the files in w->state. False when no page can be written. */
+static bool run_once(watch *w) {
     char *page = NULL;
     size_t length = 0;
     tla_error error;
     if (!watch_page_tell(&w->shown, "running", "")) return false;
-    int status = make_folder(w) ? make_run(w, state) : CLI_FAILED;
-    if (status == 0) status = make_report(w, state);
+    int status = make_folder(w) ? make_run(w) : CLI_FAILED;
+    if (status == 0) status = make_report(w);
     w->cuts = status < 0 ? w->cuts + 1 : 0;
     if (status == 0 && read_text(w->page, PAGE_BYTES_MAX, &page, &length, &error)) {
-        say(&w->said, "tlmalloc run: %s\n", error.text);
+        watch_say(&w->said, "tlmalloc run: %s\n", error.text);
         status = CLI_FAILED;
     }
     bool good = true;
     if (status == 0) {
         good = watch_page_show(&w->shown, page) && watch_page_tell(&w->shown, "done", "");
     } else if (status > 0) {
-        if (!w->said.count) say(&w->said, "tlmalloc run: ended with status %d\n", status);
-        char *const text = said_text(&w->said);
+        if (!w->said.count) watch_say(&w->said, "tlmalloc run: ended with status %d\n", status);
+        char *const text = watch_said_text(&w->said);
         good = watch_page_tell(&w->shown, "failed", text ? text : "no host memory");
         free(text);
     }
@@ -435,12 +295,12 @@ static bool loop(watch *w) {
     bool good = true;
     while (good && !ended_by) {
         struct timespec now;
-        const uint64_t state = settle(w);
+        w->state = settle(w);
         clock_gettime(CLOCK_REALTIME, &now);
         if (ended_by) break;
-        good = run_once(w, state);
+        good = run_once(w);
         fflush(NULL);
-        if (!good || ended_by || !list_again(w, state, now)) continue;
+        if (!good || ended_by || !list_again(w, now)) continue;
         const uint64_t rested = watch_files_state(&w->files);
         while (!ended_by && watch_files_state(&w->files) == rested)
             poll(NULL, 0, LOOK_MS);
