@@ -798,15 +798,15 @@ def the_page_is_dark_where_the_system_is(browser, folder):
 class Watch:
     """`run --watch' of a kernel of its own, in a folder whose name has a blank."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, kernel_text='#include "size.h"\nconst int size = SIZE;\n'):
         self.folder = os.path.join(folder, "a # b")
-        os.mkdir(self.folder)
+        os.makedirs(self.folder, exist_ok=True)
         self.kernel, self.config = os.path.join(self.folder, "k.c"), os.path.join(self.folder, "c.yaml")
         self.header, self.page = os.path.join(self.folder, "size.h"), os.path.join(self.folder, "the page.html")
         shutil.copy(NPU_SMALL, self.config)
         write(self.header, "enum { SIZE = 1 };\n")
         with open(SOURCE + "/platform/kernels/vector_add.c", encoding="utf-8") as file:
-            write(self.kernel, file.read() + '#include "size.h"\nconst int size = SIZE;\n')
+            write(self.kernel, file.read() + kernel_text)
         self.process = subprocess.Popen([TLMALLOC, "run", self.config, "--kernel", self.kernel, "--watch", "-o",
                                          self.page], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
@@ -885,6 +885,30 @@ def a_watched_page_refreshes_itself_and_keeps_what_it_shows(browser, folder):
     equal(sorted(os.listdir(watch.folder)), ["c.yaml", "k.c", "size.h", "the page.html"])
     browser.open(watch.page.replace("#", "%23").replace(" ", "%20"))
     equal(browser.value("[typeof WATCH, tlmalloc.domain[0]]"), ["undefined", 0])
+
+
+def an_open_page_finds_the_next_watch_and_says_that_it_shows_an_earlier_run(browser, folder):
+    with Watch(folder) as watch:
+        while not os.path.exists(watch.page):
+            assert watch.process.poll() is None
+            time.sleep(0.01)
+        browser.visit(watch.page.replace("#", "%23").replace(" ", "%20"))
+        browser.wait_for("typeof WATCH !== 'undefined' && WATCH.page === 1 && tlmalloc.ready")
+        watch.process.send_signal(signal.SIGTERM)
+        browser.wait_for("tlmalloc.watched.state === 'ended'")
+        equal(watch.process.wait(20), 0)
+    with Watch(folder, "int wrong = ;\n") as watch:
+        browser.wait_for("typeof WATCH !== 'undefined' && WATCH.page === 0 && window.tlmalloc && tlmalloc.ready && "
+                         "tlmalloc.watched && tlmalloc.watched.state === 'failed'")
+        box = browser.value("document.getElementById('watch').textContent")
+        assert "The last run failed; the page shows an earlier run:" in box and "does not compile" in box, box
+        assert browser.value("tlmalloc.domain[1] > 0")
+        replace(watch.kernel, "int wrong = ;\n", "")
+        browser.wait_for("typeof WATCH !== 'undefined' && WATCH.page === 1 && tlmalloc.ready")
+        browser.wait_for("!document.getElementById('watch') || document.getElementById('watch').hidden")
+        watch.process.send_signal(signal.SIGTERM)
+        equal(watch.process.wait(20), 0)
+    browser.messages()  # between the watches the script was missing
 
 
 def main():

@@ -236,6 +236,59 @@ BOOST_AUTO_TEST_CASE(a_missing_vcd2fst_is_named_with_its_package_before_the_run)
     BOOST_CHECK(!std::filesystem::exists(fst));
 }
 
+BOOST_AUTO_TEST_CASE(the_name_of_an_fst_may_be_in_capital_letters) {
+    if (!has_gtkwave()) return;
+    scratch_directory scratch;
+    const std::string vcd = scratch.path("a.vcd"), fst = scratch.path("a.FST");
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", small_platform, "--vcd", vcd}).status, 0);
+    BOOST_REQUIRE_EQUAL(run_tlmalloc({"run", small_platform, "--vcd", fst}).status, 0);
+    BOOST_CHECK(read_fst(scratch, fst) == read_waves(vcd));
+}
+
+// A shell that waits for no child ignores SIGCHLD, nohup ignores SIGHUP, and what ignores them starts tlmalloc.
+BOOST_AUTO_TEST_CASE(an_fst_is_written_whatever_signals_are_ignored) {
+    if (!has_gtkwave()) return;
+    scratch_directory scratch;
+    const std::string fst = scratch.path("a.fst");
+    std::signal(SIGCHLD, SIG_IGN);
+    const running_command run({TLMALLOC_COMMAND, "run", small_platform, "--vcd", fst});
+    const running_command own({TLMALLOC_COMMAND, "run", small_platform, "--kernel",
+                               TLMALLOC_SOURCE_DIR "/platform/kernels/vector_add.c", "--vcd", scratch.path("b.fst")});
+    std::signal(SIGCHLD, SIG_DFL);
+    for (const running_command *const each : {&run, &own}) {
+        const command_result ended = each->wait();
+        BOOST_CHECK_MESSAGE(ended.status == 0, ended.err);
+    }
+    std::signal(SIGHUP, SIG_IGN);
+    const command_result hung_up = run_with(scratch, "kill -HUP $$\nexec \"$real\" \"$@\"", scratch.path("c.fst"));
+    std::signal(SIGHUP, SIG_DFL);
+    BOOST_CHECK_MESSAGE(hung_up.status == 0, hung_up.err);
+    for (const char *const name : {"b.fst", "c.fst"})
+        BOOST_CHECK_GT(read_fst(scratch, scratch.path(name)).signals.size(), 100u);
+    BOOST_CHECK_GT(read_fst(scratch, fst).signals.size(), 100u);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_while_the_fst_is_read_back_ends_the_reader_too) {
+    if (!has_gtkwave()) return;
+    scratch_directory scratch;
+    const std::string folder = scratch.path("bin"), program = folder + "/fst2vcd", number = scratch.path("number"),
+                      fst = scratch.path("a.fst");
+    std::filesystem::create_directories(folder);
+    std::ofstream(program) << "#!/bin/sh\necho $$ >'" << number << "~'\nmv '" << number << "~' '" << number
+                           << "'\nexec sleep 1000\n";
+    chmod(program.c_str(), 0755);
+    const std::string path = getenv("PATH");
+    setenv("PATH", (folder + ":" + path).c_str(), 1);
+    const running_command run({TLMALLOC_COMMAND, "run", small_platform, "--vcd", fst});
+    setenv("PATH", path.c_str(), 1);
+    while (!std::filesystem::exists(number))
+        usleep(1000);
+    run.send(SIGTERM);
+    BOOST_CHECK_EQUAL(run.wait().status, 1000 + SIGTERM);
+    BOOST_CHECK(!std::filesystem::exists(fst));
+    BOOST_CHECK_NE(kill(std::stoi(read_text(number)), 0), 0);
+}
+
 BOOST_AUTO_TEST_CASE(an_fst_is_a_regular_file) {
     if (!has_gtkwave()) return;
     scratch_directory scratch;
