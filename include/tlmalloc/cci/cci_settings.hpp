@@ -3,6 +3,7 @@
 #define TLMALLOC_CCI_CCI_SETTINGS_HPP
 
 #include "tlmalloc/config.h"
+#include "tlmalloc/modules/systemc.hpp"
 
 #include <memory>
 #include <string>

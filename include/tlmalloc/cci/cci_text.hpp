@@ -3,6 +3,8 @@
 #ifndef TLMALLOC_CCI_CCI_TEXT_HPP
 #define TLMALLOC_CCI_CCI_TEXT_HPP
 
+#include "tlmalloc/modules/systemc.hpp"
+
 #include <cci_configuration>
 #include <cmath>
 #include <ostream>
