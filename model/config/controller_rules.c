@@ -323,7 +323,7 @@ static bool bases_are_wrong(const tla_config *c, tla_phrase *text) {
     tla_error error = {.text = ""};
     const tla_pe_memory_config both = {
         .of = {[TLA_HBM] = {.bytes = m->of[TLA_HBM].bytes, .base = m->of[TLA_HBM].base},
-               [TLA_TCM] = {.bytes = m->of[TLA_TCM].bytes, .base = m->of[TLA_TCM].base}},
+               [TLA_TCM] = {.bytes = c->tcm_present ? m->of[TLA_TCM].bytes : 0, .base = m->of[TLA_TCM].base}},
         .alignment = m->alignment,
         .layout = m->layout,
     };

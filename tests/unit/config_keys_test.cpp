@@ -323,6 +323,11 @@ BOOST_AUTO_TEST_CASE(a_controller_that_stands_alone_may_have_no_tcm) {
     BOOST_CHECK_EQUAL(without.config.controller.memory.of[TLA_TCM].bytes, 0u);
     BOOST_CHECK_EQUAL(without.config.controller.memory.of[TLA_TCM].reserved, 0u);
     BOOST_CHECK_EQUAL(text_of(without.config, "tcm.present"), "false");
+    // Both bases are 0 by default; a TCM that is not there lies nowhere.
+    BOOST_CHECK_EQUAL(
+        load_settings(TLA_KEYS_OF_MODULE, {{"tcm.present", "false"}, {"controller.addresses", "plain"}}).status,
+        TLA_OK);
+    BOOST_CHECK_EQUAL(load_settings(TLA_KEYS_OF_MODULE, {{"controller.addresses", "plain"}}).status, TLA_SYNTAX);
     const loaded with = load_settings(TLA_KEYS_OF_MODULE, {});
     BOOST_CHECK(with.config.tcm_present && with.config.controller.memory.of[TLA_TCM].bytes == 16u << 20);
     BOOST_CHECK(!tla_config_equal(&with.config, &without.config));
