@@ -3,16 +3,19 @@
 #
 # A target SystemC::cci-config that is there already (CCI as part of the build, as in QBox) is used; else header and library
 # are looked for, below CMAKE_PREFIX_PATH too. CCI's own package is not used: it wants SystemC's package, which Debian's
-# libsystemc-dev lacks. The library has one of two names: libcci-config, or libcci up to version 1.0.2.
+# libsystemc-dev lacks. Up to version 1.0.2 target and library have other names: SystemC::cci, and libcci instead of
+# libcci-config.
 set(tlmalloc_CCI_FOUND TRUE)
 if(TARGET tlmalloc::cci_configuration)
   return()
 endif()
-if(TARGET SystemC::cci-config)
-  add_library(tlmalloc::cci_configuration INTERFACE IMPORTED GLOBAL)
-  set_property(TARGET tlmalloc::cci_configuration PROPERTY INTERFACE_LINK_LIBRARIES SystemC::cci-config)
-  return()
-endif()
+foreach(target SystemC::cci-config SystemC::cci)
+  if(TARGET ${target})
+    add_library(tlmalloc::cci_configuration INTERFACE IMPORTED GLOBAL)
+    set_property(TARGET tlmalloc::cci_configuration PROPERTY INTERFACE_LINK_LIBRARIES ${target})
+    return()
+  endif()
+endforeach()
 find_path(tlmalloc_CCI_INCLUDE_DIR NAMES cci_configuration)
 find_library(tlmalloc_CCI_LIBRARY NAMES cci-config cci)
 mark_as_advanced(tlmalloc_CCI_INCLUDE_DIR tlmalloc_CCI_LIBRARY)
