@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 #include <tlm_utils/simple_initiator_socket.h>
+#include <utility>
 #include <vector>
 
 namespace qbox {
@@ -34,6 +35,7 @@ struct random_initiator : sc_core::sc_module {
     std::uint64_t base = 0x8000'0000, bytes = 0x400'0000;            // the memory
     bool blocks_are_relative = false;                                // ALLOC returns offsets into the memory
     counts counted;
+    std::vector<std::pair<bool, block>> course; // blocks that were allocated (true) and freed, in order
     bool done = false;
 
     explicit random_initiator(const sc_core::sc_module_name &name) : sc_module(name) {
@@ -77,6 +79,7 @@ struct random_initiator : sc_core::sc_module {
             counted.misplaced += made.address < base || made.address - base > bytes - made.bytes;
             counted.allocated++;
             blocks_.push_back(made);
+            course.emplace_back(true, made);
         } else if (!blocks_.empty()) {
             const std::size_t which = below(blocks_.size());
             const block old = blocks_[which];
@@ -84,6 +87,7 @@ struct random_initiator : sc_core::sc_module {
             counted.wrong += tla_port_client_free(&client_, {old.address - (blocks_are_relative ? base : 0)}, old.bytes,
                                                   nullptr) != TLA_OK;
             counted.freed++;
+            course.emplace_back(false, old);
             for (const tlm::tlm_dmi &held : pointers_)
                 counted.stale +=
                     held.get_start_address() < old.address + old.bytes && held.get_end_address() >= old.address;

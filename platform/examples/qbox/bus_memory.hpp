@@ -5,25 +5,8 @@
 #include "tlmalloc/modules/hbm_slice.hpp"
 #include "tlmalloc/modules/memory_controller.hpp"
 
-#include <cstdint>
-
-// A controller and a slice that fit together.
-struct bus_memory_settings {
-    tlmalloc::memory_controller::config controller;
-    tlmalloc::hbm_slice::config slice;
-
-    // The memory has `bytes` from `base` on, the first address that arrives at target_socket. ALLOC returns addresses
-    // from there on.
-    void place(std::uint64_t base, std::uint64_t bytes) {
-        controller.memory.layout = TLA_LAYOUT_PLAIN;
-        controller.memory.of[TLA_HBM].base = base;
-        controller.memory.of[TLA_HBM].bytes = slice.capacity = bytes;
-        controller.memory.of[TLA_TCM].bytes = controller.memory.of[TLA_TCM].reserved = 0; // `tcm` stays unbound
-    }
-};
-
-// `Settings` has the members of bus_memory_settings. The constructor makes it inside the module, where its parameters
-// belong.
+// `Settings` has the members `controller` and `slice`, the configurations of a controller and a slice that fit
+// together. The constructor makes it inside the module, where its parameters belong.
 template <typename Settings>
 struct bus_memory : sc_core::sc_module {
     const Settings settings;
