@@ -185,7 +185,7 @@ class cci_settings::implementation : public sc_core::sc_prim_channel {
             tla_config_text text;
             tla_config_get(&config_, keys[i].key.c_str(), &text);
             if (parameters_[i].get_value(originator_).text != text.text) parameters_[i].set_value({text.text});
-            parameters_[i].lock();
+            parameters_[i].lock(this); // with a password: without one any handle could unlock it
         }
     }
 

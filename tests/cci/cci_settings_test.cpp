@@ -138,6 +138,9 @@ BOOST_AUTO_TEST_CASE(texts_integers_and_bools_are_presets_and_only_presets_count
     ::cci::cci_param_untyped_handle handle = presets_of("other").get_param_handle("top.mmu.page_size");
     handle.set_cci_value(::cci::cci_value("4 KiB"));
     BOOST_CHECK_EQUAL(reports.size(), 1u);
+    handle.unlock();
+    BOOST_CHECK(handle.is_locked());
+    handle.set_cci_value(::cci::cci_value("4 KiB"));
     BOOST_CHECK_EQUAL(value_of("top.mmu.page_size"), "64 KiB");
 }
 
