@@ -63,7 +63,7 @@ static bool is_text(const data_value *value, const char *text) {
 static tla_status get_number(const torch_reader *r, const data_value *dict, const char *key, uint64_t *number) {
     const data_value *value = data_get(dict, key);
     if (!value) return missing(r, dict, key);
-    if (value->kind != DATA_UNSIGNED) return torch_wrong(r, value, key, "a number");
+    if (value->kind != DATA_UNSIGNED) return torch_wrong(r, value, key, "a whole number");
     *number = value->integer;
     return TLA_OK;
 }

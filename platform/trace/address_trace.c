@@ -24,6 +24,7 @@ struct reader {
     trace_table table;
     size_t room;
     uint64_t last_ps;
+    bool cycles; /* the file has cycles, not times */
 };
 
 static tla_status read_access(const trace_table *table, tla_traffic_access *access, tla_error *error) {
@@ -109,7 +110,10 @@ static tla_status take(struct reader *r, const tla_traffic_access *access, const
     const uint64_t capacity = r->rules->capacity;
     char expected[128];
     if (access->at_ps < r->last_ps) {
-        snprintf(expected, sizeof expected, "a time not before the previous time, %" PRIu64 " ps", r->last_ps);
+        snprintf(expected, sizeof expected,
+                 r->cycles ? "a cycle not before the previous line's, which begins at %" PRIu64 " ps"
+                           : "a time not before the previous time, %" PRIu64 " ps",
+                 r->last_ps);
         return table_found(&r->table, fields->time, expected, error);
     }
     r->last_ps = access->at_ps;
@@ -133,7 +137,9 @@ static tla_status take(struct reader *r, const tla_traffic_access *access, const
 
 static tla_status read_csv(struct reader *r, tla_error *error) {
     bool more = true;
-    tla_status status = table_begin(&r->table, r->table.file, header, error);
+    tla_status status = table_begin_or(
+        &r->table, r->table.file, header,
+        ", or an access of DRAMSys (31: read 0x400140), DRAMsim3 (0x400140 READ 31) or Ramulator (LD 0x400140)", error);
     while (status == TLA_OK) {
         tla_traffic_access access;
         status = table_next(&r->table, &more, error);
@@ -149,6 +155,7 @@ static tla_status read_csv(struct reader *r, tla_error *error) {
 
 static tla_status read_lines(struct reader *r, address_lines format, tla_error *error) {
     bool more = true;
+    r->cycles = true;
     tla_status status = TLA_OK;
     while (status == TLA_OK) {
         tla_traffic_access access;

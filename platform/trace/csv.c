@@ -73,7 +73,10 @@ tla_status trace_read_csv(trace_file *file, trace_builder *builder, tla_error *e
     size_t length;
     const char *first = trace_file_peek(file, &length);
     const table_field begins = {first, first + (length < sizeof PLAIN ? length : sizeof PLAIN)};
-    tla_status status = table_begin(&table, file, table_equals(begins, PLAIN ",") ? RECORDED : PLAIN, error);
+    const bool recorded = table_equals(begins, PLAIN ",");
+    tla_status status =
+        table_begin_or(&table, file, recorded ? RECORDED : PLAIN,
+                       recorded ? "" : ", or that of RMM's log, Thread,Time,Action,Pointer,Size,Stream", error);
     while (!status && more) {
         status = table_next(&table, &more, error);
         if (!status && more) status = read_event(&table, builder, error);

@@ -73,7 +73,7 @@ static tla_status read_buffer(const reader *r, tla_lifetime *buffer, tla_error *
     if (!table_number(lower, &buffer->lower)) return table_found(&r->table, lower, "a time, 0 .. 2^64 - 1", error);
     if (r->at[UPPER] >= 0) {
         if (!table_number(upper, &buffer->upper) || buffer->upper <= buffer->lower)
-            return table_found(&r->table, upper, "a time later than lower", error);
+            return table_found(&r->table, upper, "a time later than lower, at most 2^64 - 1", error);
     } else {
         if (!table_number(end, &buffer->upper) || buffer->upper == UINT64_MAX || buffer->upper < buffer->lower)
             return table_found(&r->table, end, "a time not before the start, below 2^64 - 1", error);

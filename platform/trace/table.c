@@ -57,8 +57,13 @@ static tla_status split(trace_table *table, int most, int *count, tla_error *err
 }
 
 tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error) {
-    char expected[TABLE_HEADER_MAX + 32];
-    snprintf(expected, sizeof expected, "the header line %s", header);
+    return table_begin_or(table, file, header, "", error);
+}
+
+tla_status table_begin_or(trace_table *table, trace_file *file, const char *header, const char *others,
+                          tla_error *error) {
+    char expected[TABLE_HEADER_MAX + 160];
+    snprintf(expected, sizeof expected, "the header line %s%s", header, others);
     tla_status status = take_header(table, file, expected, error);
     snprintf(table->header, sizeof table->header, "%s", header);
     if (status) return status;

@@ -23,6 +23,10 @@ typedef struct trace_table {
 /* Begins at the next line of the file, which must be the header; TLA_SYNTAX, and the errors of trace_file_line. */
 tla_status table_begin(trace_table *table, trace_file *file, const char *header, tla_error *error);
 
+/* The same; `others` is added to the message about another first line: " or ...". */
+tla_status table_begin_or(trace_table *table, trace_file *file, const char *header, const char *others,
+                          tla_error *error);
+
 /* The same with whatever columns the next line names, which are the fields then. */
 tla_status table_begin_any(trace_table *table, trace_file *file, tla_error *error);
 

@@ -217,6 +217,8 @@ BOOST_AUTO_TEST_CASE(a_bad_trace_is_rejected_with_its_place) {
         {"\n", "t.csv:1:1: found '', expected the header line time_ns,op,id,bytes"},
         {"time,op,id,bytes\n", "t.csv:1:1: found 'time,op,id,bytes', expected the header line"},
         {"10,alloc,5,64\n", "t.csv:1:1: found '10,alloc,5,64', expected the header line"},
+        {"Threads,Time,Action\n",
+         "header line time_ns,op,id,bytes, or that of RMM's log, Thread,Time,Action,Pointer,Size,Stream"},
         {head + "10,alloc,5\n", "t.csv:2:11: found 3 columns, expected 4"},
         {head + "\n" + "10,alloc,5,64\n", "t.csv:2:1: found 1 column, expected 4"},
         {first + "\n\r\n" + "11,free,5,64\n", "t.csv:3:1: found 1 column, expected 4"},

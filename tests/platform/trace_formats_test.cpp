@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(an_invalid_snapshot_is_rejected_with_the_place_of_its_error
         {"(lp999999999\n", "found a memo number larger than the file"},
         {"(dS'device_traces'\n(l(l(dS'action'\nFnan\nsaas.", "action: found NaN, expected a text"},
         {"(dS'device_traces'\n(l(l(dS'action'\nS'alloc'\nsS'addr'\nI1\nsS'size'\nF-inf\nsaas.",
-         "byte 65 of the pickle: size: found -Infinity, expected a number"},
+         "byte 65 of the pickle: size: found -Infinity, expected a whole number"},
     };
     for (const auto &[pickle, message] : bad) {
         std::string failure = failure_of(pickle);
@@ -342,6 +342,8 @@ BOOST_AUTO_TEST_CASE(bad_buffers_of_minimalloc_are_rejected_with_their_place) {
         {head + ",0,3,4\n", "t:2:1: found '', expected an id"},
         {head + "b1,-1,3,4\n", "t:2:4: found '-1', expected a time"},
         {head + "b1,3,3,4\n", "t:2:6: found '3', expected a time later than lower"},
+        {head + "b1,3,18446744073709551616,4\n",
+         "t:2:6: found '18446744073709551616', expected a time later than lower, at most 2^64 - 1"},
         {head + "b1,0,3,0\n", "t:2:8: found '0', expected a number of bytes"},
         {head + "b1,0,3\n", "t:2:7: found 3 columns, expected 4: id,lower,upper,size"},
         {head + "b1,0,3,4\n\nb2,0,3,4\n", "t:3:1: found 1 column, expected 4: id,lower,upper,size"},

@@ -159,6 +159,9 @@ BOOST_AUTO_TEST_CASE(traffic_names_the_place_of_bad_input) {
         {"time_ps,op,addr,bytes\n0,R,-1,32\n", ":2:5: found '-1'"},
         {"time_ps,op,addr,bytes\n0,R,0,32\n\n0,R,0,32\n", ":3:1: found 1 column, expected 4"},
         {"time_ps,op,addr\n", ":1:1: found 'time_ps,op,addr', expected the header line"},
+        {"LOAD 0x40\n",
+         ":1:1: found 'LOAD 0x40', expected the header line time_ps,op,addr,bytes, or an access of DRAMSys (31: read "
+         "0x400140), DRAMsim3 (0x400140 READ 31) or Ramulator (LD 0x400140)"},
         {"time_ps,op,addr,bytes\n", ":1:1: found no access"},
         {"", ":1:1: the file is empty"},
     };

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(errors_in_lines_of_other_simulators_have_their_place) {
     check_error("0: read 0x40\n1: read\n", ":2:8: found '', expected CYCLE: [(BYTES)] read or write, ADDRESS");
     check_error("0: read 0x4g\n", ":1:9: found '0x4g', expected a hexadecimal address");
     check_error("0: read 0x40 0x0 more\n", ":1:18: found 'more', expected the end of the line");
-    check_error("5: read 0\n4: read 0\n", ":2:1: found '4', expected a time not before the previous time, 2500 ps");
+    check_error("5: read 0\n4: read 0\n",
+                ":2:1: found '4', expected a cycle not before the previous line's, which begins at 2500 ps");
     check_error("0x0 READ 0\n0x40 FETCH 1\n", ":2:6: found 'FETCH', expected READ or WRITE");
     check_error("0x0 READ 0\n0x40 READ\n", ":2:10: found '', expected ADDRESS READ or WRITE, CYCLE");
     check_error("0x0 READ 18446744073709551615\n", ":1:10: found '18446744073709551615', expected a cycle");

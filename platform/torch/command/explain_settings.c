@@ -103,6 +103,10 @@ void explain_ignored_of(const explained *e, explain_ignored *list) {
 
 const char *explain_remedy(const explained *e, tla_gap_class which) {
     const tla_segment_cache_config *c = &e->snapshot->settings;
+    if (which == TLA_GAP_PENDING && e->captured)
+        return "wait for the other streams before the capture of a graph: frees do not complete in it";
+    if (which != TLA_GAP_HARD && e->captured)
+        return "call torch.cuda.empty_cache() before the capture of a graph: nothing is released in it";
     if (which == TLA_GAP_HARD && c->expandable)
         return "blocks in its granules keep it, although segments are expandable: free these blocks first";
     if (which == TLA_GAP_HARD && c->max_split_size) return "expandable_segments:True makes most of it releasable";
