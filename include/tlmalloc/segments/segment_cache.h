@@ -180,8 +180,8 @@ typedef struct tla_segment_pool_options {
 tla_status tla_segment_cache_add_pool(tla_segment_cache *cache, tla_segment_pool_id owner,
                                       tla_segment_pool_options options);
 
-/* Retires a pool that no graph uses any more. Its free memory is released whenever the cache releases memory, and the
- * pool ends with its last memory. TLA_OUT_OF_RANGE when the pool does not exist. */
+/* Retires a pool that no graph uses any more. When the cache releases memory, it releases the pool's free memory behind
+ * that of all other pools; a further call moves the pool behind pools retired since. TLA_OUT_OF_RANGE: no such pool. */
 tla_status tla_segment_cache_retire_pool(tla_segment_cache *cache, tla_segment_pool_id owner);
 
 /* Between begin and end the cache releases no memory: if the driver fails a request, it fails. Calls nest. */
