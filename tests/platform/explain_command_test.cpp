@@ -320,7 +320,8 @@ BOOST_AUTO_TEST_CASE(a_retry_during_a_capture_fails) {
     BOOST_REQUIRE_MESSAGE(p.status == 0, p.err);
     BOOST_CHECK(contains(p.report, "\"retry_served\": false"));
     BOOST_CHECK(contains(p.out, "a graph was being captured"));
-    BOOST_CHECK(contains(p.out, "Most of the gap is pending: wait for the other streams before the capture of a graph"));
+    BOOST_CHECK(
+        contains(p.out, "Most of the gap is pending: wait for the other streams before the capture of a graph"));
     BOOST_CHECK_EQUAL(p.number("pending", p.report.find("after_retry")), 2 * GiB);
 }
 
