@@ -308,12 +308,17 @@ tla_status torch_read_segment(torch_reader *r, const data_value *segment) {
     bool has_pool;
     torch_segment s = {.source = source_of(r, segment)};
     tla_status status = torch_reader_count(r, segment, sizeof s);
+    const data_value *device_number = data_get(segment, "device");
+    if (!status && device_number && device_number->kind == DATA_NEGATIVE)
+        return wrong(r, device_number, "device", "the number of a device");
     if (!status) status = get_optional(r, segment, "device", &number);
     if (!status) status = get_bits(r, segment, "address", &s.address);
     if (!status) status = get_number(r, segment, "total_size", &s.nbytes);
     if (!status) status = check_size(r, segment, "total_size", s.nbytes);
     if (!status && s.nbytes > TRACE_MAX_BYTES - r->reserved)
         return torch_wrong(r, data_get(segment, "total_size"), "total_size", "at most 2^63 bytes in all segments");
+    if (!status && s.nbytes - 1 > UINT64_MAX - s.address)
+        return torch_wrong(r, data_get(segment, "total_size"), "total_size", "a segment that ends at 2^64 at most");
     r->reserved += s.nbytes;
     if (!status) status = get_optional(r, segment, "stream", &s.stream);
     if (!status) status = torch_get_boolean(r, segment, "is_expandable", &s.expandable);
