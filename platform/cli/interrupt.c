@@ -67,8 +67,32 @@ static bool end_child(int number) {
     return false;
 }
 
+/* Ends what the child has left: a kernel's processes are this one's after the child. Safe in a signal handler. */
+static void end_what_is_left(void) {
+    enum { ROUNDS_MAX = 1000 };
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        char text[4096];
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+        const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+        const ssize_t got = file < 0 ? 0 : read(file, text, sizeof text);
+        if (file >= 0) close(file);
+        if (got <= 0) return;
+        pid_t left = 0;
+        for (ssize_t i = 0; i < got; i++)
+            if (text[i] >= '0' && text[i] <= '9') {
+                left = 10 * left + (text[i] - '0');
+            } else if (left > 0) { /* a number that is cut has no blank after it */
+                kill(left, SIGKILL);
+                left = 0;
+            }
+        poll(NULL, 0, 1);
+    }
+}
+
 static void on_signal(int number) {
-    const bool is_told = child > 0 && end_child(number);
+    const bool supervises = child > 0, is_told = supervises && end_child(number);
+    if (supervises) end_what_is_left();
     int removed = output_remove_unfinished();
     char name[32];
     tl_kernel_file_remove_scratch();

@@ -21,7 +21,8 @@ void interrupt_prepare(const char *command);
 void interrupt_name(const char *command);
 
 /* As fork(), for a child that does the work of the command. A signal that ends this process is passed on to the child,
- * which reports it; a child that does not end by it within two seconds is killed. */
+ * which reports it; a child that does not end by it within two seconds is killed, and so are the processes that it
+ * leaves to this one. */
 pid_t interrupt_fork(void);
 
 /* The child has ended, and has been waited for. */

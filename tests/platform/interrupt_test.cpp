@@ -43,6 +43,33 @@ BOOST_AUTO_TEST_CASE(an_interrupt_says_how_far_it_came_and_leaves_nothing_half) 
     }
 }
 
+// A kernel may make a process, in a session of its own, and then hang.
+BOOST_AUTO_TEST_CASE(a_signal_ends_the_processes_of_a_kernel_too) {
+    scratch_directory scratch;
+    const std::string number = scratch.path("number");
+    const std::string kernel =
+        scratch.write("k.c", "#include \"tlmalloc/kernel.h\"\n#include <stdio.h>\n#include <unistd.h>\n"
+                             "static tla_status run(tl_context *tl) {\n"
+                             "    if (tl_program_id(tl, TL_ALL) == 0 && !fork()) {\n        setsid();\n"
+                             "        FILE *out = fopen(\"" +
+                                 number +
+                                 "~\", \"w\");\n        fprintf(out, \"%d\\n\", (int)getpid());\n        fclose(out);\n"
+                                 "        rename(\"" +
+                                 number + "~\", \"" + number +
+                                 "\");\n        for (;;)\n            sleep(1000);\n    }\n"
+                                 "    for (;;)\n        sleep(1000);\n    return TLA_OK;\n}\n"
+                                 "TL_KERNEL(.name = \"k\", .description = \"leaves a process\", .run = run);\n");
+    running_command run({TLMALLOC_COMMAND, "run", TLMALLOC_SOURCE_DIR "/configs/npu_small.yaml", "--kernel", kernel});
+    wait_until([&] { return std::filesystem::exists(number); });
+    run.send(SIGTERM);
+    BOOST_CHECK_EQUAL(run.wait().status, 1000 + SIGTERM);
+    const std::string process = "/proc/" + std::to_string(std::stoi(read_text(number)));
+    std::ifstream state(process + "/stat"); // gone, or ended and not yet waited for by init
+    std::string line;
+    std::getline(state, line);
+    BOOST_CHECK_MESSAGE(line.empty() || contains(line, ") Z "), line);
+}
+
 // A reader that goes away in the middle is a broken pipe, and no message.
 BOOST_AUTO_TEST_CASE(a_pipe_that_breaks_leaves_nothing_half) {
     scratch_directory scratch;
