@@ -13,6 +13,8 @@ foreach(target SystemC::cci-config SystemC::cci)
   if(TARGET ${target})
     add_library(tlmalloc::cci_configuration INTERFACE IMPORTED GLOBAL)
     set_property(TARGET tlmalloc::cci_configuration PROPERTY INTERFACE_LINK_LIBRARIES ${target})
+    set_property(TARGET tlmalloc::cci_configuration PROPERTY INTERFACE_SYSTEM_INCLUDE_DIRECTORIES
+                 $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
     return()
   endif()
 endforeach()

@@ -43,6 +43,9 @@ endif()
 if(TARGET SystemC::systemc)
   add_library(tlmalloc::systemc INTERFACE IMPORTED GLOBAL)
   set_property(TARGET tlmalloc::systemc PROPERTY INTERFACE_LINK_LIBRARIES SystemC::systemc)
+  # As part of the build its headers are no system headers, and our warnings would be about them.
+  set_property(TARGET tlmalloc::systemc PROPERTY INTERFACE_SYSTEM_INCLUDE_DIRECTORIES
+               $<TARGET_PROPERTY:SystemC::systemc,INTERFACE_INCLUDE_DIRECTORIES>)
   get_target_property(tlmalloc_is_imported SystemC::systemc IMPORTED)
   set(tlmalloc_systemc_file "")
   if(tlmalloc_is_imported)
