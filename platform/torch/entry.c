@@ -310,7 +310,7 @@ tla_status torch_read_segment(torch_reader *r, const data_value *segment) {
     tla_status status = torch_reader_count(r, segment, sizeof s);
     const data_value *device_number = data_get(segment, "device");
     if (!status && device_number && device_number->kind == DATA_NEGATIVE)
-        return wrong(r, device_number, "device", "the number of a device");
+        return torch_wrong(r, device_number, "device", "the number of a device");
     if (!status) status = get_optional(r, segment, "device", &number);
     if (!status) status = get_bits(r, segment, "address", &s.address);
     if (!status) status = get_number(r, segment, "total_size", &s.nbytes);

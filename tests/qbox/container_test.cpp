@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(another_policy_that_is_preset_decides_too) {
     check_policy(whole, false);
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_is_none_is_a_warning_with_the_nearest_one) {
+BOOST_AUTO_TEST_CASE(an_unknown_key_is_a_warning_with_the_nearest_one) {
     note_reports();
     platform whole({"platform.mem.hbm_polcy=buddy"});
     sc_core::sc_start();
