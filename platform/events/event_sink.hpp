@@ -63,7 +63,7 @@ struct memory_command {
     std::uint64_t nbytes, service_ps;
     std::optional<std::uint64_t> free_bytes, largest_free; // behind it, where the module has a free list
     std::optional<std::uint64_t> free_blocks;              // its length, if known
-    std::optional<std::uint64_t> used_bytes;               // then too, of a memory: in live blocks
+    std::optional<tla_arena_stats> list;                   // then too, of a memory: of both of its parts
     std::optional<std::uint64_t> block;                    // counts the allocations of the run, of all memories
     bool frees;                                            // the block is free now
 };

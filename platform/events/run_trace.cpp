@@ -111,8 +111,8 @@ void run_trace::add(const memory_command &event) {
         args.key("free").number(*event.free_bytes).key("largest_free").number(*event.largest_free);
     const std::uint32_t slice = add_command(event.of, "memory", args);
     if (event.block) blocks_.try_emplace(*event.block, allocation{slice, event.object}); // its ALLOC comes first
-    if (event.free_bytes && event.largest_free && event.used_bytes)
-        show_memory({event.of.module, event.memory, *event.used_bytes, *event.free_bytes, *event.largest_free},
+    if (event.list)
+        show_memory({event.of.module, event.memory, event.list->used, event.list->free, event.list->largest_free},
                     event.of.done_ps);
 }
 

@@ -297,7 +297,7 @@ void event_recorder::look_at_list(memory_command &event) const {
     if (!event.free_bytes || !controller || !event.memory) return;
     const tla_arena_stats list = controller->get_statistics(*event.memory).arena;
     event.free_blocks = list.free_blocks;
-    event.used_bytes = list.used;
+    event.list = list;
 }
 
 void event_recorder::follow_moves(std::uint32_t module, memory_controller &controller) {
