@@ -6,7 +6,7 @@ platform = {
 
     mem = {
         moduletype = "tlmalloc_memory",
-        hbm_policy = "best_fit", -- every key of a controller and its slice; a key of the controller has no section
+        hbm_policy = "best_fit", -- like every key of the controller (without `controller.`) and the slice
         target_socket = { address = 0x80000000, size = 0x4000000, bind = "&router.initiator_socket" },
         control_socket = { address = 0x10000000, size = 0x10000, bind = "&router.initiator_socket" },
     },
